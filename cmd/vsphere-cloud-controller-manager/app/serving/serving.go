@@ -4,11 +4,15 @@ package serving
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
 
+	"golang.org/x/time/rate"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	apihealthz "k8s.io/apiserver/pkg/server/healthz"
 	appconfig "k8s.io/cloud-provider/app/config"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
@@ -33,12 +37,35 @@ func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 		return nil
 	}
 	c.SecureServing = nil
+	c.Authentication.Authenticator = limitFailures(c.Authentication.Authenticator)
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler(watchdog))
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
 	mux.HandleFunc(readiness.VerbosePath, ready.Verbose)
 	_, _, err := secure.Serve(splitVerbose(genericapp.BuildHandlerChain(limitVerbosity(mux), &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
+}
+
+// limitFailures refuses a client that has shown wrong credentials more often than once a second: the
+// API server is not asked, and nothing is logged. Clients are told apart by a hash of their address.
+func limitFailures(next authenticator.Request) authenticator.Request {
+	seed, clients := maphash.MakeSeed(), [256]*rate.Limiter{}
+	for i := range clients {
+		clients[i] = rate.NewLimiter(1, 20)
+	}
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		client, _, _ := net.SplitHostPort(r.RemoteAddr)
+		failures := clients[maphash.String(seed, client)%uint64(len(clients))]
+		isAnonymous := r.Header.Get("Authorization")+r.Header.Get("Sec-WebSocket-Protocol") == "" && len(r.TLS.PeerCertificates) == 0
+		if failures.Tokens() < 1 && !isAnonymous {
+			return nil, false, nil
+		}
+		res, ok, err := next.AuthenticateRequest(r)
+		if err != nil || !ok {
+			failures.Reserve() // also beyond the limit, since many requests may be under way
+		}
+		return res, ok, err
+	})
 }
 
 // splitVerbose has /readyz?verbose authorized and answered as a path of its own.

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func reviews(t *testing.T) *httptest.Server {
 			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 				t.Error(err)
 			}
-			review.Status.Authenticated = true
+			review.Status.Authenticated = !strings.HasPrefix(review.Spec.Token, "made-up")
 			review.Status.User.Username = review.Spec.Token
 			answer = &review
 		case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
@@ -304,6 +305,68 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			}
 			if strings.Contains(log.String(), `"token":"`+token) || strings.Contains(log.String(), "Bearer "+token) {
 				t.Errorf("the token is in the log:\n%s", log)
+			}
+		})
+	}
+}
+
+// TestMadeUpTokens: a client that shows one after the other costs the API server few reviews and the log
+// few lines, in whatever header it shows them, and keeps no other client from being served.
+func TestMadeUpTokens(t *testing.T) {
+	for name, show := range map[string]func(http.Header, string){
+		"bearer": func(h http.Header, token string) { h.Set("Authorization", "Bearer "+token) },
+		"websocket": func(h http.Header, token string) {
+			h.Set("Connection", "Upgrade")
+			h.Set("Upgrade", "websocket")
+			h.Set("Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io."+base64.RawURLEncoding.EncodeToString([]byte(token))+", x")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers, asked := reviews(t), new(atomic.Int32)
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				answers.Config.Handler.ServeHTTP(w, r)
+			}))
+			defer api.Close()
+			c, address := frameworkConfigFor(t, 10258, api)
+			stop, log := make(chan struct{}), loggingtest.Capture(t, false)
+			defer func() {
+				close(stop)
+				for !strings.Contains(log.String(), "Stopped listening") {
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, stop); err != nil {
+				t.Fatal(err)
+			}
+			p := newPort(t, address)
+			began, refused := time.Now(), 0
+			for i := range 300 {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+[]string{"/metrics", "/healthz"}[i%2], http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				show(req.Header, fmt.Sprintf("made-up-%d", i))
+				res, err := p.client.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				if res.StatusCode == http.StatusUnauthorized {
+					refused++
+				}
+			}
+			// klog writes an error into the logs of three severities, which are one here.
+			most := 21 + int(time.Since(began)/time.Second)
+			if lines := strings.Count(log.String(), "Unable to authenticate the request") / 3; refused != 300 || int(asked.Load()) > most || lines > most {
+				t.Errorf("%d of 300 were refused, with %d requests to the API server and %d lines, want at most %d", refused, asked.Load(), lines, most)
+			}
+			if code, _ := p.get("/healthz", ""); code != http.StatusOK {
+				t.Errorf("a probe of the same client: %d", code)
+			}
+			p.client.Transport.(*http.Transport).DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
+			if code, _ := p.get("/metrics", "monitor"); code != http.StatusOK {
+				t.Errorf("another client: %d", code)
 			}
 		})
 	}
