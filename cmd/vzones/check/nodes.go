@@ -154,7 +154,7 @@ func (f *facts) byName() (found []finding.Finding) {
 	for i := range f.states {
 		if s := f.states[i].Snapshot; s != nil {
 			for _, e := range slices.Concat(slices.Collect(maps.Values(s.Index))...) {
-				if e.Eligible() && !own[s.Ref(e.ID)] {
+				if !e.Template && !own[s.Ref(e.ID)] {
 					others++
 				}
 			}
