@@ -144,17 +144,25 @@ func TestTaggingHangsFromTheStart(t *testing.T) {
 	}
 }
 
-// TestAPIOrREST: tags are read where the vCenter serves them, with one login.
+// TestAPIOrREST: tags are read where the vCenter serves them, with one login, and with two where
+// the first answer may be about the password: that is shown no more often than any other.
 func TestAPIOrREST(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		api, rest bool
+		session   int // what a login below /api answers instead
 		logins    int
-	}{"both": {true, true, 1}, "no /rest": {true, false, 1}, "no /api": {false, true, 2}} {
+	}{
+		"both": {true, true, 0, 1}, "no /rest": {true, false, 0, 1}, "no /api": {false, true, 0, 2},
+		"400": {true, true, 400, 2}, "401": {true, true, 401, 2}, "405": {true, true, 405, 2}, "415": {true, true, 415, 2}, "500": {true, true, 500, 2}, "501": {true, true, 501, 2},
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+			opts, seen := quick, new(failures)
+			opts.LoginLimits, opts.Observer = hasty, seen
+			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 				sim.VCenter("east").ServeAPI(c.api)
 				sim.VCenter("east").ServeREST(c.rest)
+				sim.VCenter("east").RefuseAPISessions(c.session)
 			})
 			id := w.id("n1")
 			w.fleet.Follow([]inventory.Identity{id})
@@ -162,6 +170,10 @@ func TestAPIOrREST(t *testing.T) {
 			east := w.sim.VCenter("east")
 			if n := east.Requests()[openREST]; n != c.logins {
 				t.Errorf("%d requests to log in", n)
+			}
+			mayBePassword := slices.Contains([]int{400, 401, 500}, c.session)
+			if _, n := seen.most(time.Hour); (n == 1) != mayBePassword {
+				t.Errorf("%d logins have failed", n)
 			}
 			w.stop()
 			if n := east.Sessions(); n != 0 {

@@ -58,7 +58,11 @@ func apiForm(rest *http.Request, res *response) *response {
 	header := res.header.Clone()
 	header.Set("Content-Type", "application/json")
 	if res.status >= http.StatusBadRequest {
-		body, _ := json.Marshal(map[string]any{"error_type": errorType(res.status), "messages": []any{}})
+		of := struct {
+			Messages []any `json:"messages"`
+		}{[]any{}}
+		_ = decodeValue(res, &of) // no body has no messages
+		body, _ := json.Marshal(map[string]any{"error_type": errorType(res.status), "messages": of.Messages})
 		return &response{res.status, header, body}
 	}
 	var answer struct {

@@ -22,6 +22,8 @@ type tagging struct {
 	asked int
 	// absent are the roots that answer 404: "/api" or "/rest".
 	absent map[string]bool
+	// noAPISession is how a login below /api is answered, 0 if it opens a session.
+	noAPISession int
 	// noRead are the objects on which the account lacks System.Read.
 	noRead map[types.ManagedObjectReference]bool
 	// deleted are the objects that the service takes for deleted, and how it
@@ -79,6 +81,12 @@ func (v *VCenter) RecoverTagging() { v.setTagging("") }
 // ServeAPI reports whether sessions and tags are served below /api, as vCenters from
 // 7.0 U2 do.
 func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
+
+// RefuseAPISessions has each login below /api answered with an HTTP status, as by a vCenter that has
+// another service there; 0 undoes that.
+func (v *VCenter) RefuseAPISessions(status int) {
+	v.retag(func(t *tagging) { t.noAPISession = status })
+}
 
 // ServeREST reports whether they are served below /rest, which is deprecated.
 func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
@@ -192,7 +200,10 @@ func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response
 		root = "/rest"
 	}
 	if t.absent[root] {
-		return page(http.StatusNotFound)
+		return noSuchPath(root)
+	}
+	if api && isRESTLogin(r) && t.noAPISession != 0 {
+		return restError(t.noAPISession)
 	}
 	if !strings.HasPrefix(r.URL.Path, restCISPath) {
 		return nil
@@ -313,6 +324,17 @@ func restValue(res *response, value any) *response {
 func restError(status int) *response {
 	return &response{status, http.Header{"Content-Type": {"application/json"}},
 		[]byte(`{"type":"com.vmware.vapi.std.errors.` + strings.ToLower(errorType(status)) + `","value":{"messages":[]}}`)}
+}
+
+// noSuchPath is vAPI's answer where it serves nothing.
+func noSuchPath(root string) *response {
+	id := "httpNotFound"
+	if root == "/rest" {
+		id = "operationsForUrlNotFound"
+	}
+	res := restError(http.StatusNotFound)
+	res.body = []byte(`{"type":"com.vmware.vapi.std.errors.not_found","value":{"messages":[{"args":[],"id":"com.vmware.vapi.rest.` + id + `"}]}}`)
+	return res
 }
 
 // page is the answer of a proxy in front of the service.

@@ -103,13 +103,16 @@ func TestAPIAndREST(t *testing.T) {
 	}
 
 	c.v.ServeAPI(false)
-	c.want("POST", "/api/session", "", 404, "<html>")
-	c.want("POST", apiList, c.objects("c1"), 404, "<html>")
+	c.want("POST", "/api/session", "", 404, `"com.vmware.vapi.rest.httpNotFound"`)
+	c.want("POST", apiList, c.objects("c1"), 404, `"error_type":"NOT_FOUND"`)
 	c.want("POST", restList, c.objects("c1"), 200, tag)
 	c.v.ServeAPI(true)
 	c.v.ServeREST(false)
-	c.want("POST", restList, c.objects("c1"), 404, "<html>")
-	c.want("POST", "/rest/com/vmware/cis/session", "", 404, "<html>")
+	c.want("POST", restList, c.objects("c1"), 404, `"com.vmware.vapi.rest.operationsForUrlNotFound"`)
+	c.v.RefuseAPISessions(405)
+	c.want("POST", "/api/session", "", 405, "")
+	c.v.RefuseAPISessions(0)
+	c.want("POST", "/rest/com/vmware/cis/session", "", 404, "std.errors.not_found")
 	c.want("POST", apiList, c.objects("c1"), 200, tag)
 	c.want("DELETE", "/api/session", "", 204, "")
 	if n := c.v.RESTSessions(); n != 0 {

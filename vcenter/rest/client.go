@@ -65,17 +65,25 @@ func (p Password) SignRequest(req *http.Request) error {
 	return nil
 }
 
-// Login opens a session.
-func (c *Client) Login(ctx context.Context, who Authenticator) error {
+// Login opens a session, below /rest first if legacy is set and below /api first otherwise. Only if
+// nobody has looked at the password there, since nothing serves the path, it is shown at the other
+// root.
+func (c *Client) Login(ctx context.Context, who Authenticator, legacy bool) error {
 	login := Request{Method: http.MethodPost, Resource: resourceSession, prepare: func(req *http.Request) error {
 		req.Header.Set("vmware-use-header-authn", "true") // no cookie
 		return who.SignRequest(req)
 	}}
-	home, err := c.do(ctx, &login, &c.session)
+	c.home = root(legacy)
+	err := c.send(ctx, c.home, &login, &c.session)
+	if isPathMissing(err, &login) {
+		if other := c.send(ctx, !c.home, &login, &c.session); !isPathMissing(other, &login) {
+			c.home, err = !c.home, other
+			c.legacy.Store(bool(c.home))
+		}
+	}
 	if err == nil && c.session == "" {
 		err = errors.New("the answer to the login has no session ID")
 	}
-	c.home = home
 	return err
 }
 
@@ -129,34 +137,30 @@ func (r *Request) address(at root) (path, query string) {
 
 // Do sends a request and decodes the answer, unless that is nil. A failure that the server
 // answers with is a *StatusError.
+//
+// Until the vCenter has answered one for a resource, /rest is tried if nothing serves the path
+// below /api, and is stayed with if it serves the path.
 func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
-	_, err := c.do(ctx, r, answer)
-	return err
-}
-
-// do sends a request to where the vCenter serves it, and returns where that is. Until
-// it has answered one for a resource, /rest is tried if there is nothing at /api.
-func (c *Client) do(ctx context.Context, r *Request, answer any) (root, error) {
 	at := root(c.legacy.Load())
 	err := c.send(ctx, at, r, answer)
-	if at == api && !c.found.Load() && nothingThere(err, r) {
-		at = rest
-		if older := c.send(ctx, at, r, answer); !nothingThere(older, r) {
-			c.legacy.Store(true)
+	if at == api && !c.found.Load() && isPathMissing(err, r) {
+		if older := c.send(ctx, rest, r, answer); !isPathMissing(older, r) {
+			class := ClassOf(older)
+			c.legacy.Store(older == nil || class == Denied || class == NotFound)
 			err = older
 		}
 	}
-	if err == nil && r.Resource != resourceSession {
+	if err == nil {
 		c.found.Store(true)
 	}
-	return at, err
+	return err
 }
 
-// nothingThere reports whether the answer says that there is no such path, and not that
-// there is no such object.
-func nothingThere(err error, r *Request) bool {
-	var status *StatusError
-	return errors.As(err, &status) && status.Code == http.StatusNotFound && (status.Type == "" || r.Resource == resourceSession)
+// isPathMissing reports whether an answer says that nothing serves the path. A session that is
+// opened is no object that could be missing.
+func isPathMissing(err error, r *Request) bool {
+	class := ClassOf(err)
+	return class == NoSuchPath || class == NotFound && r.Resource == resourceSession
 }
 
 func (c *Client) send(ctx context.Context, at root, r *Request, answer any) error {

@@ -72,26 +72,39 @@ func with(answers map[string]string) func(http.ResponseWriter, string) {
 
 // TestRoots: which API is spoken is found with the first requests, and kept.
 func TestRoots(t *testing.T) {
+	const (
+		notFound     = `404{"error_type":"NOT_FOUND","messages":[{"args":[],"default_message":"HTTP not found","id":"com.vmware.vapi.rest.httpNotFound"}]}`
+		notFoundREST = `404{"type":"com.vmware.vapi.std.errors.not_found","value":{"messages":[{"args":[],"id":"com.vmware.vapi.rest.operationsForUrlNotFound"}]}}`
+	)
 	for name, c := range map[string]struct {
+		legacy  bool
 		answers map[string]string
 		want    []string
 	}{
-		"/api": {map[string]string{
+		"/api": {false, map[string]string{
 			"POST /api/session": `201"id-1"`, "GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`, "DELETE /api/session": "204",
 		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /api/session id-1"}},
-		"/rest": {map[string]string{
+		"/rest": {false, map[string]string{
 			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
 			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
 		}, []string{"POST /api/session ", "POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
 		// As in 7.0, before Update 2.
-		"a session of /api, tags of /rest": {map[string]string{
-			"POST /api/session": `201"id-1"`, "DELETE /api/session": "204",
+		"a session of /api, tags of /rest": {false, map[string]string{
+			"POST /api/session": `201"id-1"`, "DELETE /api/session": "204", "GET /api/cis/tagging": notFound,
 			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
 		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /api/session id-1"}},
+		"a session of /rest where /api has another service": {false, map[string]string{
+			"POST /api/session":                 "405",
+			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
+			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
+		}, []string{"POST /api/session ", "POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
+		"/rest first, which is gone": {true, map[string]string{
+			"POST /rest": notFoundREST, "POST /api/session": `201"id-1"`, "GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`, "DELETE /api/session": "204",
+		}, []string{"POST /rest/com/vmware/cis/session ", "POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /api/session id-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, requests := serve(t, with(c.answers))
-			if err := client.Login(t.Context(), anyone); err != nil {
+			if err := client.Login(t.Context(), anyone, c.legacy); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
@@ -116,7 +129,7 @@ func TestNoSuchTag(t *testing.T) {
 		t.Errorf("%v, %q", err, *requests)
 	}
 	client, requests = serve(t, with(nil))
-	if err := client.Login(t.Context(), anyone); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
+	if err := client.Login(t.Context(), anyone, false); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
 		t.Errorf("%v, %q", err, *requests)
 	}
 }
@@ -124,17 +137,28 @@ func TestNoSuchTag(t *testing.T) {
 // TestErrors: they hold nothing of the page of a proxy, and what can be done is known.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer         string
-		status         int
-		busy, answered bool
-		text           string
+		answer   string
+		status   int
+		class    rest.Class
+		answered bool
+		text     string
 	}{
-		"page":      {"503<html>secret</html>", 503, true, true, "GET /api/cis/tagging/category: 503 Service Unavailable"},
-		"throttled": {`429{"error_type":"X"}`, 429, true, true, "GET /api/cis/tagging/category: 429 Too Many Requests"},
-		"forbidden": {`403{"error_type":"UNAUTHORIZED"}`, 403, false, true, "GET /api/cis/tagging/category: 403 Forbidden"},
-		"no list":   {`200{"a":"secret"}`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
-		"no JSON":   {`200<html>secret</html>`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
-		"cut off":   {`200["secret`, 0, false, false, "GET /api/cis/tagging/category: reading the answer: unexpected EOF"},
+		"page":                  {"503<html>secret</html>", 503, rest.Busy, true, "GET /api/cis/tagging/category: 503 Service Unavailable"},
+		"throttled":             {`429{"error_type":"X"}`, 429, rest.Busy, true, "GET /api/cis/tagging/category: 429 Too Many Requests"},
+		"forbidden":             {`403{"error_type":"UNAUTHORIZED"}`, 403, rest.Denied, true, "GET /api/cis/tagging/category: 403 Forbidden"},
+		"no session":            {`401{}`, 401, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 401 Unauthorized"},
+		"no session, /api":      {`400{"error_type":"UNAUTHENTICATED"}`, 400, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 400 Bad Request"},
+		"no session, /rest":     {`400{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{}}`, 400, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 400 Bad Request"},
+		"no session, inside":    {`500{"error_type":"ERROR","data":{"cause":"com.vmware.vapi.std.errors.unauthenticated"}}`, 500, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 500 Internal Server Error"},
+		"a mistake":             {`400{"error_type":"INVALID_ARGUMENT"}`, 400, rest.Refused, true, "GET /api/cis/tagging/category: 400 Bad Request"},
+		"no such object":        {`404{"error_type":"NOT_FOUND","messages":[{"id":"com.vmware.vdcs.x"}]}`, 404, rest.NotFound, true, "GET /api/cis/tagging/category: 404 Not Found"},
+		"not registered yet":    {`404{"error_type":"OPERATION_NOT_FOUND"}`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
+		"no such path":          {`404{"error_type":"NOT_FOUND","messages":[{"id":"com.vmware.vapi.rest.httpNotFound"}]}`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
+		"a page with no path":   {`404<html>secret</html>`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
+		"nothing that is known": {`418`, 418, rest.Unclassified, true, "GET /api/cis/tagging/category: 418 I'm a teapot"},
+		"no list":               {`200{"a":"secret"}`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
+		"no JSON":               {`200<html>secret</html>`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
+		"cut off":               {`200["secret`, 0, rest.Unclassified, false, "GET /api/cis/tagging/category: reading the answer: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := serve(t, func(w http.ResponseWriter, path string) {
@@ -143,10 +167,10 @@ func TestErrors(t *testing.T) {
 			})
 			err := readCategories(t.Context(), client)
 			wrapped := fmt.Errorf("vCenter: %w", err)
-			if err == nil || err.Error() != c.text || rest.Answered(wrapped) != c.answered || errors.Is(wrapped, rest.ErrBusy) != c.busy {
-				t.Fatalf("%v, answered %v, busy %v", err, rest.Answered(wrapped), errors.Is(wrapped, rest.ErrBusy))
+			if err == nil || err.Error() != c.text || rest.Answered(wrapped) != c.answered || rest.ClassOf(wrapped) != c.class {
+				t.Fatalf("%v, answered %v, class %v", err, rest.Answered(wrapped), rest.ClassOf(wrapped))
 			}
-			if rest.HasStatus(wrapped, c.status) != (c.status != 0) || rest.HasStatus(wrapped, 401) {
+			if rest.HasStatus(wrapped, c.status) != (c.status != 0) || rest.HasStatus(wrapped, 402) {
 				t.Errorf("status %d is not known", c.status)
 			}
 			if got := rest.RetryAfter(wrapped); (got == 7*time.Second) != (c.status != 0) {

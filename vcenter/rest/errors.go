@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +14,57 @@ import (
 	"time"
 )
 
-// ErrBusy says that the service answers, but not yet or not now: it is
-// starting, or there are too many requests.
-var ErrBusy = errors.New("the service is throttling or starting (HTTP 429, 502, 503 or 504)")
+// A Class is what an answer of failure says.
+type Class int
+
+const (
+	// Unclassified is an error that is no answer, or an answer that says none of the following.
+	Unclassified Class = iota
+	// Denied means that the account lacks a privilege.
+	Denied
+	// NotFound means that the service does not have the object.
+	NotFound
+	// NoSuchPath means that nothing serves the path. The vCenter has it below the other root, or vAPI is
+	// starting.
+	NoSuchPath
+	// Unauthenticated means that the service does not know the session, or rejects the login.
+	Unauthenticated
+	// Busy means that the service, or a proxy in front of it, is throttling or starting.
+	Busy
+	// Refused means that the service cannot work with the request, or has failed at it. One of the objects
+	// that the request names may be why.
+	Refused
+)
+
+// ClassOf returns the class of an answer that an error holds.
+func ClassOf(err error) Class {
+	var e *StatusError
+	if !errors.As(err, &e) {
+		return Unclassified
+	}
+	switch {
+	case e.Code == http.StatusUnauthorized, e.Type == typeUnauthenticated:
+		return Unauthenticated
+	case e.Code == http.StatusForbidden:
+		return Denied
+	case e.Code == http.StatusNotFound && e.Type != "" && e.Type != typeNoOperation:
+		return NotFound
+	}
+	switch e.Code {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusNotImplemented:
+		return NoSuchPath
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return Busy
+	case http.StatusBadRequest, http.StatusInternalServerError:
+		return Refused
+	}
+	return Unclassified
+}
+
+const (
+	typeUnauthenticated = "UNAUTHENTICATED"
+	typeNoOperation     = "OPERATION_NOT_FOUND"
+)
 
 // A StatusError is an answer with an HTTP status of failure. It holds nothing of the
 // body but the type of the error: that may be the page of a proxy.
@@ -23,7 +73,8 @@ type StatusError struct {
 	Call string
 	// Code is the HTTP status.
 	Code int
-	// Type is the vAPI error's, such as NOT_FOUND; empty if the answer is not of the API.
+	// Type is the vAPI error's, such as NOT_FOUND; empty if the answer is not of the API. For a path
+	// that is not served it is OPERATION_NOT_FOUND, and UNAUTHENTICATED wherever the body has that.
 	Type string
 	// RetryAfter is the pause that the server asks for, zero if it asks for none.
 	RetryAfter time.Duration
@@ -31,15 +82,6 @@ type StatusError struct {
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Call, e.Code, http.StatusText(e.Code))
-}
-
-// Is reports whether the error is ErrBusy.
-func (e *StatusError) Is(target error) bool {
-	switch e.Code {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return target == ErrBusy
-	}
-	return false
 }
 
 // unusable is an answer with a status of success that is not of the API.
@@ -76,14 +118,27 @@ const maxError = 64 << 10
 func newStatusError(res *http.Response) *StatusError {
 	e := &StatusError{Call: requestOf(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 	content, err := io.ReadAll(io.LimitReader(res.Body, maxError))
-	var body struct {
-		API  string `json:"error_type"`
-		REST string `json:"type"` // com.vmware.vapi.std.errors.not_found
+	type messages []struct {
+		ID string `json:"id"`
 	}
-	if err == nil && json.Unmarshal(content, &body) == nil {
-		e.Type = strings.ToUpper(body.API)
-		if e.Type == "" {
-			e.Type = strings.ToUpper(body.REST[strings.LastIndex(body.REST, ".")+1:])
+	var body struct {
+		API      string   `json:"error_type"`
+		Messages messages `json:"messages"`
+		REST     string   `json:"type"` // com.vmware.vapi.std.errors.not_found
+		Value    struct {
+			Messages messages `json:"messages"`
+		} `json:"value"`
+	}
+	if err != nil || json.Unmarshal(content, &body) != nil {
+		return e
+	}
+	e.Type = strings.ToUpper(cmp.Or(body.API, body.REST[strings.LastIndex(body.REST, ".")+1:]))
+	if bytes.Contains(content, []byte("std.errors.unauthenticated")) {
+		e.Type = typeUnauthenticated
+	}
+	for _, m := range append(body.Messages, body.Value.Messages...) {
+		if strings.HasSuffix(m.ID, ".httpNotFound") || strings.HasSuffix(m.ID, ".operationsForUrlNotFound") {
+			e.Type = typeNoOperation
 		}
 	}
 	return e

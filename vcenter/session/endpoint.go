@@ -54,6 +54,10 @@ type Endpoint struct {
 	// cfg is the configuration of now. Clients in use refer to it, so it is never changed,
 	// only replaced.
 	cfg atomic.Pointer[config.VCenter]
+	// legacyLogin reports whether the next login to the REST API begins below /rest. An answer that may
+	// be about the password, or about a root that the vCenter does not have, changes it: each attempt
+	// shows the password once.
+	legacyLogin atomic.Bool
 	// lastAnswer is the time of the last answer, in nanoseconds since 1970.
 	lastAnswer atomic.Int64
 	// certificateEnds is until when the certificate of the last new connection is valid, in

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -149,9 +148,14 @@ func (r *REST) open(ctx context.Context, call string, c *rest.Client) error {
 	}
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
-	err := r.endpoint.openSession(ctx, call, func(ctx context.Context) error { return c.Login(ctx, who) })
-	if rest.HasStatus(err, http.StatusUnauthorized) {
+	legacy := r.endpoint.legacyLogin.Load()
+	err := r.endpoint.openSession(ctx, call, func(ctx context.Context) error { return c.Login(ctx, who, legacy) })
+	switch rest.ClassOf(err) {
+	case rest.Unauthenticated:
+		r.endpoint.legacyLogin.Store(!legacy)
 		return rejected
+	case rest.Refused:
+		r.endpoint.legacyLogin.Store(!legacy)
 	}
 	return withoutRequest(err)
 }
@@ -184,7 +188,7 @@ func (r *REST) close(ctx context.Context) error {
 		return nil
 	}
 	err := r.client.Logout(ctx)
-	if rest.HasStatus(err, http.StatusUnauthorized) {
+	if rest.ClassOf(err) == rest.Unauthenticated {
 		return nil
 	}
 	return err

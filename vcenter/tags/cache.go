@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -164,7 +163,7 @@ func (c *cache) relist(ctx context.Context, s Service, l *listing) error {
 
 // missing reports whether the vCenter has answered that there is no such tag.
 func (c *cache) missing(id string) bool {
-	return rest.HasStatus(c.tags.byID[id].refused, http.StatusNotFound)
+	return rest.ClassOf(c.tags.byID[id].refused) == rest.NotFound
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone
@@ -188,7 +187,7 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	}
 	for ref, ids := range gone {
 		for id := range ids {
-			if !rest.HasStatus(c.tags.byID[id].refused, http.StatusForbidden) {
+			if rest.ClassOf(c.tags.byID[id].refused) != rest.Denied {
 				continue
 			}
 			if withheld[ref] == nil {
@@ -288,7 +287,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 		return c.without(wanted), nil, nil
 	}
 	err = c.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(c.listed) < namesAtMost && !rest.HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
+	if err != nil && now.Sub(c.listed) < namesAtMost && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
 		return c.without(wanted), err, nil
 	}
 	return c.without(wanted), nil, err
@@ -298,7 +297,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 // one that none is shown to.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
-	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
+	if err != nil && rest.ClassOf(err) != rest.Denied {
 		return fmt.Errorf("listing the tag categories: %w", err)
 	}
 	there := make(map[string]bool)

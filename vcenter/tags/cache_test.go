@@ -266,7 +266,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 		f.tags["a"] = Tag{"zone-x", "z"}
 		f.broken["a"] = status(http.StatusServiceUnavailable)
 		time.Sleep(refresh)
-		if a := want("zone=zone-a"); !errors.Is(a.Kept, rest.ErrBusy) {
+		if a := want("zone=zone-a"); rest.ClassOf(a.Kept) != rest.Busy {
 			t.Errorf("kept for %v", a.Kept)
 		}
 		delete(f.broken, "a")

@@ -33,7 +33,7 @@ type changeLog struct {
 // nothing changes, and logs it once in an outage.
 func (l *changeLog) failed(ctx context.Context, err error) error {
 	cause := faults.CauseOf(err)
-	if errors.Is(err, rest.ErrBusy) {
+	if rest.ClassOf(err) == rest.Busy {
 		err, cause = &busyError{err}, "busy"
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +65,8 @@ type listing struct {
 func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
-	if rest.HasStatus(err, http.StatusForbidden) || rest.HasStatus(err, http.StatusNotFound) {
+	switch rest.ClassOf(err) {
+	case rest.Denied, rest.NotFound:
 		l.last = err
 		return true, nil
 	}
@@ -135,7 +135,7 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 
 func (l *listing) barredError(n int) error {
 	reason := ""
-	if rest.HasStatus(l.last, http.StatusForbidden) {
+	if rest.ClassOf(l.last) == rest.Denied {
 		reason = "; the account needs the privilege System.Read on them"
 	}
 	return fmt.Errorf("the tags of none of %d objects may be listed%s: %w", n, reason, l.last)
@@ -182,7 +182,7 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.recheck = l.now.Add(o.pause)
 	}
 	err := topology.ErrNotPermitted
-	if rest.HasStatus(l.last, http.StatusNotFound) {
+	if rest.ClassOf(l.last) == rest.NotFound {
 		err = ErrDeleted
 	}
 	o.refused[ref] = refusal{err, l.now}

@@ -2,7 +2,6 @@ package tags
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -40,7 +39,7 @@ type names struct {
 func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {
-	case !ok, rest.HasStatus(known.refused, http.StatusNotFound):
+	case !ok, rest.ClassOf(known.refused) == rest.NotFound:
 		return true
 	case known.refused != nil:
 		return now.Sub(known.tried) >= refusedFor
@@ -68,13 +67,14 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			tag, err := n.get(ctx, s, id)
 			mu.Lock()
 			defer mu.Unlock()
+			class := rest.ClassOf(err)
 			switch {
 			case err == nil:
 				read := time.Now() // the others may take their time
 				n.byID[id] = name{Tag: tag, read: read, tried: read}
-			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
+			case class == rest.NotFound, class == rest.Denied:
 				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
-			case serves && !rest.HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:
+			case serves && class != rest.Unauthenticated && ctx.Err() == nil:
 				kept = err
 			default:
 				return err

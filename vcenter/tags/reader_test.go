@@ -165,7 +165,7 @@ func TestTheLastError(t *testing.T) {
 	w.vc.ThrottleTagging()
 	for range 3 {
 		a := w.read()
-		if !errors.Is(a.Err, rest.ErrBusy) || !rest.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
+		if rest.ClassOf(a.Err) != rest.Busy || !rest.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
 			t.Errorf("%v", a.Err)
 		}
 		if _, err := a.Of(w.objects[0]); err == nil {

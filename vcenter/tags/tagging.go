@@ -3,7 +3,6 @@ package tags
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/rest"
@@ -33,7 +32,7 @@ func (t Tagging) With(ctx context.Context, f func(Service) error) error {
 		return fmt.Errorf("logging in to the tagging API of %s: %w", host, err)
 	}
 	err = f(NewClient(client, t.rest.Do))
-	if !rest.HasStatus(err, http.StatusUnauthorized) {
+	if rest.ClassOf(err) != rest.Unauthenticated {
 		return err
 	}
 	t.rest.Forget(ctx, fresh)
