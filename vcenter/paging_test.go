@@ -79,8 +79,12 @@ func TestPagesThatAreTooLarge(t *testing.T) {
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-	if s := w.fleet.Survey(w.ctx, everything)[0]; s.Err != nil || len(s.Objects) == 0 {
-		t.Errorf("surveyed %+v", s)
+	n1, n := types.ManagedObjectReference{Type: "VirtualMachine", Value: w.moid("n1")}, 0
+	err := w.fleet.Sessions()[0].Session.Retrieve(w.ctx, types.PropertyFilterSpec{
+		PropSet: []types.PropertySpec{{Type: n1.Type, PathSet: []string{"name"}}}, ObjectSet: []types.ObjectSpec{{Obj: n1}},
+	}, func(*types.ObjectContent) { n++ })
+	if err != nil || n != 1 {
+		t.Errorf("read %d machines, %v", n, err)
 	}
 	for _, page := range []string{">1000</maxObjects>", ">100</maxObjects>", ">1000</maxObjectUpdates>", ">100</maxObjectUpdates>"} {
 		if len(f.Requests("/sdk", page)) == 0 {

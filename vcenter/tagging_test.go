@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,25 @@ func TestTaggingHangsFromTheStart(t *testing.T) {
 	}
 	if err := w.tagsErr(id, "ClusterComputeResource"); err == nil {
 		t.Error("the tags are known")
+	}
+}
+
+// TestLoginsToATaggingServiceThatStarts say nothing about the password: as soon as the service
+// is well, tags are read, and a SOAP session that is lost meanwhile is replaced.
+func TestLoginsToATaggingServiceThatStarts(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			t.Parallel()
+			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").FaultREST(openREST, code) })
+			east, id := w.sim.VCenter("east"), w.id("n1")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.until("four logins", func([]inventory.State) bool { return east.Requests()[openREST] >= 4 })
+			east.EndSessions()
+			w.until("another SOAP session", func([]inventory.State) bool { return logins(east) == 2 && w.east().Err == nil })
+			east.FaultREST(openREST, 0)
+			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+		})
 	}
 }
 

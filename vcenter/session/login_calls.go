@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/faults"
+	"vzones/vcenter/rest"
 )
 
 // loginRoundTripper sends the SOAP requests that open sessions. None is repeated: the first
@@ -57,8 +58,13 @@ func (e *Endpoint) showCredentials(ctx context.Context, name string, call func(c
 var errUnusable = &unansweredError{errors.New("the answer cannot be used"), false}
 
 // decided reports whether an error is the server's own answer to a request, and not that of
-// a gateway before it that does not know how the request ended.
+// a gateway before it that does not know how the request ended. Of the REST API's answers it is one
+// by which neither the password was looked at nor a session opened.
 func decided(err error) bool {
+	switch rest.ClassOf(err) {
+	case rest.NoSuchPath, rest.NotFound, rest.Busy:
+		return !rest.HasStatus(err, http.StatusGatewayTimeout)
+	}
 	var fault interface{ Fault() types.BaseMethodFault }
 	var refused faults.RefusedAnswer
 	status := statusOf(err)
