@@ -157,6 +157,9 @@ func (a *actor) follow(ctx context.Context) error {
 		// What is left of it may still be alive: the session of the tagging API, or all
 		// of it where the vCenter has only forgotten what was created through it.
 		a.logout(ctx)
+	case a.now.endpoint.RenewalDue(err):
+		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
+		a.logout(ctx)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,64 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 				t.Errorf("%d logins", n)
 			}
 		})
+	}
+}
+
+// TestSessionsThatAnswerNothingUseful are replaced, whatever they answer, and none is left behind.
+func TestSessionsThatAnswerNothingUseful(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ soap, rest int }{
+		"SOAP 401": {soap: 401}, "SOAP 403": {soap: 403}, "SOAP SystemError": {soap: 500},
+		"REST 400": {rest: 400}, "REST 403": {rest: 403}, "REST 500": {rest: 500}, "both": {500, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := quick
+			opts.PollTime = time.Second
+			opts.LoginLimits.RenewMin = time.Second
+			w := run(t, twoVCenters, opts, nil)
+			east, id, late := w.sim.VCenter("east"), w.id("n1"), w.id("n2")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+			east.SpoilSessions(c.soap, c.rest)
+			spoiled := time.Now()
+			w.until("another session", func([]inventory.State) bool {
+				return east.Requests()["Login"] > min(c.soap, 1) && east.Requests()[openREST] > min(c.rest, 1)
+			})
+			if took := time.Since(spoiled); took < time.Second && c.rest != 400 {
+				t.Errorf("replaced after %v", took)
+			}
+			w.fleet.Follow([]inventory.Identity{id, late})
+			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" && w.east().Err == nil })
+			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
+				t.Errorf("%d SOAP and %d REST sessions", soap, rest)
+			}
+		})
+	}
+}
+
+// TestAVCenterThatIsBrokenForLong is logged in to after growing pauses, and logged out of before.
+func TestAVCenterThatIsBrokenForLong(t *testing.T) {
+	t.Parallel()
+	opts := quick
+	opts.LoginLimits.RenewMin, opts.LoginLimits.RenewMax = 200*time.Millisecond, 2*time.Second
+	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
+		sim.VCenter("east").Fault("CreatePropertyCollector", new(types.SystemError))
+		sim.VCenter("west").FaultREST("POST /com/vmware/cis/tagging/*", http.StatusInternalServerError)
+	})
+	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+	time.Sleep(7 * time.Second) // pauses of 0.2, 0.4, 0.8, 1.6, 2 and 2 s
+	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
+	for name, n := range map[string]int{"east": logins(east), "west": west.Requests()[openREST]} {
+		if n < 4 || n > 8 {
+			t.Errorf("%d logins to %s", n, name)
+		}
+	}
+	if n := logins(west); n != 1 {
+		t.Errorf("%d SOAP logins to west", n)
+	}
+	if soap, rest := east.SOAPSessions(), west.RESTSessions(); soap > 1 || rest > 1 {
+		t.Errorf("%d SOAP sessions of east, %d REST sessions of west", soap, rest)
 	}
 }
 

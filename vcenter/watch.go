@@ -117,6 +117,7 @@ func (a *actor) watchOptions() watch.Options {
 
 // read takes a snapshot, which ends an outage.
 func (a *actor) read(ctx context.Context, p watch.Publication) {
+	a.now.endpoint.Useful()
 	if lasted, ended := a.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
@@ -158,6 +159,7 @@ func (r *reporter) Started() {
 // Contact sends when the vCenter has answered. That alone is not a change.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
 	r.send(ctx, func(a *actor) bool {
+		a.now.endpoint.Useful()
 		a.now.state.LastContact = at
 		return probed
 	})

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -58,11 +59,16 @@ func apiForm(rest *http.Request, res *response) *response {
 	header := res.header.Clone()
 	header.Set("Content-Type", "application/json")
 	if res.status >= http.StatusBadRequest {
-		of := struct {
-			Messages []any `json:"messages"`
-		}{[]any{}}
-		_ = decodeValue(res, &of) // no body has no messages
-		body, _ := json.Marshal(map[string]any{"error_type": errorType(res.status), "messages": of.Messages})
+		var of struct {
+			Type  string `json:"type"`
+			Value struct {
+				Messages []any `json:"messages"`
+			} `json:"value"`
+		}
+		of.Value.Messages = []any{}
+		_ = json.Unmarshal(res.body, &of) // no body has no type
+		kind := cmp.Or(strings.ToUpper(of.Type[strings.LastIndex(of.Type, ".")+1:]), errorType(res.status))
+		body, _ := json.Marshal(map[string]any{"error_type": kind, "messages": of.Value.Messages})
 		return &response{res.status, header, body}
 	}
 	var answer struct {

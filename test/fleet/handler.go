@@ -56,6 +56,9 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if odd := v.faults.oddAnswer(kind); odd != nil {
 		res = odd
 	}
+	if status := v.spoiled.status(r); status != 0 {
+		res = v.spoiled.answer(r, status)
+	}
 	v.issued.observe(r, res)
 	if isLoginKind(kind) {
 		v.peaks.opened(v.Sessions())

@@ -82,7 +82,7 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 		if blind := v.owned.blindPoll(r, v.machineRefs); blind != nil {
 			return blind
 		}
-		if _, drop := v.faults.now(); once || drop || !isUnchanged(res) || v.faults.oddAnswer("WaitForUpdatesEx") != nil {
+		if _, drop := v.faults.now(); once || drop || !isUnchanged(res) || v.faults.oddAnswer("WaitForUpdatesEx") != nil || v.spoiled.status(r) != 0 {
 			return res
 		}
 		select {

@@ -38,6 +38,7 @@ type VCenter struct {
 	watchedViews watchedViews
 	peaks        peaks
 	owned        owned
+	spoiled      spoiled
 	settings     settings
 	wake         broadcast // the inventory, the sessions or the faults changed
 

@@ -58,6 +58,8 @@ type Endpoint struct {
 	// be about the password, or about a root that the vCenter does not have, changes it: each attempt
 	// shows the password once.
 	legacyLogin atomic.Bool
+	// soapRenewal and restRenewal are of the sessions that are open, one after the other.
+	soapRenewal, restRenewal renewal
 	// lastAnswer is the time of the last answer, in nanoseconds since 1970.
 	lastAnswer atomic.Int64
 	// certificateEnds is until when the certificate of the last new connection is valid, in

@@ -23,6 +23,9 @@ type LoginLimits struct {
 	// UnansweredMin and UnansweredMax bound the delay after a login that was not
 	// answered; 2 and 15 minutes if zero.
 	UnansweredMin, UnansweredMax time.Duration
+	// RenewMin and RenewMax bound the time until a session is replaced through which nothing useful
+	// comes although the server answers; 2 and 30 minutes if zero.
+	RenewMin, RenewMax time.Duration
 	// Queue is for somebody who does not try again. A login waits for those of its account that are
 	// under way and that it could lock the account with, and a call of the REST API for its login as
 	// long as that may take. Otherwise the one fails at once, the other as late as any call.
@@ -37,6 +40,8 @@ func (l LoginLimits) withDefaults() LoginLimits {
 		RejectedMax:   cmp.Or(l.RejectedMax, 30*time.Minute),
 		UnansweredMin: cmp.Or(l.UnansweredMin, 2*time.Minute),
 		UnansweredMax: cmp.Or(l.UnansweredMax, 15*time.Minute),
+		RenewMin:      cmp.Or(l.RenewMin, 2*time.Minute),
+		RenewMax:      cmp.Or(l.RenewMax, 30*time.Minute),
 		Queue:         l.Queue,
 	}
 }

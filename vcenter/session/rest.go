@@ -62,7 +62,11 @@ func (r *REST) Cloned() bool { return isShared(r.creds) }
 
 // Do makes one remote call, as that of the Endpoint.
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
-	return r.endpoint.Do(ctx, name, call)
+	err := r.endpoint.Do(ctx, name, call)
+	if err == nil {
+		r.endpoint.restRenewal.useful()
+	}
+	return err
 }
 
 // Client returns the client that is logged in, after logging in by a call of that name if
@@ -76,13 +80,13 @@ func (r *REST) Client(ctx context.Context, call string) (c *rest.Client, fresh b
 	return r.client, true, err
 }
 
-// Forget forgets the client, whose session the server does not know. One that is fresh may
-// be there all the same, so it is logged out: the next one opens another session.
-func (r *REST) Forget(ctx context.Context, fresh bool) {
-	unknown := r.client
+// Forget forgets the client, so that the next one opens another session. One that may be there all
+// the same is logged out.
+func (r *REST) Forget(ctx context.Context, mayLast bool) {
+	old := r.client
 	r.client = nil
-	if fresh && !r.Cloned() {
-		_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return unknown.Logout(ctx) })
+	if mayLast && !r.Cloned() {
+		_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
 	}
 }
 

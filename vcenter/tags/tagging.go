@@ -3,6 +3,7 @@ package tags
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/rest"
@@ -23,8 +24,8 @@ func (t Tagging) Credentials() credentials.Credentials { return t.rest.Credentia
 // Wait waits for a login that is under way, if there is one.
 func (t Tagging) Wait() error { return t.rest.Wait() }
 
-// With calls f with the tagging API, after logging in where that has not happened yet or the
-// server has forgotten it.
+// With calls f with the tagging API, after logging in where that has not happened yet, the server has
+// forgotten it or nothing useful came through the session for long.
 func (t Tagging) With(ctx context.Context, f func(Service) error) error {
 	host := t.rest.Host()
 	client, fresh, err := t.rest.Client(ctx, "tagging: log in")
@@ -32,10 +33,11 @@ func (t Tagging) With(ctx context.Context, f func(Service) error) error {
 		return fmt.Errorf("logging in to the tagging API of %s: %w", host, err)
 	}
 	err = f(NewClient(client, t.rest.Do))
-	if rest.ClassOf(err) != rest.Unauthenticated {
+	hasEnded := rest.ClassOf(err) == rest.Unauthenticated
+	if !hasEnded && !t.rest.RenewalDue(err) {
 		return err
 	}
-	t.rest.Forget(ctx, fresh)
+	t.rest.Forget(ctx, fresh || !rest.HasStatus(err, http.StatusUnauthorized))
 	switch {
 	case t.rest.Cloned():
 		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", host, err)
