@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -123,6 +124,9 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	if status := v.faults.status(kind); status != 0 {
 		return restError(status)
 	}
+	if method == "LoginByToken" && !v.serves(r.Header.Get("SOAPAction")) {
+		return soapFault("vim25:VersionMismatchFaultCode", "Unsupported version URI &quot;"+r.Header.Get("SOAPAction")+"&quot;", "")
+	}
 	if isRESTLogin(r) && v.faults.rejectsREST() {
 		return &response{http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}},
 			[]byte(`{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{"messages":[]}}`)}
@@ -162,6 +166,20 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		res = v.settings.skewed(res)
 	}
 	return v.omit(method, v.owned.blinded(r, method, res))
+}
+
+// serves reports whether the vCenter lists the version of the API in a request's action. It is
+// particular about that where somebody logs in by a token.
+func (v *VCenter) serves(action string) bool {
+	versions := v.simulated(v.internalRequest(http.MethodGet, vim25.Path+"/vimServiceVersions.xml"), nil)
+	return bytes.Contains(versions.body, []byte("<version>"+strings.TrimPrefix(action, "urn:vim25/")+"</version>"))
+}
+
+// soapFault is an answer with a fault.
+func soapFault(code, text, detail string) *response {
+	return &response{http.StatusInternalServerError, http.Header{"Content-Type": {"text/xml"}},
+		[]byte(`<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:vim25="urn:vim25"><e:Body><e:Fault>` +
+			`<faultcode>` + code + `</faultcode><faultstring>` + text + `</faultstring><detail>` + detail + `</detail></e:Fault></e:Body></e:Envelope>`)}
 }
 
 // reads reports whether a SOAP method leaves the simulator as it is.

@@ -52,9 +52,7 @@ func (s *spoiled) status(r *http.Request) int {
 func (*spoiled) answer(r *http.Request, status int) *response {
 	switch {
 	case strings.HasPrefix(r.URL.Path, vim25.Path) && status == http.StatusInternalServerError:
-		return &response{status, http.Header{"Content-Type": {"text/xml"}},
-			[]byte(`<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><e:Body><e:Fault><faultcode>ServerFaultCode</faultcode>` +
-				`<faultstring>A general system error occurred</faultstring><detail><SystemErrorFault xmlns="urn:vim25" xsi:type="SystemError"><reason>session</reason></SystemErrorFault></detail></e:Fault></e:Body></e:Envelope>`)}
+		return soapFault("ServerFaultCode", "A general system error occurred", `<SystemErrorFault xmlns="urn:vim25" xsi:type="SystemError"><reason>session</reason></SystemErrorFault>`)
 	case strings.HasPrefix(r.URL.Path, vim25.Path):
 		return page(status)
 	case status == http.StatusBadRequest:

@@ -99,6 +99,12 @@ func (s *Session) openByToken(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx = s.vim.WithHeader(ctx, soap.Header{Security: signer})
+	header := soap.Header{Security: signer}
+	// A vCenter refuses LoginByToken, and no other method, if the action names a version that it does
+	// not list, such as govmomi's own where the vCenter is older.
+	if version, err := s.apiVersion(ctx); err == nil {
+		header.Action = "urn:" + vim25.Namespace + "/" + version
+	}
+	ctx = s.vim.WithHeader(ctx, header)
 	return vim.NewManager(s.vim).LoginByToken(ctx)
 }

@@ -33,7 +33,7 @@ func TestLoginByCertificate(t *testing.T) {
 		t.Errorf("tags: %v", err)
 	}
 	closing(t, s)
-	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "token service: get token": 2, "LoginByToken": 1,
+	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "service versions": 1, "token service: get token": 2, "LoginByToken": 1,
 		"tagging: log in": 1, "Login": 0} {
 		if got := n.Of(call); got != want {
 			t.Errorf("%d calls of %s, want %d", got, call, want)
@@ -126,6 +126,7 @@ func TestTokenErrors(t *testing.T) {
 		"token refused": {func(w http.ResponseWriter, _ *http.Request, body string) bool {
 			return strings.Contains(body, "LoginByToken") && vcentertest.InvalidLogin(w)
 		}, true, "the certificate is rejected"},
+		"no versions":                   {own("/sdk/vimServiceVersions.xml", func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusForbidden); return true }), false, ""},
 		"no lookup service":             {own(vcentertest.LookupPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, ""},
 		"lookup knows nothing":          {respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the lookup service's answer cannot be used"},
 		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the lookup service's answer cannot be used"},

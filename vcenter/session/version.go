@@ -1,0 +1,55 @@
+package session
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/vmware/govmomi/vim25"
+)
+
+// maxVersions is how many bytes of the versions' file are read.
+const maxVersions = 1 << 20
+
+// apiVersion asks the vCenter for the version of the vSphere API that it has.
+func (s *Session) apiVersion(ctx context.Context) (version string, err error) {
+	u := s.soap.URL()
+	u.Path += "/vimServiceVersions.xml"
+	err = s.endpoint.Do(ctx, "service versions", func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return err
+		}
+		return s.soap.Do(ctx, req, func(res *http.Response) (err error) {
+			version, err = APIVersion(res)
+			return err
+		})
+	})
+	return version, err
+}
+
+// APIVersion reads the version of the vSphere API in the answer to a request for
+// /sdk/vimServiceVersions.xml. Closing its body is left to the caller.
+func APIVersion(res *http.Response) (string, error) {
+	if res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("it answers with HTTP status %d", res.StatusCode)
+	}
+	var versions struct {
+		Namespaces []struct {
+			Name    string `xml:"name"`
+			Version string `xml:"version"`
+		} `xml:"namespace"`
+	}
+	if err := xml.NewDecoder(io.LimitReader(res.Body, maxVersions)).Decode(&versions); err != nil {
+		return "", errors.New("it does not answer as a vCenter does")
+	}
+	for _, n := range versions.Namespaces {
+		if n.Name == "urn:"+vim25.Namespace {
+			return n.Version, nil
+		}
+	}
+	return "", errors.New("it does not name the vSphere API")
+}
