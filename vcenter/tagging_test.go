@@ -234,7 +234,7 @@ func TestCategoryThatIsHidden(t *testing.T) {
 // TestDeletedObjectInABatch: whatever the answer is, others' tags are known.
 func TestDeletedObjectInABatch(t *testing.T) {
 	t.Parallel()
-	for _, how := range []fleet.Deleted{fleet.DeletedForbidden, fleet.DeletedNotFound, fleet.DeletedLeftOut} {
+	for _, how := range []fleet.Deleted{fleet.DeletedForbidden, fleet.DeletedNotFound, fleet.DeletedInvalid, fleet.DeletedBreaks, fleet.DeletedLeftOut} {
 		t.Run(string(how), func(t *testing.T) {
 			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
 				if err := sim.VCenter("east").ForgetObject("c2-host-1", how); err != nil {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,17 @@ const (
 	DeletedLeftOut   Deleted = "left-out"
 	DeletedNotFound  Deleted = "not-found"
 	DeletedForbidden Deleted = "forbidden"
+	DeletedInvalid   Deleted = "invalid"
+	DeletedBreaks    Deleted = "breaks"
 )
+
+// status is what a batch with the object is answered with, 0 if the others' tags are.
+func (d Deleted) status() int {
+	return map[Deleted]int{
+		DeletedNotFound: http.StatusNotFound, DeletedForbidden: http.StatusForbidden,
+		DeletedInvalid: http.StatusBadRequest, DeletedBreaks: http.StatusInternalServerError,
+	}[d]
+}
 
 func (v *VCenter) retag(change func(t *tagging)) {
 	v.tagging.mu.Lock()
@@ -135,7 +146,7 @@ func (v *VCenter) ForgetObject(object string, how Deleted) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains([]Deleted{"", DeletedLeftOut, DeletedNotFound, DeletedForbidden}, how) {
+	if !slices.Contains([]Deleted{"", DeletedLeftOut, DeletedNotFound, DeletedForbidden, DeletedInvalid, DeletedBreaks}, how) {
 		return fmt.Errorf("fleet: %q is not an answer to a deleted object", how)
 	}
 	v.retag(func(t *tagging) {
@@ -240,12 +251,11 @@ func (t *tagging) refuses(r *http.Request, body []byte) int {
 	}
 	status := 0
 	for _, o := range append(asked.Objects, asked.Object) {
-		switch ref := o.reference(); {
-		case t.noRead[ref], t.deleted[ref] == DeletedForbidden:
+		ref := o.reference()
+		if t.noRead[ref] {
 			return http.StatusForbidden
-		case t.deleted[ref] == DeletedNotFound:
-			status = http.StatusNotFound
 		}
+		status = cmp.Or(t.deleted[ref].status(), status)
 	}
 	return status
 }

@@ -142,7 +142,7 @@ func TestTaggingThatMayNotBeRead(t *testing.T) {
 	}
 	c.want("POST", apiList, c.objects("c1", "c2"), 200, zone)
 
-	for how, want := range map[Deleted]int{DeletedForbidden: 403, DeletedNotFound: 404, DeletedLeftOut: 200, "": 200} {
+	for how, want := range map[Deleted]int{DeletedForbidden: 403, DeletedNotFound: 404, DeletedInvalid: 400, DeletedBreaks: 500, DeletedLeftOut: 200, "": 200} {
 		if err := c.v.ForgetObject("c2", how); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func taggingCommands() []command {
 			names, category := a.vcenters(), a.word("CATEGORY")
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.ShowCategory(category); return nil })
 		}},
-		{"vcenter VCENTER tags-forget OBJECT ANSWER", "lets the tagging service take an object for deleted that SOAP still shows; a batch with it is then `not-found` (404), `forbidden` (403), or has it `left-out`", onObject(2, func(v *fleet.VCenter, w []string) error { return v.ForgetObject(w[0], fleet.Deleted(w[1])) })},
+		{"vcenter VCENTER tags-forget OBJECT ANSWER", "lets the tagging service take an object for deleted that SOAP still shows; a batch with it is then `not-found` (404), `forbidden` (403), `invalid` (400), `breaks` (500), or has it `left-out`", onObject(2, func(v *fleet.VCenter, w []string) error { return v.ForgetObject(w[0], fleet.Deleted(w[1])) })},
 		{"vcenter VCENTER tags-know OBJECT", "undoes that", onObject(1, func(v *fleet.VCenter, w []string) error { return v.ForgetObject(w[0], "") })},
 	}
 }

@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,10 @@ type fake struct {
 	attached map[Ref][]string
 	tags     map[string]Tag
 	names    map[string]string
-	// refused are the objects without System.Read, broken the errors of calls by their
-	// name or ID.
+	// refused are the objects without System.Read, or for which each listing is answered with code
+	// if that is not 0, and broken the errors of calls by their name or ID.
 	refused map[Ref]bool
+	code    int
 	broken  map[string]error
 
 	lists, gets, surveys int
@@ -38,7 +40,7 @@ func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error)
 	attached := map[Ref][]string{}
 	for _, ref := range refs {
 		if f.refused[ref] {
-			return nil, status(http.StatusForbidden)
+			return nil, status(cmp.Or(f.code, http.StatusForbidden))
 		}
 		if ids := f.attached[ref]; len(ids) > 0 {
 			attached[ref] = slices.Clone(ids)
@@ -215,11 +217,72 @@ func TestRefusedObjects(t *testing.T) {
 	}
 }
 
+// TestObjectsThatFail hide no other's tags, cost as little as those that may not be read, and are not
+// taken for them.
+func TestObjectsThatFail(t *testing.T) {
+	for _, code := range []int{http.StatusBadRequest, http.StatusInternalServerError} {
+		synctest.Test(t, func(t *testing.T) {
+			f, refs := inventory(50, 1900)
+			f.code, f.refused[ref("Host", 7)] = code, true
+			r := newCache(refresh, 4)
+			for range 120 {
+				a := reading(t, r, f, refs)
+				if got := zoneOf(a, ref("Cluster", 7)); got != "zone=zone-a" {
+					t.Fatalf("%d: a cluster has %s", code, got)
+				}
+				if _, err := a.Of(ref("Host", 7)); !rest.HasStatus(err, code) || len(a.NotPermitted()) != 0 {
+					t.Fatalf("%d: the host: %v, not permitted %v", code, err, a.NotPermitted())
+				}
+				time.Sleep(refresh)
+			}
+			if f.lists > requestsPerReading+120+10*(rechecked+1) {
+				t.Errorf("%d: %d listings in 120 readings", code, f.lists)
+			}
+			f.refused = nil
+			for range recheckMax + 1 {
+				time.Sleep(refresh)
+				if got := zoneOf(reading(t, r, f, refs), ref("Cluster", 7)); got != "zone=zone-a" {
+					t.Errorf("%d: a cluster has %s", code, got)
+				}
+			}
+			if got := zoneOf(reading(t, r, f, refs), ref("Host", 7)); got != "" {
+				t.Errorf("%d: the host has %s", code, got)
+			}
+		})
+	}
+}
+
+// TestAServiceThatHasNoOperations yet, as while vAPI starts, says nothing about objects and tags.
+func TestAServiceThatHasNoOperations(t *testing.T) {
+	starts := &rest.StatusError{Call: "a request", Code: http.StatusNotFound, Type: "OPERATION_NOT_FOUND"}
+	synctest.Test(t, func(t *testing.T) {
+		f, refs := inventory(1, 0)
+		r := newCache(refresh, 4)
+		for _, call := range []string{"list", "a", "z"} {
+			f.broken[call], f.lists = starts, 0
+			if _, err := r.read(t.Context(), f, Query{Objects: refs}); !errors.Is(err, starts) || f.lists != 1 {
+				t.Errorf("%s: %v, %d listings", call, err, f.lists)
+			}
+			delete(f.broken, call)
+		}
+		if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
+			t.Error(got)
+		}
+		f.broken["a"], f.broken["z"] = starts, starts
+		time.Sleep(NamesFor)
+		if a := reading(t, r, f, refs); zoneOf(a, refs[0]) != "zone=zone-a" || !errors.Is(a.Kept, starts) {
+			t.Errorf("%s, kept for %v", zoneOf(a, refs[0]), a.Kept)
+		}
+	})
+}
+
 // TestAccountThatMayListNothing is told from objects that may not be read, and costs two
-// requests a reading.
+// requests a reading. So does a service that fails at everything.
 func TestAccountThatMayListNothing(t *testing.T) {
-	for _, hosts := range []int{0, 3, 1900} {
+	for _, c := range []struct{ hosts, code int }{{0, 403}, {3, 403}, {1900, 403}, {1900, 500}} {
+		hosts := c.hosts
 		f, refs := inventory(1, hosts)
+		f.code = c.code
 		for _, ref := range refs {
 			f.refused[ref] = true
 		}
@@ -227,7 +290,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 		for n := range 5 {
 			f.lists = 0
 			_, err := r.read(t.Context(), f, Query{Objects: refs})
-			if !rest.HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
+			if !rest.HasStatus(err, c.code) || errors.Is(err, topology.ErrNotPermitted) {
 				t.Fatalf("%v", err)
 			}
 			if most := map[bool]int{true: requestsWithoutAnswer, false: 2}[n == 0]; f.lists > most {

@@ -32,7 +32,7 @@ const (
 // objects is what a reader remembers of the objects that it is asked about.
 type objects struct {
 	// refused are those whose tags the account may not read, or that the tagging service
-	// does not know.
+	// does not know or fails at.
 	refused map[Ref]refusal
 	// queue are parts of batches that were refused, still to be asked for.
 	queue [][]Ref
@@ -66,7 +66,7 @@ func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err erro
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
 	switch rest.ClassOf(err) {
-	case rest.Denied, rest.NotFound:
+	case rest.Denied, rest.NotFound, rest.Refused:
 		l.last = err
 		return true, nil
 	}
@@ -80,9 +80,9 @@ func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err erro
 	return false, nil
 }
 
-// list lists the tags of objects. One batch is enough at rest. A batch with an object that
-// the account may not read is refused as a whole, so it is divided until those are
-// found; they are not asked for again until recheck.
+// list lists the tags of objects. One batch is enough at rest. A batch with an object that the
+// account may not read, or that the service fails at, is refused as a whole, so it is divided until
+// those are found; they are not asked for again until recheck.
 func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
 	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
 	wanted := make(map[Ref]bool, len(refs))
@@ -138,7 +138,7 @@ func (l *listing) barredError(n int) error {
 	if rest.ClassOf(l.last) == rest.Denied {
 		reason = "; the account needs the privilege System.Read on them"
 	}
-	return fmt.Errorf("the tags of none of %d objects may be listed%s: %w", n, reason, l.last)
+	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.last)
 }
 
 // tryOne asks for another single object at each attempt, and reports whether that is
@@ -182,8 +182,11 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.recheck = l.now.Add(o.pause)
 	}
 	err := topology.ErrNotPermitted
-	if rest.ClassOf(l.last) == rest.NotFound {
+	switch rest.ClassOf(l.last) {
+	case rest.NotFound:
 		err = ErrDeleted
+	case rest.Refused:
+		err = fmt.Errorf("the tagging service answers with an error where the object is asked for: %w", l.last)
 	}
 	o.refused[ref] = refusal{err, l.now}
 }
