@@ -203,6 +203,20 @@ func TestAPIOrREST(t *testing.T) {
 	}
 }
 
+// TestESXiHost has machines and no tags, and the reason says what it is.
+func TestESXiHost(t *testing.T) {
+	t.Parallel()
+	w := run(t, strings.Replace(twoVCenters, "name: east", "name: east\n  esxi: true", 1), quick, nil)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.until("why", func([]inventory.State) bool {
+		return strings.Contains(w.zone(id), "is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")
+	})
+	if n := w.sim.VCenter("east").Requests()[openREST]; n != 0 {
+		t.Errorf("the password was shown %d times where no tags are", n)
+	}
+}
+
 // TestCategoryThatIsHidden is not one without tags: the vCenter is said not to show it,
 // with the same reading that shows its tags no more.
 func TestCategoryThatIsHidden(t *testing.T) {

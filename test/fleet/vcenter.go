@@ -66,6 +66,11 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 		return nil, err
 	}
 	v.simulate(spec.Version)
+	if spec.ESXi {
+		v.registry().Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.ApiType = "HostAgent"
+		v.ServeAPI(false)
+		v.ServeREST(false)
+	}
 	if err = v.build(spec, index); err == nil {
 		err = v.server.start() //nolint:contextcheck // requests outlive the start
 	}

@@ -56,7 +56,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 		return nil, err
 	}
 	s.vim.RoundTripper = e.roundTripper(sc)
-	s.rest = &REST{endpoint: e, soap: sc, creds: creds, tokens: s.tokens}
+	s.rest = s.NewREST()
 	return s, nil
 }
 

@@ -35,6 +35,8 @@ type REST struct {
 	soap     *soap.Client
 	creds    credentials.Credentials
 	tokens   *tokenService
+	// isESXi reports whether an ESXi host has answered instead of a vCenter. It has no such API.
+	isESXi bool
 
 	// client is logged in, nil until then; login is the login that is under way.
 	client *rest.Client
@@ -92,6 +94,9 @@ func (r *REST) Forget(ctx context.Context, mayLast bool) {
 
 // logIn opens the session, with the credentials of the SOAP session.
 func (r *REST) logIn(ctx context.Context, call string) error {
+	if r.isESXi {
+		return &RESTLoginError{errors.New("it is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")}
+	}
 	if r.Cloned() {
 		id := r.soap.SessionCookie()
 		if id == nil {

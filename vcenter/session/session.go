@@ -55,7 +55,10 @@ func (s *Session) REST() *REST { return s.rest }
 // NewREST returns another session of the REST API, for another goroutine, which has to close it.
 // Where the session was cloned it is the same one, which Close leaves open.
 func (s *Session) NewREST() *REST {
-	return &REST{endpoint: s.endpoint, soap: s.soap, creds: s.creds, tokens: s.tokens}
+	return &REST{
+		endpoint: s.endpoint, soap: s.soap, creds: s.creds, tokens: s.tokens,
+		isESXi: s.vim.ServiceContent.About.ApiType == "HostAgent",
+	}
 }
 
 // Credentials returns those that the session was opened with.
