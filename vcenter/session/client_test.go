@@ -1,13 +1,17 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -112,7 +116,7 @@ func certificate(t *testing.T, ip net.IP, name string) (tls.Certificate, []byte)
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{ip},
+		SerialNumber: big.NewInt(0x7fffffff), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{ip},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
@@ -151,6 +155,48 @@ func TestTrustIsForTheAddress(t *testing.T) {
 	}
 	if n := requests.Load(); n > 0 {
 		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// TestNegativeSerial: old and private authorities have signed such certificates, which Go refuses
+// by default.
+func TestNegativeSerial(t *testing.T) {
+	const serial, negative = "\x02\x04\x7f\xff\xff\xff", "\x02\x04\x80\xff\xff\xff"
+	cert, _ := certificate(t, net.ParseIP("127.0.0.1"), "localhost")
+	var signed struct {
+		Body      asn1.RawValue
+		Algorithm pkix.AlgorithmIdentifier
+		Signature asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(cert.Certificate[0], &signed); err != nil {
+		t.Fatal(err)
+	}
+	signed.Body = asn1.RawValue{FullBytes: bytes.Replace(signed.Body.FullBytes, []byte(serial), []byte(negative), 1)}
+	digest := sha256.Sum256(signed.Body.FullBytes)
+	signature, err := cert.PrivateKey.(crypto.Signer).Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed.Signature = asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}
+	if cert.Certificate[0], err = asn1.Marshal(signed); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := x509.ParseCertificate(cert.Certificate[0]); err != nil || c.SerialNumber.Sign() >= 0 {
+		t.Fatalf("%v, %v", c, err)
+	}
+
+	var requests atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	srv.StartTLS()
+	defer srv.Close()
+	port, err := strconv.Atoi(vcentertest.MustURL(t, srv.URL).Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})
+	if err := tryLogin(t, &config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: ca, User: "me"}); requests.Load() == 0 {
+		t.Errorf("the server is not trusted: %v", err)
 	}
 }
 
