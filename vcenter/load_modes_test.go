@@ -74,7 +74,13 @@ func loadModes() []loadMode {
 			name: "moves a Node's machine ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
-			once: fleet.Load{Requests: 30, TagReads: 20}, minute: fleet.Load{Requests: 760, TagReads: 130},
+			once: fleet.Load{Requests: 30, TagReads: 20}, minute: fleet.Load{Requests: 90, TagReads: 20},
+		},
+		{
+			name: "changes the addresses of a Node's machine fifty times a second", goes: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
+				return v.SetIPs("n1", fmt.Sprintf("10.0.0.%d", 1+n%250))
+			}),
+			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 70, TagReads: 4},
 		},
 		{
 			name: "clones ten machines a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
@@ -85,7 +91,7 @@ func loadModes() []loadMode {
 				}
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("clone-%d", n), Unreadable: true})
 			}),
-			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 1300, TagReads: 4},
+			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
 		},
 		{
 			name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) },

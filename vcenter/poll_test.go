@@ -20,8 +20,8 @@ func TestAVCenterThatHoldsNoPollOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	east.ResetRequests()
-	w.do(east.MoveVM("n2", "c1-host-1")) // which ends the poll that is open
-	w.until("an answer", func([]inventory.State) bool { return east.Requests()["WaitForUpdatesEx"] >= 2 })
+	w.do(east.MoveVM("n2", "c1-host-1"))                                                                   // which ends the poll that is open
+	w.until("an answer", func([]inventory.State) bool { return east.Requests()["WaitForUpdatesEx"] >= 7 }) // after five, they are paced
 	east.ResetRequests()
 	limit := time.Now().Add(3 * time.Second)
 	w.until("some time", func([]inventory.State) bool { return time.Now().After(limit) })

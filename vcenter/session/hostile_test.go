@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -131,31 +132,40 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 // TestAnswersAreBounded after they were decompressed, whatever is called.
 func TestAnswersAreBounded(t *testing.T) {
-	const bomb = 64 << 20
+	filler := strings.Repeat(" ", 1<<20)
+	bomb := func(out io.Writer, begin string) {
+		_, err := io.WriteString(out, begin)
+		for range 64 {
+			if err == nil {
+				_, err = io.WriteString(out, filler)
+			}
+		}
+	}
+	const xml, json = `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`, `["`
+	compressed := map[string]*bytes.Buffer{xml: {}, json: {}}
+	for begin, out := range compressed {
+		z := gzip.NewWriter(out)
+		bomb(z, begin)
+		_ = z.Close()
+	}
 	for name, c := range hostileAnswers() {
 		for _, encoding := range []string{"gzip", ""} {
+			if encoding == "" && c.call == nil {
+				continue // it would take long
+			}
 			t.Run(name+" "+encoding, func(t *testing.T) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				err := c.play(t, func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Content-Encoding", encoding)
-					out := io.Writer(w)
-					if encoding == "gzip" {
-						z := gzip.NewWriter(w)
-						defer z.Close()
-						out = z
-					}
-					filler := strings.Repeat(" ", 64<<10)
-					begin := `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`
+					begin := xml
 					if strings.HasPrefix(r.URL.Path, "/api") {
-						begin = `["`
+						begin = json
 					}
-					_, _ = io.WriteString(out, begin)
-					for range bomb / len(filler) {
-						if _, err := io.WriteString(out, filler); err != nil {
-							return
-						}
+					if w.Header().Set("Content-Encoding", encoding); encoding == "" {
+						bomb(w, begin)
+						return
 					}
+					_, _ = w.Write(compressed[begin].Bytes())
 				})
 				runtime.ReadMemStats(&after)
 				if c.opens && c.call == nil {

@@ -22,7 +22,7 @@ type change struct {
 
 // begin notes a new page, nil for one that says that nothing has changed.
 func (c *change) begin(page *types.UpdateSet) {
-	c.partial = page != nil && page.Truncated != nil && *page.Truncated
+	c.partial = isPartial(page)
 }
 
 // endsWithDatacenters reports whether the change is there with all its pages and one of

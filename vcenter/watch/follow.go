@@ -160,6 +160,9 @@ func (w *Watch) settle(ctx context.Context) error {
 	if w.progress.phase == syncing && w.whole(ids, above) {
 		w.progress.complete()
 	}
+	if w.progress.phase == syncing || w.details.overdue != nil {
+		w.poller.hurry.Notify()
+	}
 	if w.progress.phase == ready && w.dirty {
 		w.dirty = false
 		w.publishSnapshot(ctx, i, model.View{Machines: shown, Outside: out.left, Recorded: out.recorded, Names: named})

@@ -8,7 +8,9 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/time/rate"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 )
@@ -17,9 +19,8 @@ const (
 	// updatesPerPage is how many changes a server is asked to put on a page. It may
 	// put fewer on it, by default 100.
 	updatesPerPage = 1000
-	// quietPause is the pause before a vCenter is asked again that has nothing to report
-	// and says so at once, instead of holding the poll open.
-	quietPause = time.Second
+	// pollsAtOnce is how many polls may follow each other before they are a second apart.
+	pollsAtOnce = 5
 )
 
 // A poller waits for changes, in a goroutine of its own.
@@ -33,19 +34,23 @@ type poller struct {
 	// where nothing has changed; run sends, and nobody closes it.
 	arrived chan struct{}
 	updates chan *types.UpdateSet
+	// hurry says that something waits for the next page: the goroutine of the model sends.
+	hurry signal.Signal
 }
 
-// run hands changes over page by page, smaller ones after one that is too large. Each page has a deadline of its own. That of the
-// first is longer: the server collects everything for it.
+// run hands changes over page by page, smaller ones after one that is too large. Each page has a
+// deadline of its own. That of the first is longer: the server collects everything for it. Once a
+// change is there with all its pages, the next poll is paced unless something waits for it, since
+// others decide how often a vCenter changes and whether it holds a poll open.
 func (p *poller) run(ctx context.Context) error {
 	seconds := int32(p.pollTime / time.Second)
 	version, first, page := "", true, int32(updatesPerPage)
+	pace := rate.NewLimiter(rate.Every(time.Second), pollsAtOnce)
 	for {
 		deadline := p.pollTime + p.timeout
 		if first {
 			deadline = max(deadline, p.firstPage)
 		}
-		began := time.Now()
 		res, err := methods.WaitForUpdatesEx(ctx, p.session.LongPoll(deadline), &types.WaitForUpdatesEx{
 			This:    p.collector,
 			Version: version,
@@ -73,12 +78,21 @@ func (p *poller) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if res.Returnval == nil && time.Since(began) < p.pollTime/2 {
-			select {
-			case <-time.After(quietPause):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		if isPartial(res.Returnval) {
+			continue
+		}
+		turn := pace.Reserve()
+		select {
+		case <-time.After(turn.Delay()):
+		case <-p.hurry:
+			turn.Cancel()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
+}
+
+// isPartial reports whether further pages of a change are to come after a page, which may be nil.
+func isPartial(page *types.UpdateSet) bool {
+	return page != nil && page.Truncated != nil && *page.Truncated
 }

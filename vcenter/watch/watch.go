@@ -8,6 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"
@@ -101,7 +102,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	}
 	w.poller = &poller{
 		session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage,
-		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet),
+		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), hurry: signal.New(),
 	}
 	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
 	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, replies: make(chan map[string]inventory.Reply)}
