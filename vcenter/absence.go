@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
@@ -41,9 +42,13 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 // confirmAbsent makes all requests in parallel. That the vCenter has the machine counts
 // more than what could not be read.
 func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) error {
-	s := v.session()
+	is := v.status.Load()
+	s := v.sessionOf(is)
 	if s == nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", v.name)
+	}
+	if err := v.checkDiscovered(ctx, s, is); err != nil {
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 	}
 	last := v.lastSeen(s, id)
 	errs := make([]error, 1+len(last))
@@ -66,6 +71,33 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 		}
 	}
 	return joinAnswers(errs)
+}
+
+// checkDiscovered returns why the vCenter may lack machines that exist. One that was restored from
+// a backup discovers those that were made since, under new managed object IDs, once their hosts are
+// connected.
+func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, is *status) error {
+	const lacks = "it may lack machines, as after a restore from a backup"
+	until := is.readSince.Add(v.absenceHold)
+	switch {
+	case v.absenceHold == 0, !is.interrupted && is.readSince.IsZero():
+		return nil
+	case is.interrupted:
+		return errors.New("it is being read again: " + lacks)
+	case time.Until(until) > 0:
+		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--absence-hold)", lacks, until.UTC().Format("15:04:05 MST"))
+	case v.discovered.Load() == is.readSince.UnixNano():
+		return nil
+	}
+	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading whether its hosts are connected: %w", err)
+	case host != "":
+		return fmt.Errorf("%s, since host %s is not connected: connect it, or remove it from the inventory", lacks, quote.Plain(host))
+	}
+	v.discovered.Store(is.readSince.UnixNano())
+	return nil
 }
 
 // inParallel fills errs with what do returns for each index. None panics.

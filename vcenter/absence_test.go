@@ -2,7 +2,9 @@ package vcenter
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -85,5 +87,55 @@ func TestConfirmAbsent(t *testing.T) {
 		if n > 1 && call != "WaitForUpdatesEx" {
 			t.Errorf("%d times %s", n, call)
 		}
+	}
+}
+
+// TestAbsenceIsHeld after an outage, a new session and another address, and not when the process
+// begins; longer while a host is not connected.
+func TestAbsenceIsHeld(t *testing.T) {
+	t.Parallel()
+	opts := quick
+	opts.AbsenceHold = time.Second
+	w := run(t, twoVCenters, opts, nil)
+	east := w.sim.VCenter("east")
+	nobody := identity(t, stranger)
+	read := func() {
+		w.until("both vCenters read", func(states []inventory.State) bool {
+			return states[0].Snapshot != nil && states[0].Err == nil && states[1].Snapshot != nil
+		})
+	}
+	confirmed := func([]inventory.State) bool { return w.fleet.ConfirmAbsent(w.ctx, nobody) == nil }
+	held := func(why string) {
+		t.Helper()
+		w.until("held: "+why, func([]inventory.State) bool {
+			err := w.fleet.ConfirmAbsent(w.ctx, nobody)
+			return errors.Is(err, topology.ErrUnknown) && strings.Contains(err.Error(), why)
+		})
+	}
+	read()
+	if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
+		t.Errorf("at the start: %v", err)
+	}
+	for name, end := range map[string]func(){
+		"an outage":     func() { east.Refuse(); held("it is being read again"); w.do(east.Recover()) },
+		"a new session": east.EndSessions,
+	} {
+		end()
+		held("--absence-hold")
+		began := time.Now()
+		w.until("confirmed after "+name, confirmed)
+		if took := time.Since(began); took < opts.AbsenceHold/2 {
+			t.Errorf("after %s: confirmed in %v", name, took)
+		}
+	}
+
+	w.do(east.LoseHost("c2-host-1"))
+	east.EndSessions()
+	held("host c2-host-1 is not connected")
+	w.do(east.RestoreHost("c2-host-1"))
+	w.until("confirmed with all hosts", confirmed)
+	w.do(east.LoseHost("c2-host-1"))
+	if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
+		t.Errorf("a host that is lost later: %v", err)
 	}
 }

@@ -97,6 +97,7 @@ func (a *actor) loop(ctx context.Context) {
 			continue
 		}
 		a.readDelay = a.newReadDelay()
+		a.interrupt()
 		lost := faults.SessionLost(err)
 		delay := retries.after(time.Since(began), a.now.state.Err == nil, lost)
 		if delay == 0 {
@@ -181,11 +182,17 @@ func (a *actor) applyTarget(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
 	a.logout(ctx)
 	a.now.endpoint, a.now.tags = a.newEndpoint(a.cfg, a.opts), TagsNotRead
-	a.publish(false)
+	a.interrupt()
 	a.throttle.Moved()
 	a.tags = a.newTagReader(a.opts)
 	a.memory.Moved()
 	a.outage, a.unusable = faults.Outage{}, faults.Outage{}
+}
+
+// interrupt notes that the vCenter may not be what it was before.
+func (a *actor) interrupt() {
+	a.now.interrupted = true
+	a.publish(false)
 }
 
 // retrust replaces the connections of the session by ones with the certificates that are

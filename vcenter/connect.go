@@ -139,7 +139,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := a.now.session
 	a.now.session = fresh
-	a.publish(false)
+	a.interrupt()
 	a.logAccepted(ctx)
 	a.closeSession(ctx, old)
 }

@@ -54,6 +54,10 @@ type Options struct {
 	FirstPage time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
+	// AbsenceHold is how long a vCenter has to be read without a break, after an outage, a
+	// new session or another address, before a machine that it does not have is absent. If it
+	// is not zero, each host has to be connected at a time after that, too.
+	AbsenceHold time.Duration
 	// Observer is called for each request to a vCenter; nil for none.
 	Observer Observer
 }
@@ -67,6 +71,7 @@ type timing struct {
 	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
 	inFlight            int
+	absenceHold         time.Duration
 	observer            Observer
 	parseMetadata       func(string) ([]netip.Addr, error)
 	// accounts are those of the whole fleet.
@@ -85,6 +90,7 @@ func (o *Options) withDefaults() timing {
 		pollTime:      cmp.Or(o.PollTime, 25*time.Second),
 		firstPage:     cmp.Or(o.FirstPage, 5*time.Minute),
 		logoutTimeout: 3 * time.Second,
+		absenceHold:   o.AbsenceHold,
 		inFlight:      cmp.Or(o.InFlight, 8),
 		observer:      o.Observer,
 		parseMetadata: guestinfo.Addresses,

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"sync/atomic"
+	"time"
 
 	"vzones/config"
 	"vzones/topology/signal"
@@ -20,6 +21,10 @@ type vCenter struct {
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
 	slots watch.Slots
+	// absenceHold is that of the options. discovered is the readSince after which all hosts were
+	// connected at a time, in nanoseconds.
+	absenceHold time.Duration
+	discovered  atomic.Int64
 
 	// inbox goes to the watches. specChanged says that spec has changed, credentialsChanged
 	// that the credentials may have.
@@ -35,7 +40,7 @@ type vCenter struct {
 func newVCenter(s *spec, opts timing) *vCenter {
 	v := &vCenter{
 		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
-		slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
+		absenceHold: opts.absenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
 	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
@@ -73,11 +78,14 @@ func (v *vCenter) state() inventory.State {
 }
 
 // session returns the session with the vCenter at the address that is configured now, nil if there is none.
-func (v *vCenter) session() *session.Session {
-	if s := v.status.Load().session; s != nil && s.Serves(&v.spec.Load().cfg) {
-		return s
+func (v *vCenter) session() *session.Session { return v.sessionOf(v.status.Load()) }
+
+// sessionOf is that for a status.
+func (v *vCenter) sessionOf(is *status) *session.Session {
+	if is.session == nil || !is.session.Serves(&v.spec.Load().cfg) {
+		return nil
 	}
-	return nil
+	return is.session
 }
 
 // A spec is how a vCenter is configured at a time. It is never changed.

@@ -121,6 +121,9 @@ func (a *actor) read(ctx context.Context, p watch.Publication) {
 	if lasted, ended := a.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
+	if a.now.interrupted {
+		a.now.interrupted, a.now.readSince = false, time.Now()
+	}
 	a.now.state = inventory.State{VCenter: a.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }
 

@@ -43,7 +43,7 @@ func TestLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.StartDaemon(binary, config, "--node-monitor-period=1s")
+	d, err := s.StartDaemon(binary, config, "--node-monitor-period=1s", "--absence-hold=1s")
 	if err != nil {
 		t.Fatal(err)
 	}

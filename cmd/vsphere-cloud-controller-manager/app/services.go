@@ -55,6 +55,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 		LoginTimeout: a.flags.LoginTimeout,
 		LoginLimits:  loginLimits(a.warm()),
 		TagRefresh:   a.flags.TagRefresh,
+		AbsenceHold:  a.flags.AbsenceHold,
 		Observer:     metrics.NewObserver(a.registry),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, o)
