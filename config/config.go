@@ -159,14 +159,23 @@ type AddressRules struct {
 
 // Considers reports whether network interfaces on a network count: those on a
 // network that is in Networks, if there are any, and not in ExcludeNetworks. A
-// * in a pattern stands for any text, and letter case does not count.
+// * in a pattern stands for any text. For the rest see IsNetwork.
 func (r *AddressRules) Considers(network string) bool {
 	if len(r.Networks) == 0 && len(r.ExcludeNetworks) == 0 {
 		return true
 	}
-	name := strings.ToLower(network)
-	is := func(pattern string) bool { return fits(strings.ToLower(pattern), name) }
+	name, shown := strings.ToLower(network), strings.ToLower(topology.Unescaped(network))
+	is := func(pattern string) bool {
+		pattern = strings.ToLower(pattern)
+		return fits(pattern, name) || fits(pattern, shown)
+	}
 	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
+}
+
+// IsNetwork reports whether a configured name is that of a network, as VMware Tools report it (with
+// %2f, %5c and %25) or as vSphere shows it. Letter case does not count.
+func IsNetwork(name, network string) bool {
+	return strings.EqualFold(name, network) || strings.EqualFold(name, topology.Unescaped(network))
 }
 
 // fits reports whether a pattern, in which * stands for any text, covers a name.

@@ -2,10 +2,11 @@ package config
 
 import (
 	"errors"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
+
+	"vzones/topology"
 )
 
 // A DatacenterForm is how an element of VCenter.Datacenters is read. The CPI hands it to
@@ -169,7 +170,7 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 // named reports whether the element is the name as it stands, whatever form it has: a name
 // may have any character.
 func (d *datacenter) named(of *Datacenter) bool {
-	return d.text == of.Name || d.text == unescapedName(of.Name)
+	return d.text == of.Name || d.text == topology.Unescaped(of.Name)
 }
 
 func (d *datacenter) identified(of *Datacenter) bool {
@@ -188,7 +189,7 @@ func (d *datacenter) matches(of *Datacenter) bool {
 			return false
 		}
 		for i, pattern := range d.elements {
-			literal := pattern == elements[i] || pattern == unescapedName(elements[i])
+			literal := pattern == elements[i] || pattern == topology.Unescaped(elements[i])
 			if !literal && (d.form == DatacenterPath || !matchName(pattern, elements[i])) {
 				return false
 			}
@@ -202,14 +203,6 @@ func (d *datacenter) matches(of *Datacenter) bool {
 // it may have a slash, which an element of a path has not.
 func matchName(pattern, name string) bool {
 	escaped, _ := path.Match(pattern, name)
-	shown, _ := path.Match(pattern, unescapedName(name))
+	shown, _ := path.Match(pattern, topology.Unescaped(name))
 	return escaped || shown
-}
-
-// unescapedName undoes vSphere's %2f, %5c and %25.
-func unescapedName(name string) string {
-	if s, err := url.PathUnescape(name); err == nil {
-		return s
-	}
-	return name
 }

@@ -32,6 +32,12 @@ func TestConsiders(t *testing.T) {
 		{nil, []string{"backup"}, "prod", true},
 		{[]string{"prod-*"}, []string{"*-backup"}, "prod-backup", false},
 		{[]string{"prod-*"}, []string{"*-backup"}, "prod-1", true},
+		{[]string{"a/b"}, nil, "a%2fb", true},
+		{[]string{`*\B`}, nil, "a%5Cb", true},
+		{[]string{"a%2fb"}, nil, "a%2fb", true},
+		{[]string{"a%2fb"}, nil, "a%252fb", true},
+		{[]string{"a/b"}, nil, "a%252fb", false},
+		{nil, []string{"100%"}, "100%25", false},
 	} {
 		rules := AddressRules{Networks: c.networks, ExcludeNetworks: c.exclude}
 		if got := rules.Considers(c.network); got != c.want {

@@ -30,7 +30,7 @@ func (r *resolution) decideByInventory(rule *Rule) {
 			r.fail(rule, Errorf(ErrUnknown, "label %s: the name of %s cannot be read: give the account the role Read-only there", rule.Label, by))
 			return
 		}
-		name = unescaped(by.Name)
+		name = Unescaped(by.Name)
 	}
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
@@ -62,8 +62,8 @@ func (r *resolution) searchedPath(what Inventory) string {
 // an inventory path.
 var escapes = strings.NewReplacer("%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%25", "%")
 
-// unescaped returns a name as vSphere's user interface shows it.
-func unescaped(name string) string {
+// Unescaped returns a name as vSphere's user interface shows it.
+func Unescaped(name string) string {
 	if !strings.Contains(name, "%") {
 		return name
 	}

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/config"
 	"vzones/topology"
 )
 
@@ -150,7 +151,7 @@ func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.has
 	}
-	return s.network != "" && strings.EqualFold(v.Network, s.network)
+	return s.network != "" && config.IsNetwork(s.network, v.Network)
 }
 
 // byDefault takes the kubelet's address, or else what the Node has, as one of this

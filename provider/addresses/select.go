@@ -116,7 +116,7 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		if nic.DeviceConfigID == -1 || !rules.Considers(nic.Network) {
 			continue
 		}
-		if strings.EqualFold(nic.Network, internal) || strings.EqualFold(nic.Network, external) {
+		if config.IsNetwork(internal, nic.Network) || config.IsNetwork(external, nic.Network) {
 			return nil
 		}
 		names = append(names, nic.Network)

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
 const firstNICKey = 4000 // vCenter's key of a machine's first network adapter
+
+// escapes are what vCenter puts into guest.net for three characters in the name of a network.
+var escapes = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
 // nics makes the network adapters of a machine: what Tools report, and the
 // devices of those that are not the guest's own.
@@ -22,7 +26,7 @@ func (b *inventory) nics(spec *VMSpec, id string) ([]types.GuestNicInfo, []types
 	var devices []types.BaseVirtualDevice
 	for i, s := range specs {
 		nic := types.GuestNicInfo{
-			Network:        cmp.Or(s.Network, "VM Network"),
+			Network:        escapes.Replace(cmp.Or(s.Network, "VM Network")),
 			MacAddress:     cmp.Or(s.MAC, derivedMAC(id, i)),
 			Connected:      true,
 			DeviceConfigId: int32(firstNICKey + i),
