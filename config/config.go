@@ -172,6 +172,11 @@ func (r *AddressRules) Considers(network string) bool {
 	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
 }
 
+// NameNetworks reports whether the networks of interfaces decide about addresses.
+func (r *AddressRules) NameNetworks() bool {
+	return r.InternalNetwork+r.ExternalNetwork != "" || len(r.Networks)+len(r.ExcludeNetworks) > 0
+}
+
 // IsNetwork reports whether a configured name is that of a network, as VMware Tools report it (with
 // %2f, %5c and %25) or as vSphere shows it. Letter case does not count.
 func IsNetwork(name, network string) bool {

@@ -29,21 +29,25 @@ type Claim struct {
 // internal and the first external IP in its status, and what its kubelet was given as
 // --node-ip. It is a handful, whatever the kubelet writes.
 func ClaimedBy(node *v1.Node) []netip.Addr {
-	var all []netip.Addr
-	add := func(a netip.Addr) {
-		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(all, a) {
-			all = append(all, a)
-		}
-	}
+	var all usable
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, family := range []string{"ipv4", "ipv6"} {
-			add(first(node.Status.Addresses, kind, family))
+			all.add(first(node.Status.Addresses, kind, family))
 		}
 	}
-	for _, a := range provided(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]) {
-		add(a)
-	}
+	all.add(provided(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr])...)
 	return all
+}
+
+// usable are addresses that a Node can have, each once.
+type usable []netip.Addr
+
+func (u *usable) add(some ...netip.Addr) {
+	for _, a := range some {
+		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(*u, a) {
+			*u = append(*u, a)
+		}
+	}
 }
 
 // Backing is a machine's answer about an address that its Node claims.
@@ -62,10 +66,12 @@ const (
 
 // Back returns what a machine says of an address that its Node claims, and why in words.
 func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
-	if has(m.Static, a) {
+	switch {
+	case has(m.Static, a):
 		return Backed, "its machine's metadata has it"
-	}
-	if m.Pending {
+	case m.GuestAddress == a:
+		return Backed, "its machine reports it"
+	case m.Pending:
 		return Unclear, "its machine's metadata is not read yet"
 	}
 	others := false
@@ -92,22 +98,15 @@ func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 // Candidates returns the addresses to which the claims of other Nodes count: those of
 // interfaces with a virtual device, and those that the kubelet was given.
 func (in *Input) Candidates() []netip.Addr {
-	var all []netip.Addr
-	add := func(a netip.Addr) {
-		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(all, a) {
-			all = append(all, a)
-		}
-	}
+	var all usable
 	for i := range in.NICs {
 		for _, a := range in.NICs[i].Addresses {
 			if in.NICs[i].DeviceConfigID != -1 {
-				add(a.Unmap())
+				all.add(a.Unmap())
 			}
 		}
 	}
-	for _, a := range provided(in.Provided) {
-		add(a)
-	}
+	all.add(provided(in.Provided)...)
 	return all
 }
 

@@ -56,12 +56,7 @@ var ruleNames = [...]string{
 }
 
 // String returns a short name, in words.
-func (r Rule) String() string {
-	if int(r) < len(ruleNames) {
-		return ruleNames[r]
-	}
-	return fmt.Sprintf("rule %d", uint8(r))
-}
+func (r Rule) String() string { return ruleNames[r] }
 
 // Reason is a rule and, for Subnet and Excluded, which subnet.
 type Reason struct {

@@ -173,7 +173,8 @@ type Selection struct {
 	Unreported []string
 }
 
-// For returns the input for a machine and its Node, which may be nil.
+// For returns the input for a machine and its Node, which may be nil. If VMware Tools report an
+// address and no interface, a Node that waits and has no --node-ip may have that address.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
@@ -181,6 +182,13 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 		if !nodeinfo.IsUninitialized(node) {
 			in.Has = node.Status.Addresses
 		}
+	}
+	switch {
+	case !m.GuestAddress.IsValid():
+	case rules.NameNetworks():
+		in.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
+	case in.Provided == "" && in.Has == nil: // the last resort
+		in.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
 	}
 	return in
 }

@@ -76,6 +76,14 @@ func (v *VCenter) SetHostName(vm, name string) error {
 	})
 }
 
+// HideNICs lets Tools report the machine's address, and none of its interfaces.
+func (v *VCenter) HideNICs(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, changes{{Name: "guest.net", Val: []types.GuestNicInfo(nil)}})
+		return nil
+	})
+}
+
 // SetIPs sets the addresses of the machine's first interface.
 func (v *VCenter) SetIPs(vm string, ips ...string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {

@@ -24,6 +24,7 @@ func machineCommands() []command {
 		{"vm uuid VM UUID", "gives it a BIOS UUID", onMachinesWith("UUID", (*fleet.VCenter).SetUUID)},
 		{"vm hostname VM NAME", "lets its guest report a host name, `\"\"` for no VMware Tools", onMachinesWith("NAME", (*fleet.VCenter).SetHostName)},
 		{"vm address VM IP…", "lets its first interface have these addresses", setAddresses},
+		{"vm hide-nics VM", "lets its guest report its address and none of its interfaces, until `vm address` or the like", onMachines((*fleet.VCenter).HideNICs)},
 		{"vm resize VM CPUS MEMORY", "gives it other numbers of virtual CPUs and gigabytes of memory", resize},
 		{"vm shuffle VM", "lets its guest report its interfaces in the opposite order", onMachines((*fleet.VCenter).ReverseNICs)},
 		{"vm metadata VM YAML", "gives it the metadata that cloud-init reads in it, `\"\"` for none", onMachinesWith("YAML", func(v *fleet.VCenter, vm, text string) error { return v.SetMetadata(vm, text, "") })},

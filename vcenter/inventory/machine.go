@@ -59,6 +59,9 @@ type Machine struct {
 	// Refused is why there are no NICs though VMware Tools report some: the guest has
 	// more than are looked at. It is nil otherwise.
 	Refused error
+	// GuestAddress is the address that VMware Tools report without an interface, where they
+	// report no interface at all. It is the zero Addr otherwise.
+	GuestAddress netip.Addr
 	// Static are the addresses that the machine is configured with, in the
 	// order of its guestinfo.metadata. It need not have them.
 	Static []netip.Addr

@@ -15,6 +15,7 @@ import (
 const (
 	GuestHostName = "guest.hostName"
 	guestNet      = "guest.net"
+	guestAddress  = "guest.ipAddress"
 	GuestMetadata = `config.extraConfig["` + guestinfo.Key + `"]`
 )
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -64,6 +65,9 @@ func (p *placed) machine(id string) *inventory.Machine {
 	}
 	r, s := read.report(), read.static()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
+	if len(r.nics) == 0 && !r.partial && r.refused == nil {
+		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
+	}
 	m.Static, m.Pending = s.addresses, s.pending()
 	if !read.connected() {
 		// What is reported is how it was.

@@ -41,6 +41,10 @@ func (p properties) set(name string, value any) {
 		delete(p, name)
 	case name == guestNet:
 		p[name] = reportOf(value)
+	case name == guestAddress:
+		s, _ := value.(string)
+		a, _ := addressOf(s)
+		p[name] = a.Unmap()
 	case name == GuestHostName:
 		p[name] = hostNameOf(value)
 	case name == GuestMetadata:

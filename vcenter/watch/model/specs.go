@@ -6,7 +6,7 @@ import "github.com/vmware/govmomi/vim25/types"
 var MachineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", SummaryUUID, "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
-	"runtime.powerState", "runtime.connectionState", faultTolerance, GuestHostName, guestNet,
+	"runtime.powerState", "runtime.connectionState", faultTolerance, GuestHostName, guestNet, guestAddress,
 	// One key alone: others, such as guestinfo.userdata, hold secrets.
 	GuestMetadata,
 }
