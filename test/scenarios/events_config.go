@@ -35,6 +35,9 @@ func configCommands() []command {
 			"writes the credentials of all vCenters, as they are now, into the Secret, and nothing else; VCENTER: only those of one, others stay; `password=`: with that password; " +
 				"`name=`: into another Secret, NAME or NAMESPACE/NAME, which the daemon may then read", writeSecret},
 		{"secret file SECRET FILE [key=KEY]", "writes a section into a Secret, under the section's name as the key or under another one", secretFile},
+		{"secret touch", "annotates the Secret", func(*arguments) action {
+			return func(ctx context.Context, w *world) error { return w.stack.TouchSecret(ctx, stack.TheSecret()) }
+		}},
 		{"secret delete [SECRET]", "deletes the Secret, or another one", func(a *arguments) action {
 			name := stack.TheSecret()
 			if len(a.words) > 0 {

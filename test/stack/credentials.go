@@ -2,7 +2,9 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -65,6 +67,13 @@ func (s *Stack) PutSecret(ctx context.Context, name types.NamespacedName, data m
 	if apierrors.IsNotFound(err) {
 		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
 	}
+	return err
+}
+
+// TouchSecret changes a Secret, and not what is in it.
+func (s *Stack) TouchSecret(ctx context.Context, name types.NamespacedName) error {
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"touched": %q}}}`, time.Now())
+	_, err := s.Client.CoreV1().Secrets(name.Namespace).Patch(ctx, name.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

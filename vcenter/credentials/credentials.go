@@ -34,6 +34,10 @@ type Credentials struct {
 	// SessionManagerURL is where a session is asked for, by showing the token.
 	SessionManagerURL   string
 	SessionManagerToken config.Password
+
+	// Revision changes when the Secret or the files that have them are written again, even with
+	// the same content. It does not count for Equal.
+	Revision string
 }
 
 // FromAccount returns the credentials that a user name and a password are: a

@@ -17,7 +17,7 @@ import (
 func FromDirectory(dir, server string) (Credentials, error) {
 	for tries := 3; ; tries-- {
 		now := current(dir)
-		data, err := readFiles(now, server)
+		data, revision, err := readFiles(now, server)
 		if tries > 1 && current(dir) != now {
 			continue // it was replaced, and may be gone in part already
 		}
@@ -28,6 +28,7 @@ func FromDirectory(dir, server string) (Credentials, error) {
 		if err != nil {
 			return Credentials{}, fmt.Errorf("directory %s: %w", dir, err)
 		}
+		c.Revision = revision
 		return c, nil
 	}
 }
@@ -46,12 +47,13 @@ func current(dir string) string {
 	return filepath.Join(dir, target)
 }
 
-func readFiles(dir, server string) (map[string][]byte, error) {
+// readFiles returns the files that can matter for an address, and when they were written.
+func readFiles(dir, server string) (data map[string][]byte, revision string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	data := map[string][]byte{}
+	data = map[string][]byte{}
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, ".") || !concerns(name, server) {
@@ -60,16 +62,17 @@ func readFiles(dir, server string) (map[string][]byte, error) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path) // where a link leads
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !info.Mode().IsRegular() {
 			continue
 		}
 		if data[name], err = readfile.Read(path); err != nil {
-			return nil, err
+			return nil, "", err
 		}
+		revision += info.ModTime().String()
 	}
-	return data, nil
+	return data, revision, nil
 }
 
 // concerns reports whether a key can matter for an address.

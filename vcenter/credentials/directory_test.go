@@ -58,6 +58,13 @@ func TestFromDirectory(t *testing.T) {
 			t.Errorf("%s: %v, %v", server, got, err)
 		}
 	}
+	first, _ := credentials.FromDirectory(dir, "vc")
+	if err := os.Chtimes(filepath.Join(dir, "vc.password"), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := credentials.FromDirectory(dir, "vc"); err != nil || !again.Equal(first) || again.Revision == first.Revision {
+		t.Errorf("written again: %v, revision %q, then %q", err, first.Revision, again.Revision)
+	}
 	_, err := credentials.FromDirectory(dir, "other")
 	if want := `directory ` + dir + `: the key "other.password" is missing beside "other.username": add it with the password`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

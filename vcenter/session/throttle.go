@@ -79,27 +79,29 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 // Without a session credentials that come in the place of others may be right by now, so a
 // rejection of them is forgotten. When those of the session are configured again, rejections
 // of others are: whatever comes next is a change. That credentials were not answered is kept:
-// it does not depend on what they replace.
+// it does not depend on what they replace. A new revision of the same credentials may mean that
+// the vCenter accepts them by now, so a rejection of them is forgotten too.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.offered
 	t.offered = creds
+	isRewritten := creds.Equal(before) && creds.Revision != before.Revision
 	switch {
 	case creds.Equal(inUse) && !inUse.IsEmpty():
 		t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
 		return nil
-	case inUse.IsEmpty() && !creds.Equal(before):
+	case isRewritten, inUse.IsEmpty() && !creds.Equal(before):
 		t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
 	}
 	return t.postponed(loginSOAP, creds, now)
 }
 
-// Offered reports whether these credentials were offered last.
+// Offered reports whether this revision of these credentials was offered last.
 func (t *LoginThrottle) Offered(creds credentials.Credentials) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return creds.Equal(t.offered)
+	return creds.Equal(t.offered) && creds.Revision == t.offered.Revision
 }
 
 // begin returns a *postponedError if a login has to wait, and otherwise counts it as

@@ -172,6 +172,8 @@ func TestPendingAttemptsCount(t *testing.T) {
 // TestWhatIsForgotten: what each event means for what is remembered.
 func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
+	b2 := b
+	b2.Revision = "2"
 	for name, c := range map[string]struct {
 		do       func(a *LoginThrottle)
 		a, b, at bool // whether a and b may be shown at SOAP, and a at the REST API
@@ -180,6 +182,9 @@ func TestWhatIsForgotten(t *testing.T) {
 		"a replaces others":                 {func(a *LoginThrottle) { _ = a.Offer(a1, credentials.Credentials{}, time.Now()) }, true, false, true},
 		"the session's b are back":          {func(a *LoginThrottle) { _ = a.Offer(b, b, time.Now()) }, true, false, true},
 		"SOAP accepts a, tags still do not": {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginSOAP, creds: a1}, nil, time.Now()) }, true, true, false},
+		"b is written again":                {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
+		"b is written again, c is in use":   {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
+		"b is as it was, c is in use":       {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
 		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginREST, creds: a1}, nil, time.Now()) }, false, false, true},
 		"another address":                   {(*LoginThrottle).Moved, true, true, true},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -45,8 +46,8 @@ func readCredentials(files []string) ([]manifest.Object, error) {
 	return all, nil
 }
 
-// Get returns the data of a Secret. A manifest without a namespace is of any.
-func (r *reader) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
+// Get returns a Secret. A manifest without a namespace is of any.
+func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	for _, o := range r.files {
 		if o.Ref.Name != ref.Name || o.Ref.Namespace != "" && o.Ref.Namespace != ref.Namespace {
 			continue
@@ -55,7 +56,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (map[string][]by
 		for _, v := range o.Values {
 			data[v.Key] = []byte(v.Content.Reveal())
 		}
-		return data, nil
+		return &v1.Secret{Data: data}, nil
 	}
 	if r.client == nil {
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
@@ -65,5 +66,5 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (map[string][]by
 	if apierrors.IsForbidden(err) {
 		err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
 	}
-	return data, err
+	return &v1.Secret{Data: data}, err
 }

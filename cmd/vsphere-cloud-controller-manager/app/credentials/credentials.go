@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/config"
+	"vzones/topology/quote"
 	"vzones/vcenter"
 	vccredentials "vzones/vcenter/credentials"
 )
@@ -20,8 +22,10 @@ import (
 // configuration itself where neither has.
 type Finder struct {
 	Secrets interface {
-		Get(context.Context, config.SecretRef) (map[string][]byte, error)
+		Get(context.Context, config.SecretRef) (*v1.Secret, error)
 	}
+	// Revision returns the Revision of credentials in the configuration itself; nil for none.
+	Revision func(context.Context) string
 	// Directory returns the credentials in a directory; nil for those of this machine, as
 	// FromDirectory of package vcenter/credentials.
 	Directory func(dir, server string) (vcenter.Credentials, error)
@@ -49,23 +53,25 @@ func (f *Finder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credent
 		missing = append(missing, err)
 	}
 	if cfg.User != "" && !cfg.Password.IsEmpty() || len(missing) == 0 {
-		return vcenter.FromFile(ctx, cfg)
+		c, err := vcenter.FromFile(ctx, cfg)
+		if f.Revision != nil {
+			c.Revision = f.Revision(ctx)
+		}
+		return c, err
 	}
-	if len(missing) == 2 {
-		return vcenter.Credentials{}, fmt.Errorf("%w; %w", missing[0], missing[1])
-	}
-	return vcenter.Credentials{}, missing[0]
+	return vcenter.Credentials{}, quote.Errors(quote.Most, missing...)
 }
 
 func (f *Finder) fromSecret(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
-	data, err := f.Secrets.Get(ctx, cfg.Secret)
+	secret, err := f.Secrets.Get(ctx, cfg.Secret)
 	if err != nil {
 		return vcenter.Credentials{}, err
 	}
-	c, err := vccredentials.Find(data, cfg.Server)
+	c, err := vccredentials.Find(secret.Data, cfg.Server)
 	if err != nil {
 		return vcenter.Credentials{}, fmt.Errorf("the Secret %s/%s: %w", cfg.Secret.Namespace, cfg.Secret.Name, missingError{err})
 	}
+	c.Revision = secret.ResourceVersion
 	return c, nil
 }
 

@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,7 @@ const (
 func aSecret(without ...string) *v1.Secret {
 	s := &v1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "vsphere-credentials"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "vsphere-credentials", ResourceVersion: "7"},
 		Data: map[string][]byte{
 			"vc-east.example.com.username": []byte(secretUser),
 			"vc-east.example.com.password": []byte(secretPassword),
@@ -102,11 +103,12 @@ func TestCredentials(t *testing.T) {
 			if c.secret != nil {
 				objects = append(objects, c.secret)
 			}
-			r := &Finder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}}
+			r := &Finder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}, Revision: func(context.Context) string { return "of the file" }}
+			revision := map[string]string{secretUser: "7", "file-user": "of the file"}
 			got, err := r.Find(t.Context(), c.cfg)
 			if c.says == nil {
-				if err != nil || got.User != c.user || got.Password.Reveal() != c.password {
-					t.Fatalf("user %q, password %q, %v", got.User, got.Password.Reveal(), err)
+				if err != nil || got.User != c.user || got.Password.Reveal() != c.password || got.Revision != revision[c.user] {
+					t.Fatalf("user %q, password %q, revision %q, %v", got.User, got.Password.Reveal(), got.Revision, err)
 				}
 				return
 			}

@@ -78,10 +78,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Get returns the data of a Secret that is watched. It waits until the Secret was read once or cannot be
-// read, as long as the context allows. The data must not be changed. Where there is no such Secret, the
+// Get returns a Secret that is watched. It waits until the Secret was read once or cannot be
+// read, as long as the context allows. The Secret must not be changed. Where there is no such Secret, the
 // error is one for apimachinery's IsNotFound.
-func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
+func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	w.mu.Lock()
 	s := w.secrets[ref]
 	w.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (map[string][]b
 	}
 	object, _, _ := s.informer.GetStore().GetByKey(ref.Namespace + "/" + ref.Name)
 	if read, ok := object.(*v1.Secret); ok {
-		return read.Data, nil
+		return read, nil
 	}
 	return nil, notFound(ref)
 }
@@ -112,8 +112,8 @@ func only(ref config.SecretRef) func(*metav1.ListOptions) {
 // Once reads Secrets without watching them.
 type Once struct{ Client kubernetes.Interface }
 
-// Get returns the data of a Secret now. It needs the right to list the Secret, as a Watcher does.
-func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
+// Get returns a Secret now. It needs the right to list the Secret, as a Watcher does.
+func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	var options metav1.ListOptions
 	only(ref)(&options)
 	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(ctx, options)
@@ -122,7 +122,7 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte,
 	}
 	for i := range list.Items {
 		if list.Items[i].Name == ref.Name {
-			return list.Items[i].Data, nil
+			return &list.Items[i], nil
 		}
 	}
 	return nil, notFound(ref)

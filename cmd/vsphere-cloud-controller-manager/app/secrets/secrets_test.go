@@ -49,8 +49,11 @@ func get(t *testing.T, w *Watcher) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	data, err := w.Get(ctx, ref)
-	return string(data["password"]), err
+	secret, err := w.Get(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	return string(secret.Data["password"]), nil
 }
 
 // until waits for a Secret to hold a password, none if it is "".
@@ -151,8 +154,8 @@ func TestBeforeRun(t *testing.T) {
 
 func TestOnce(t *testing.T) {
 	once := Once{Client: fake.NewClientset(secret("vsphere", "first"))}
-	if data, err := once.Get(t.Context(), ref); err != nil || string(data["password"]) != "first" {
-		t.Errorf("%d keys, %v", len(data), err)
+	if secret, err := once.Get(t.Context(), ref); err != nil || string(secret.Data["password"]) != "first" {
+		t.Errorf("not read: %v", err)
 	}
 	if _, err := once.Get(t.Context(), config.SecretRef{Namespace: "default", Name: "vsphere"}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is %v", err)

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
@@ -78,7 +80,19 @@ func (s *Source) InSecret() bool { return s.File == "" }
 
 // Secrets reads Secrets.
 type Secrets interface {
-	Get(context.Context, config.SecretRef) (map[string][]byte, error)
+	Get(context.Context, config.SecretRef) (*v1.Secret, error)
+}
+
+// Revision returns when the file was written, or the version of the Secret. It is empty if that
+// cannot be read.
+func (s *Source) Revision(ctx context.Context, secrets Secrets) string {
+	if info, err := os.Stat(s.File); err == nil {
+		return info.ModTime().String()
+	}
+	if secret, err := secrets.Get(ctx, s.Secret); err == nil {
+		return secret.ResourceVersion
+	}
+	return ""
 }
 
 // Read reads the configuration as it is now. A Secret is read through secrets.
@@ -118,15 +132,15 @@ func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, er
 		}
 		return o.Parse(s.File, data)
 	}
-	data, err := secrets.Get(ctx, s.Secret)
+	secret, err := secrets.Get(ctx, s.Secret)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	key, err := s.keyOf(data)
+	key, err := s.keyOf(secret.Data)
 	if err != nil {
 		return nil, err
 	}
-	return o.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), data[key])
+	return o.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), secret.Data[key])
 }
 
 // keyOf returns the key that has the configuration.

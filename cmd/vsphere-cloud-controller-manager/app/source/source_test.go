@@ -3,8 +3,14 @@ package source
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
 )
@@ -12,9 +18,9 @@ import (
 // secretsOf has the Secrets that it is given.
 type secretsOf map[config.SecretRef]map[string][]byte
 
-func (s secretsOf) Get(_ context.Context, ref config.SecretRef) (map[string][]byte, error) {
+func (s secretsOf) Get(_ context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	if data, ok := s[ref]; ok {
-		return data, nil
+		return &v1.Secret{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Data: data}, nil
 	}
 	return nil, errors.New("no such Secret")
 }
@@ -38,6 +44,26 @@ func TestNewSource(t *testing.T) {
 	}
 	if s, err := New("vsphere.yaml", "", nil); err != nil || s.InSecret() {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestRevision is another one when a file is written again.
+func TestRevision(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vsphere.conf")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Source{File: file}
+	before := s.Revision(t.Context(), secretsOf{})
+	if err := os.Chtimes(file, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if after := s.Revision(t.Context(), secretsOf{}); before == "" || after == before {
+		t.Errorf("%q, then %q", before, after)
+	}
+	ref := config.SecretRef{Namespace: "ns", Name: "s"}
+	if got := (&Source{Secret: ref}).Revision(t.Context(), secretsOf{ref: nil}); got != "1" {
+		t.Errorf("of a Secret: %q", got)
 	}
 }
 
