@@ -35,11 +35,20 @@ import (
 // file with mistakes is of type Errors and holds all of them; a file that cannot
 // be read gives another error, which names the file.
 func Read(path string, environ ...string) (*config.Config, error) {
-	data, err := readfile.Read(path)
+	return Options{Environ: environ}.Read(path)
+}
+
+// Read is the function Read, with options.
+func (o Options) Read(path string) (*config.Config, error) {
+	read := o.ReadFile
+	if read == nil {
+		read = readfile.ReadAtMost
+	}
+	data, err := read(path, readfile.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	return Parse(path, data, environ...)
+	return o.Parse(path, data)
 }
 
 // Parse is Read with the content of the file at hand; file names it in

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"vzones/topology/signal"
@@ -24,16 +24,16 @@ const (
 
 // A Watcher reports when files may have changed.
 type Watcher struct {
-	changes signal.Signal // from Run to the caller
-
-	mu      sync.Mutex
-	paths   []string
+	paths   atomic.Pointer[[]string]
 	applied signal.Signal // from Apply to Run
+	changes signal.Signal // from Run to the caller
 }
 
 // New returns a Watcher that watches nothing yet.
 func New() *Watcher {
-	return &Watcher{changes: signal.New(), applied: signal.New()}
+	w := &Watcher{changes: signal.New(), applied: signal.New()}
+	w.paths.Store(new([]string))
+	return w
 }
 
 // Changes gets a value when one of the files, or one in a directory, may have changed: about a
@@ -42,16 +42,8 @@ func (w *Watcher) Changes() <-chan struct{} { return w.changes }
 
 // Apply sets which files and directories are watched. They need not exist.
 func (w *Watcher) Apply(paths []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.paths = paths
+	w.paths.Store(&paths)
 	w.applied.Notify()
-}
-
-func (w *Watcher) watched() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.paths
 }
 
 // Run watches until the context is done.
@@ -88,9 +80,10 @@ func (w *Watcher) fingerprint() string {
 			fmt.Fprintln(&b, path, err)
 			return
 		}
-		fmt.Fprintln(&b, target(path), info.Mode(), info.Size(), info.ModTime().UnixNano())
+		real, _ := filepath.EvalSymlinks(path) // where symbolic links lead
+		fmt.Fprintln(&b, path, real, info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
-	for _, path := range w.watched() {
+	for _, path := range *w.paths.Load() {
 		add(path)
 		entries, err := os.ReadDir(path)
 		if err != nil {
@@ -101,12 +94,4 @@ func (w *Watcher) fingerprint() string {
 		}
 	}
 	return b.String()
-}
-
-// target returns where symbolic links lead: the path itself if it is none.
-func target(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }

@@ -4,8 +4,8 @@ package secrets
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -49,27 +49,31 @@ func (w *Watcher) Apply(refs []config.SecretRef) {
 			w.secrets[ref] = newWatched(w.client, ref)
 		}
 	}
-	for ref, s := range before {
-		if w.secrets[ref] == nil {
-			close(s.stopped)
-		}
-	}
 	w.applied.Notify()
 }
 
 // Run watches the Secrets until the context is done.
 func (w *Watcher) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	defer running.Wait()
+	var all sync.WaitGroup
+	defer all.Wait()
+	running := map[*watched]context.CancelFunc{}
 	for {
 		w.mu.Lock()
-		for ref, s := range w.secrets {
-			if !s.started {
-				s.started = true
-				running.Go(func() { s.run(ctx, ref, w.changed) })
+		now := maps.Clone(w.secrets)
+		w.mu.Unlock()
+		for s, cancel := range running {
+			if now[s.ref] != s {
+				cancel()
+				delete(running, s)
 			}
 		}
-		w.mu.Unlock()
+		for _, s := range now {
+			if running[s] == nil {
+				own, cancel := context.WithCancel(ctx)
+				running[s] = cancel
+				all.Go(func() { s.run(own, w.changed) })
+			}
+		}
 		select {
 		case <-w.applied:
 		case <-ctx.Done():
@@ -130,9 +134,8 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error)
 
 // A watched Secret has its informer, and why it cannot be read.
 type watched struct {
+	ref      config.SecretRef
 	informer cache.SharedIndexInformer
-	started  bool          // only Watcher.Run uses it
-	stopped  chan struct{} // Watcher.Apply closes it
 
 	mu     sync.Mutex
 	err    error         // why the Secret cannot be read now
@@ -141,14 +144,12 @@ type watched struct {
 
 func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
 	informer := informers.NewFilteredSecretInformer(client, ref.Namespace, 0, cache.Indexers{}, only(ref))
-	return &watched{informer: informer, stopped: make(chan struct{}), failed: make(chan struct{})}
+	return &watched{ref: ref, informer: informer, failed: make(chan struct{})}
 }
 
-// run watches the Secret until the context is done or it is stopped.
-func (s *watched) run(ctx context.Context, ref config.SecretRef, changed func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(ref.Namespace, ref.Name))
+// run watches the Secret until the context is done.
+func (s *watched) run(ctx context.Context, changed func()) {
+	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	report := func() { // the data is not compared: the receiver does that
 		s.record(log, nil)
 		changed()
@@ -162,13 +163,6 @@ func (s *watched) run(ctx context.Context, ref config.SecretRef, changed func())
 	if err != nil {
 		log.Error(err, "Cannot watch Secret")
 	}
-	go func() {
-		select {
-		case <-s.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	s.informer.RunWithContext(ctx)
 }
 
@@ -202,8 +196,6 @@ func (s *watched) synced(ctx context.Context) error {
 		select {
 		case <-s.informer.HasSyncedChecker().Done():
 		case <-failed:
-		case <-s.stopped:
-			return errors.New("it is not watched any more")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"vzones/config"
 	"vzones/config/parse"
-	"vzones/config/readfile"
 )
 
 // csiKey is the key under which the CSI driver's Secret has its configuration.
@@ -121,16 +120,8 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 
 func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, error) {
 	o := parse.Options{Environ: s.environ, ReadFile: s.readFile}
-	switch {
-	case s.InSecret():
-	case s.readFile == nil:
-		return parse.Read(s.File, s.environ...)
-	default:
-		data, err := s.readFile(s.File, readfile.MaxSize)
-		if err != nil {
-			return nil, fmt.Errorf("reading the configuration: %w", err)
-		}
-		return o.Parse(s.File, data)
+	if !s.InSecret() {
+		return o.Read(s.File)
 	}
 	secret, err := secrets.Get(ctx, s.Secret)
 	if err != nil {
