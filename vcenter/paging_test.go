@@ -75,7 +75,7 @@ func TestPagesThatAreTooLarge(t *testing.T) {
 	})
 	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {
 		return Credentials{User: cfg.User, Password: cfg.Password}, nil
-	}, quick)
+	}, slow)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
