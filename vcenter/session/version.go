@@ -47,7 +47,7 @@ func APIVersion(res *http.Response) (string, error) {
 		return "", errors.New("it does not answer as a vCenter does")
 	}
 	for _, n := range versions.Namespaces {
-		if n.Name == "urn:"+vim25.Namespace {
+		if n.Name == "urn:"+vim25.Namespace && n.Version != "" {
 			return n.Version, nil
 		}
 	}
