@@ -170,25 +170,30 @@ func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 // TestAVCenterThatIsBrokenForLong is logged in to after growing pauses, and logged out of before.
 func TestAVCenterThatIsBrokenForLong(t *testing.T) {
 	t.Parallel()
-	opts := quick
-	opts.LoginLimits.RenewMin, opts.LoginLimits.RenewMax = 200*time.Millisecond, 2*time.Second
-	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
-		sim.VCenter("east").Fault("CreatePropertyCollector", new(types.SystemError))
-		sim.VCenter("west").FaultREST("POST /com/vmware/cis/tagging/*", http.StatusInternalServerError)
-	})
-	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-	time.Sleep(7 * time.Second) // pauses of 0.2, 0.4, 0.8, 1.6, 2 and 2 s
-	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
-	for name, n := range map[string]int{"east": logins(east), "west": west.Requests()[openREST]} {
-		if n < 4 || n > 8 {
-			t.Errorf("%d logins to %s", n, name)
-		}
-	}
-	if n := logins(west); n != 1 {
-		t.Errorf("%d SOAP logins to west", n)
-	}
-	if soap, rest := east.SOAPSessions(), west.RESTSessions(); soap > 1 || rest > 1 {
-		t.Errorf("%d SOAP sessions of east, %d REST sessions of west", soap, rest)
+	for _, code := range []int{400, 401, 403, 500} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			t.Parallel()
+			opts := quick
+			opts.LoginLimits.RenewMin, opts.LoginLimits.RenewMax = 200*time.Millisecond, 2*time.Second
+			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
+				sim.VCenter("east").Fault("CreatePropertyCollector", new(types.SystemError))
+				sim.VCenter("west").FaultREST("POST /com/vmware/cis/tagging/*", code)
+			})
+			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+			time.Sleep(7 * time.Second) // pauses of 0.2, 0.4, 0.8, 1.6, 2 and 2 s
+			east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
+			for name, n := range map[string]int{"east": logins(east), "west": west.Requests()[openREST]} {
+				if n < 4 || n > 8 {
+					t.Errorf("%d logins to %s", n, name)
+				}
+			}
+			if n := logins(west); n != 1 {
+				t.Errorf("%d SOAP logins to west", n)
+			}
+			if soap, rest := east.SOAPSessions(), west.RESTSessions(); soap > 1 || rest > 1 {
+				t.Errorf("%d SOAP sessions of east, %d REST sessions of west", soap, rest)
+			}
+		})
 	}
 }
 

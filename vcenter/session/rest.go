@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -41,6 +42,8 @@ type REST struct {
 	// client is logged in, nil until then; login is the login that is under way.
 	client *rest.Client
 	login  *restLogin
+	// served reports whether a call was answered well since the login.
+	served atomic.Bool
 }
 
 // A restLogin is a login to the REST API, beside the goroutine that wants it. The client is
@@ -66,30 +69,32 @@ func (r *REST) Cloned() bool { return isShared(r.creds) }
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	err := r.endpoint.Do(ctx, name, call)
 	if err == nil {
+		r.served.Store(true)
 		r.endpoint.restRenewal.useful()
 	}
 	return err
 }
 
 // Client returns the client that is logged in, after logging in by a call of that name if
-// there is none; fresh reports whether there was none. A login that takes longer than other
-// calls goes on in the background, and the next call waits for it again.
-func (r *REST) Client(ctx context.Context, call string) (c *rest.Client, fresh bool, err error) {
-	if r.client != nil {
-		return r.client, false, nil
+// there is none. A login that takes longer than other calls goes on in the background, and the next
+// call waits for it again.
+func (r *REST) Client(ctx context.Context, call string) (c *rest.Client, err error) {
+	if r.client == nil {
+		err = r.logIn(ctx, call)
 	}
-	err = r.logIn(ctx, call)
-	return r.client, true, err
+	return r.client, err
 }
 
-// Forget forgets the client, so that the next one opens another session. One that may be there all
-// the same is logged out.
-func (r *REST) Forget(ctx context.Context, mayLast bool) {
+// Served reports whether anything useful has come through the session that is open.
+func (r *REST) Served() bool { return r.served.Load() }
+
+// Forget ends the session, which may be there still whatever the server has answered. The next
+// Client opens another.
+func (r *REST) Forget(ctx context.Context) {
 	old := r.client
 	r.client = nil
-	if mayLast && !r.Cloned() {
-		_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
-	}
+	r.served.Store(false)
+	_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
 }
 
 // logIn opens the session, with the credentials of the SOAP session.

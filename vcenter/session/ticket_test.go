@@ -25,7 +25,7 @@ func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
 	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
-	if _, _, err := api.Client(t.Context(), "log in"); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+	if _, err := api.Client(t.Context(), "log in"); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
 		t.Errorf("%v", err)
 	}
 }

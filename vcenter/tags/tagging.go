@@ -3,7 +3,6 @@ package tags
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/rest"
@@ -28,21 +27,18 @@ func (t Tagging) Wait() error { return t.rest.Wait() }
 // forgotten it or nothing useful came through the session for long.
 func (t Tagging) With(ctx context.Context, f func(Service) error) error {
 	host := t.rest.Host()
-	client, fresh, err := t.rest.Client(ctx, "tagging: log in")
+	client, err := t.rest.Client(ctx, "tagging: log in")
 	if err != nil {
 		return fmt.Errorf("logging in to the tagging API of %s: %w", host, err)
 	}
 	err = f(NewClient(client, t.rest.Do))
-	hasEnded := rest.ClassOf(err) == rest.Unauthenticated
-	if !hasEnded && !t.rest.RenewalDue(err) {
-		return err
-	}
-	t.rest.Forget(ctx, fresh || !rest.HasStatus(err, http.StatusUnauthorized))
+	isUnknown := rest.ClassOf(err) == rest.Unauthenticated
 	switch {
-	case t.rest.Cloned():
+	case isUnknown && t.rest.Cloned():
 		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", host, err)
-	case fresh:
-		return err // the next reading logs in again
+	case isUnknown && t.rest.Served(), t.rest.RenewalDue(err):
+		t.rest.Forget(ctx)
+		return t.With(ctx, f)
 	}
-	return t.With(ctx, f)
+	return err
 }
