@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -92,6 +93,21 @@ func loadModes() []loadMode {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("clone-%d", n), Unreadable: true})
 			}),
 			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
+		},
+		{
+			name: "creates a hundred machines a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
+				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
+			}),
+			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
+		},
+		{
+			name: "has the power and guests of others' machines change a hundred times a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
+				if n%2 == 0 {
+					return v.PowerOff("n3")
+				}
+				return errors.Join(v.PowerOn("n3"), v.SetIPs("n3", fmt.Sprintf("10.0.0.%d", 1+n%250)))
+			}),
+			minute: fleet.Load{Requests: 12, TagReads: 4},
 		},
 		{
 			name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) },
