@@ -62,7 +62,7 @@ func TestEachSettingIsShown(t *testing.T) {
 			before, now := &Config{}, &Config{}
 			into := reflect.ValueOf(of(now)).Elem().Field(i)
 			field := reflect.TypeOf(of(now)).Elem().Field(i).Name
-			if slices.Contains([]string{"Policy", "Invisible", "File", "Files", "VCenters", "Topology", "Addresses", "Warnings", "Notes"}, field) {
+			if slices.Contains([]string{"Policy", "Invisible", "Visible", "File", "Files", "VCenters", "Topology", "Addresses", "Warnings", "Notes"}, field) {
 				continue // have fields of their own, or no effect
 			}
 			var want string

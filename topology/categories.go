@@ -3,17 +3,21 @@ package topology
 import (
 	"fmt"
 	"slices"
+
+	"vzones/topology/quote"
+	"vzones/topology/suggest"
 )
 
 // NoCategory returns a conflict for each label whose category is among those that
-// no vCenter shows to the account. It is the whole fleet's, and equal for all Nodes.
+// no vCenter shows to the account, which says what Visible has instead. It is the whole
+// fleet's, and equal for all Nodes.
 func (p Policy) NoCategory(absent []string) []Conflict {
 	var conflicts []Conflict
 	for _, rules := range []Rules{p.Rules, p.Levels} {
 		for _, r := range rules {
 			for _, category := range r.categories() {
 				if slices.Contains(absent, category) {
-					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category}})
+					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category, instead(category, p.Visible)}})
 				}
 			}
 		}
@@ -21,12 +25,31 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-type noCategory struct{ label, category string }
+type noCategory struct{ label, category, instead string }
 
 func (n noCategory) text() string {
-	return fmt.Sprintf("No vCenter has the tag category %q that the account can see, which label %s is to come from. "+
+	return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
 		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
-		n.category, n.label)
+		n.category, n.instead, n.label)
+}
+
+// insteadMax is how many categories are named that are there instead of one.
+const insteadMax = 10
+
+// instead names the categories that there are instead of one, and the one that was probably meant.
+func instead(category string, there []string) string {
+	if len(there) == 0 {
+		return ""
+	}
+	names := make([]string, len(there))
+	for i, name := range there {
+		names[i] = quote.Value(name)
+	}
+	meant := ""
+	if near := suggest.Nearest(category, there); near != "" {
+		meant = "; is " + quote.Value(near) + " meant?"
+	}
+	return " (there are " + quote.Some(names, insteadMax) + meant + ")"
 }
 
 // MissingCategories returns a conflict for each category of region and zone that some

@@ -26,7 +26,8 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 //	                 label=- has no source of its own
 //	-- levels --     the same, "required" behind it if so
 //	-- policy --     "precedence nearest", "paths folder compute",
-//	                 "invisible category" for one that the vCenter does not show
+//	                 "invisible category" for one that the vCenter does not show,
+//	                 "visible category category" for those that it does
 //	-- compute --    objects from the nearest to the root, one a line:
 //	-- pool --       Type /path category=tag category=tag …
 //	                 @groups=a,b and @domain=a are what a host belongs to, @groups=
@@ -168,6 +169,8 @@ func parsePolicy(t *testing.T, text string, p *Policy) {
 			}
 		case "invisible":
 			p.Invisible = fields[1:]
+		case "visible":
+			p.Visible = fields[1:]
 		default:
 			t.Fatalf("no policy: %q", line)
 		}

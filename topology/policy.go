@@ -31,8 +31,9 @@ type Policy struct {
 	// if empty.
 	Paths []PathKind
 	// Invisible are categories that the machine's vCenter does not show to the
-	// account. Whether objects have tags of them is not known.
-	Invisible []string
+	// account. Whether objects have tags of them is not known. Visible are those
+	// that it shows, as far as that is known.
+	Invisible, Visible []string
 }
 
 // Categories returns the tag categories that the policy needs, each once. Without

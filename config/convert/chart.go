@@ -8,8 +8,8 @@ import (
 	"vzones/config"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
-	"vzones/config/internal/suggest"
 	"vzones/config/parse/yaml"
+	"vzones/topology/suggest"
 )
 
 // What the values files of the vSphere CPI's charts say. The keys and defaults are those of

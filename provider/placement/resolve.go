@@ -21,14 +21,14 @@ type basis struct {
 
 // update makes this the basis of states.
 func (b *basis) update(states []inventory.State) {
-	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool { return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot }) {
+	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool { return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot && (was.Err == nil) == (is.Err == nil) }) {
 		return
 	}
 	var key strings.Builder
 	for _, s := range states {
 		fmt.Fprintf(&key, "%q %q", s.VCenter, inventory.FirstEntry(states, s.VCenter))
 		if s.Snapshot != nil && len(s.Snapshot.InvisibleCategories) > 0 {
-			fmt.Fprintf(&key, " %q", s.Snapshot.InvisibleCategories)
+			fmt.Fprintf(&key, " %q %q", s.Snapshot.InvisibleCategories, s.Snapshot.VisibleCategories)
 		}
 		key.WriteByte('\n')
 	}
@@ -61,7 +61,7 @@ func (p *Placer) placementOf(node types.UID, policy *topology.Policy, states []i
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	policy.Invisible = invisible(states, m)
+	policy.Invisible, policy.Visible = categories(states, m)
 	placement, err := topology.Resolve(policy, paths(states, m))
 	none := policy.NoCategory(inventory.InvisibleCategories(states))
 	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.InvisibleByVCenter(states)), policy.NotCSI())
@@ -75,12 +75,12 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	return placement, err
 }
 
-// invisible returns the tag categories that a machine's vCenter does not show to the account.
-func invisible(states []inventory.State, m *inventory.Machine) []string {
+// categories returns the tag categories that a machine's vCenter does not show to the account, and those that it does.
+func categories(states []inventory.State, m *inventory.Machine) (invisible, visible []string) {
 	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
-		return in.InvisibleCategories
+		return in.InvisibleCategories, in.VisibleCategories
 	}
-	return nil
+	return nil, nil
 }
 
 // paths returns the paths of a machine.
@@ -143,6 +143,6 @@ func Tagged(states []inventory.State) []topology.Tagged {
 // became of each.
 func (p *Placer) Contenders(m *inventory.Machine) []topology.Contender {
 	states, policy := p.fleet.States(), p.Topology().Policy
-	policy.Invisible = invisible(states, m)
+	policy.Invisible, _ = categories(states, m)
 	return topology.Contenders(policy, paths(states, m))
 }

@@ -3,12 +3,12 @@ package inventory
 import "slices"
 
 // InvisibleCategories returns the tag categories of the configuration that no vCenter shows.
-// A vCenter that was not read may have any.
+// A vCenter that is not read may have any.
 func InvisibleCategories(states []State) []string {
 	var absent []string
 	for i, s := range states {
 		switch {
-		case s.Snapshot == nil || len(s.Snapshot.InvisibleCategories) == 0:
+		case s.Snapshot == nil || s.Err != nil || len(s.Snapshot.InvisibleCategories) == 0:
 			return nil
 		case i == 0:
 			absent = s.Snapshot.InvisibleCategories
@@ -20,11 +20,11 @@ func InvisibleCategories(states []State) []string {
 }
 
 // InvisibleByVCenter returns the tag categories of the configuration that each vCenter, by
-// the name of its first entry, does not show to the account. It returns nil if each shows all, or not all of them were read.
+// the name of its first entry, does not show to the account. It returns nil if each shows all, or not all of them are read.
 func InvisibleByVCenter(states []State) map[string][]string {
 	incomplete := false
 	for _, s := range states {
-		if s.Snapshot == nil {
+		if s.Snapshot == nil || s.Err != nil {
 			return nil
 		}
 		incomplete = incomplete || len(s.Snapshot.InvisibleCategories) > 0

@@ -53,6 +53,9 @@ type Snapshot struct {
 	// does not show to the account, in that order. They may not exist, or the account may
 	// not read them. It is empty where they could not be asked for.
 	InvisibleCategories []string
+	// VisibleCategories are all that it shows, in order, where one of the configuration is
+	// invisible.
+	VisibleCategories []string
 	// Tagged are the tags of regions and zones that are attached to anything in the
 	// vCenter, which is read now and then: empty until then.
 	Tagged []topology.Tagged

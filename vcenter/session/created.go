@@ -97,7 +97,7 @@ func (s *Session) DestroyAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case faults.SessionLost(err) || !faults.FromServer(err):
-			return fmt.Errorf("destroying a %s of this session: %w", o.ref.Type, err)
+			return err // the vCenter cannot be reached: what was to be destroyed says nothing about why
 		default:
 			refused = fmt.Errorf("destroying a %s of this session: %w", o.ref.Type, err)
 		}

@@ -22,6 +22,8 @@ type Attachments struct {
 	// Absent are the wanted categories that the vCenter does not have, or that the account
 	// may not read, in the order in which they were wanted.
 	Absent []string
+	// Present are all categories that the account may read, in order, where one is absent.
+	Present []string
 	// Err is why no tags could be read. Nil means that those of each object are known
 	// or unknown on their own.
 	Err error
@@ -58,7 +60,7 @@ func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 // Equal reports whether two readings say the same. Errors are compared by their
 // text: what they hold may be in use elsewhere.
 func (a Attachments) Equal(b Attachments) bool {
-	return textOf(a.Err) == textOf(b.Err) && slices.Equal(a.Absent, b.Absent) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
+	return textOf(a.Err) == textOf(b.Err) && slices.Equal(a.Absent, b.Absent) && slices.Equal(a.Present, b.Present) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
 		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return textOf(x) == textOf(y) })
 }
 

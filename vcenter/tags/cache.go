@@ -97,6 +97,14 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 		Absent: absent, Named: c.named(l, used, &q), Kept: quote.Errors(2, kept, keptCategories), More: len(c.objects.queue) > 0,
 		tags: make(map[Ref][]topology.Tag, len(refs)), errs: c.objects.errs(l, refs),
 	}
+	if len(absent) > 0 {
+		for _, known := range c.categories.byID {
+			if known.refused == nil {
+				a.Present = append(a.Present, known.Name)
+			}
+		}
+		slices.Sort(a.Present)
+	}
 	for ref, ids := range l.attached {
 		if tags, err := c.name(ref, ids); err != nil {
 			a.errs[ref] = err

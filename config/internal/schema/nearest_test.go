@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"vzones/config/internal/schema"
-	"vzones/config/internal/suggest"
+	"vzones/topology/suggest"
 )
 
 func TestNearest(t *testing.T) {

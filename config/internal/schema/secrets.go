@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"vzones/config/internal/suggest"
+	"vzones/topology/suggest"
 )
 
 // CutGlued cuts a value from a key to which it is glued; what is before it may be

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"vzones/config/internal/problem"
-	"vzones/config/internal/suggest"
+	"vzones/topology/suggest"
 )
 
 // Unknown reports a key that the schema does not have in this place; place is

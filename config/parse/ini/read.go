@@ -13,7 +13,7 @@ import (
 	"vzones/config/internal/check"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
-	"vzones/config/internal/suggest"
+	"vzones/topology/suggest"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
-	"vzones/config/internal/suggest"
+	"vzones/topology/suggest"
 )
 
 // glued reports a key in which a value is too: one that is glued to its key, or,

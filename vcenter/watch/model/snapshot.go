@@ -39,6 +39,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Unreadable:          m.unreadable(),
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
+		VisibleCategories:   m.tags.Present,
 		Tagged:              m.tagged,
 		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
