@@ -73,6 +73,9 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	return joinAnswers(errs)
 }
 
+// hostsHold is for how many times the hold hosts are waited for that are not connected.
+const hostsHold = 12
+
 // checkDiscovered returns why the vCenter may lack machines that exist. One that was restored from
 // a backup discovers those that were made since, under new managed object IDs, once their hosts are
 // connected.
@@ -86,7 +89,7 @@ func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, is *s
 		return errors.New("it is being read again: " + lacks)
 	case time.Until(until) > 0:
 		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--absence-hold)", lacks, until.UTC().Format("15:04:05 MST"))
-	case v.discovered.Load() == is.readSince.UnixNano():
+	case v.discovered.Load() == is.readSince.UnixNano(), time.Since(is.readSince) > hostsHold*v.absenceHold:
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -94,7 +97,7 @@ func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, is *s
 	case err != nil:
 		return fmt.Errorf("reading whether its hosts are connected: %w", err)
 	case host != "":
-		return fmt.Errorf("%s, since host %s is not connected: connect it, or remove it from the inventory", lacks, quote.Plain(host))
+		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v", lacks, quote.Plain(host), hostsHold*v.absenceHold)
 	}
 	v.discovered.Store(is.readSince.UnixNano())
 	return nil

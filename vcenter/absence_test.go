@@ -138,4 +138,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
 		t.Errorf("a host that is lost later: %v", err)
 	}
+	east.EndSessions()
+	held("host c2-host-1 is not connected")
+	w.until("confirmed without a host that stays away", confirmed)
 }

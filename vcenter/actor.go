@@ -49,8 +49,10 @@ type actor struct {
 	outage, unusable faults.Outage
 	// answered reports whether a login has succeeded since the last failure.
 	answered bool
-	// readDelay is how long the next watch has to wait before it reads the vCenter.
+	// readDelay is how long the next watch has to wait before it reads the vCenter, and broken
+	// why.
 	readDelay time.Duration
+	broken    error
 }
 
 func newActor(v *vCenter, credentials CredentialSource, opts timing, changed func(bool)) *actor {
@@ -96,7 +98,7 @@ func (a *actor) loop(ctx context.Context) {
 			a.readDelay = 0
 			continue
 		}
-		a.readDelay = a.newReadDelay()
+		a.readDelay, a.broken = a.newReadDelay(), err
 		a.interrupt()
 		lost := faults.SessionLost(err)
 		delay := retries.after(time.Since(began), a.now.state.Err == nil, lost)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch"
 )
@@ -88,7 +89,9 @@ func (a *actor) waitToRead(ctx context.Context) error {
 
 // postponeReading publishes that the vCenter is not read yet, unless it is still failing.
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
-	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
+	if wait >= time.Second {
+		klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Second), "err", faults.Printable{Err: a.broken})
+	}
 	if a.now.state.Err != nil && !a.answered {
 		return // nothing says that it can be read
 	}
