@@ -29,7 +29,7 @@ const (
 	// ConflictRegionAndZone: a tag name is a region's and a zone's.
 	ConflictRegionAndZone ConflictKind = "region_and_zone"
 	// ConflictNoHosts: the tag of a region or zone is on an object below which the CSI
-	// driver finds no hosts.
+	// driver finds no hosts. Placements alone do not show it.
 	ConflictNoHosts ConflictKind = "tag_without_hosts"
 	// ConflictMissingCategory: one of several vCenters lacks the category of region or
 	// zone.
@@ -50,13 +50,13 @@ const (
 	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
-// ConflictKinds returns all kinds.
+// ConflictKinds returns the kinds that the daemon counts: all but ConflictNoHosts, which it does not look for.
 func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags, ConflictTwoGroups,
 		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
 		ConflictTwoRegions, ConflictNotNested, ConflictNotCSI,
-		ConflictNames, ConflictRegionAndZone, ConflictNoHosts, ConflictMissingCategory,
+		ConflictNames, ConflictRegionAndZone, ConflictMissingCategory,
 	}
 }
 

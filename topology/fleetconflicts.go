@@ -15,8 +15,8 @@ type FleetConflicts struct {
 	Volumes map[Pair][]Conflict
 }
 
-// FleetConflicts finds the conflicts of the placements of a whole fleet, with the tags of all
-// vCenters.
+// FleetConflicts finds the conflicts of the placements of a whole fleet. With the tags of all vCenters, nil if
+// they were not read, it finds more of Volumes.
 func (p Policy) FleetConflicts(placements []Placement, tagged []Tagged) FleetConflicts {
 	return FleetConflicts{
 		Spanning: Spanning(slices.Values(placements)),

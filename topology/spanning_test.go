@@ -57,7 +57,7 @@ func TestSpanning(t *testing.T) {
 }
 
 func TestKindsAreAllListed(t *testing.T) {
-	if got := len(ConflictKinds()); got != 16 {
+	if got := len(ConflictKinds()); got != 15 {
 		t.Errorf("%d kinds", got)
 	}
 	for _, kind := range Inventories() {

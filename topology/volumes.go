@@ -23,7 +23,7 @@ type Tagged struct {
 // Volumes returns, for each pair of region and zone, what keeps the vSphere CSI driver
 // from placing volumes there although it gives the Nodes their topology. For volumes it
 // goes the other way, from the names of both tags down to all objects that have them.
-// Only placements of the whole fleet show it, and the tags of all vCenters. Equal ones,
+// Placements of the whole fleet show some of it, and all of it with the tags of all vCenters. Equal ones,
 // in whatever order, give equal conflicts.
 //
 // It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the

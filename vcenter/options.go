@@ -17,9 +17,6 @@ type Requirements struct {
 	// Categories are the tag categories that are needed. Snapshots show which of them a
 	// vCenter does not have.
 	Categories []string
-	// VolumeCategories are those of the categories whose tags are looked for in the whole
-	// vCenter.
-	VolumeCategories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
 	// HostGroups reports whether the DRS host groups of clusters are read, and

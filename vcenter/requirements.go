@@ -7,7 +7,7 @@ func RequirementsOf(cfg *config.Config) Requirements {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
 	return Requirements{
-		Tags: len(categories) > 0, Categories: categories, VolumeCategories: policy.VolumeCategories(), Paths: policy.TagPaths(),
+		Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths(),
 		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
 	}
 }

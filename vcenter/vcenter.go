@@ -101,7 +101,7 @@ type spec struct {
 func newSpec(cfg *config.VCenter, requirements Requirements) *spec {
 	return &spec{
 		cfg: *cfg, tags: requirements.Tags, groups: requirements.HostGroups, domains: requirements.FaultDomains,
-		tagRequirements: watch.TagRequirements{Categories: requirements.Categories, VolumeCategories: requirements.VolumeCategories, Paths: requirements.Paths},
+		tagRequirements: watch.TagRequirements{Categories: requirements.Categories, Paths: requirements.Paths},
 	}
 }
 

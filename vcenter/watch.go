@@ -21,7 +21,7 @@ import (
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}
-	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST()), s), a.inbox, a.memory, a.watchOptions(), r)
+	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST())), a.inbox, a.memory, a.watchOptions(), r)
 	var failure error
 	over, wait := faults.Go(func() {
 		defer cancel() // of a login that is under way

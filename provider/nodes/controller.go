@@ -42,7 +42,6 @@ import (
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -265,7 +264,6 @@ type placer interface {
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
 	InvisibleCategories() map[string][]string
-	Tagged() []topology.Tagged
 }
 
 // handlers enqueue a Node that comes, goes, or changes in a fact that decisions depend on. Heartbeats of

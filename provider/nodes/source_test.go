@@ -37,7 +37,6 @@ type fakeSource struct {
 	oldNames map[string]bool
 	// slowNames is how long names take to be read, which are old by then.
 	slowNames time.Duration
-	tagged    []topology.Tagged
 	channels  []signal.Signal
 }
 

@@ -21,7 +21,6 @@ import (
 	"vzones/config"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -123,10 +122,6 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 func (p *Placer) InvisibleCategories() map[string][]string {
 	return inventory.InvisibleByVCenter(p.fleet.States())
 }
-
-// Tagged returns the tags of regions and zones in all vCenters that are attached to
-// anything, as far as that was read.
-func (p *Placer) Tagged() []topology.Tagged { return Tagged(p.fleet.States()) }
 
 // Statement returns what a Node says about its machine, if a machine may be looked for by
 // that.

@@ -21,7 +21,9 @@ type basis struct {
 
 // update makes this the basis of states.
 func (b *basis) update(states []inventory.State) {
-	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool { return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot && (was.Err == nil) == (is.Err == nil) }) {
+	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool {
+		return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot && (was.Err == nil) == (is.Err == nil)
+	}) {
 		return
 	}
 	var key strings.Builder
@@ -107,33 +109,6 @@ func Paths(states []inventory.State, entry string, of []topology.Path) []topolog
 				renamed[o] = &now
 			}
 			all[i].Objects[j] = renamed[o]
-		}
-	}
-	return all
-}
-
-// Tagged returns the tags of regions and zones in the vCenters of these states that are attached
-// to anything, as far as their snapshots have them, by the name of each vCenter's first entry. Of
-// a tag that several entries of one vCenter show, that of the one which shows most objects counts.
-func Tagged(states []inventory.State) []topology.Tagged {
-	type tag struct{ vcenter, category, name string }
-	var all []topology.Tagged
-	at := map[tag]int{}
-	for _, s := range states {
-		if s.Snapshot == nil {
-			continue
-		}
-		first := inventory.FirstEntry(states, s.VCenter)
-		for _, t := range s.Snapshot.Tagged {
-			t.VCenter = first
-			i, again := at[tag{first, t.Category, t.Name}]
-			switch {
-			case !again:
-				at[tag{first, t.Category, t.Name}] = len(all)
-				all = append(all, t)
-			case len(t.NoHosts)+t.Further > len(all[i].NoHosts)+all[i].Further:
-				all[i] = t
-			}
 		}
 	}
 	return all

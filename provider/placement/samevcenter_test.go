@@ -48,20 +48,6 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	}
 }
 
-// TestTagsOfOneVCenter: tags that two entries of one vCenter show are those of one.
-func TestTagsOfOneVCenter(t *testing.T) {
-	states, _ := twoEntries()
-	states[2].Snapshot = &inventory.Snapshot{VCenter: "other", Instance: "j"}
-	pool := []*topology.Object{{Name: "pool", Path: "/pool"}}
-	states[0].Snapshot.Tagged = []topology.Tagged{{VCenter: "first", Category: "zone", Name: "a"}}
-	states[1].Snapshot.Tagged = []topology.Tagged{{VCenter: "second", Category: "zone", Name: "a", NoHosts: pool}, {VCenter: "second", Category: "zone", Name: "b"}}
-	states[2].Snapshot.Tagged = []topology.Tagged{{VCenter: "other", Category: "zone", Name: "a"}}
-	got := Tagged(states)
-	if len(got) != 3 || got[0].VCenter != "first" || len(got[0].NoHosts) != 1 || got[1].VCenter != "first" || got[2].VCenter != "other" {
-		t.Errorf("got %v", got)
-	}
-}
-
 // TestRecordInAnOutage: a record that names another entry of the machine's vCenter stays as
 // long as that one fails, and no longer.
 func TestRecordInAnOutage(t *testing.T) {

@@ -202,9 +202,9 @@ var ruleCases = map[string]ruleCase{
 		quiet: map[string][]string{"chosen so": {`vsphere_ccm_topology_conflicting_nodes{kind="not_seen_by_csi"} ` + two}, "none": {`vsphere_ccm_topology_conflicting_nodes{kind="precedence"} ` + zero}},
 	},
 	"VzonesVolumesMisplaced": {
-		fires: []string{`vsphere_ccm_topology_conflicting_nodes{kind="tag_without_hosts"} ` + two},
-		with:  `job="vzones", kind="tag_without_hosts", namespace="kube-system"`,
-		quiet: map[string][]string{"chosen so": {`vsphere_ccm_topology_conflicting_nodes{kind="not_seen_by_csi"} ` + two}, "while it is tagged": {`vsphere_ccm_topology_conflicting_nodes{kind="tag_without_hosts"} 0x5 2x100 0x200`}},
+		fires: []string{`vsphere_ccm_topology_conflicting_nodes{kind="region_and_zone"} ` + two},
+		with:  `job="vzones", kind="region_and_zone", namespace="kube-system"`,
+		quiet: map[string][]string{"chosen so": {`vsphere_ccm_topology_conflicting_nodes{kind="not_seen_by_csi"} ` + two}, "while it is tagged": {`vsphere_ccm_topology_conflicting_nodes{kind="region_and_zone"} 0x5 2x100 0x200`}},
 	},
 }
 

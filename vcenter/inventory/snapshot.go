@@ -56,9 +56,6 @@ type Snapshot struct {
 	// VisibleCategories are all that it shows, in order, where one of the configuration is
 	// invisible.
 	VisibleCategories []string
-	// Tagged are the tags of regions and zones that are attached to anything in the
-	// vCenter, which is read now and then: empty until then.
-	Tagged []topology.Tagged
 	// NotPermitted are the objects above machines that are followed whose tags the
 	// account may not read, in order.
 	NotPermitted []topology.Ref

@@ -36,8 +36,6 @@ type cache struct {
 	withheld map[Ref]map[string]bool
 	// used are the categories of these tags.
 	used map[string]bool
-	// surveyed are the tags of the last survey that are attached to anything.
-	surveyed map[string]bool
 }
 
 // newCache returns a cache that is asked once in each refresh interval, and has up to
@@ -209,10 +207,7 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 
 // needed returns the IDs of the tags that are remembered to be attached, or withheld.
 func (c *cache) needed() map[string]bool {
-	ids := maps.Clone(c.surveyed)
-	if ids == nil {
-		ids = make(map[string]bool)
-	}
+	ids := make(map[string]bool)
 	for _, tags := range c.attached {
 		for _, id := range tags {
 			ids[id] = true

@@ -30,7 +30,7 @@ type fake struct {
 	code    int
 	broken  map[string]error
 
-	lists, gets, surveys int
+	lists, gets int
 }
 
 func status(code int) error { return &rest.StatusError{Call: "a request", Code: code, Type: "X"} }
@@ -73,32 +73,6 @@ func (f *fake) Category(_ context.Context, id string) (Category, error) {
 
 func (f *fake) Categories(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(f.names)), f.broken["categories"]
-}
-
-func (f *fake) TagsOf(_ context.Context, category string) ([]string, error) {
-	var ids []string
-	for id, tag := range f.tags {
-		if tag.Category == category {
-			ids = append(ids, id)
-		}
-	}
-	return ids, f.broken["tags of "+category]
-}
-
-func (f *fake) Objects(_ context.Context, ids []string) (map[string][]Ref, error) {
-	if len(ids) == 0 {
-		return nil, errors.New("the objects of all tags were asked for")
-	}
-	f.surveys++
-	attached := map[string][]Ref{}
-	for ref, has := range f.attached {
-		for _, id := range has {
-			if slices.Contains(ids, id) {
-				attached[id] = append(attached[id], ref)
-			}
-		}
-	}
-	return attached, f.broken["objects"]
 }
 
 func ref(kind string, n int) Ref { return Ref{Type: kind, Value: fmt.Sprintf("%s-%04d", kind, n)} }

@@ -57,39 +57,6 @@ func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, 
 	return attached, nil
 }
 
-// TagsOf returns the IDs of the tags of a category that the account may read.
-func (c Client) TagsOf(ctx context.Context, category string) (ids []string, err error) {
-	r := rest.Request{
-		Method: http.MethodPost, Resource: "tagging/tag", LegacyID: category, Action: "list-tags-for-category",
-		Body: map[string]string{"category_id": category},
-	}
-	err = c.do(ctx, "tagging: list tags of category", &r, &ids, nil)
-	return ids, err
-}
-
-// Objects returns the objects to which each of the tags is attached, as far as the account
-// may read them. It must not be called without a tag: some vCenters take that for all.
-func (c Client) Objects(ctx context.Context, tags []string) (map[string][]Ref, error) {
-	var answer []struct {
-		Tag     string   `json:"tag_id"`
-		Objects []object `json:"object_ids"`
-	}
-	r := rest.Request{
-		Method: http.MethodPost, Resource: "tagging/tag-association", Action: "list-attached-objects-on-tags",
-		Body: map[string][]string{"tag_ids": tags},
-	}
-	if err := c.do(ctx, "tagging: list attached objects", &r, &answer, nil); err != nil {
-		return nil, err
-	}
-	attached := make(map[string][]Ref, len(answer))
-	for _, a := range answer {
-		for _, o := range a.Objects {
-			attached[a.Tag] = append(attached[a.Tag], Ref{Type: o.Type, Value: o.ID})
-		}
-	}
-	return attached, nil
-}
-
 type object struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`

@@ -3,8 +3,7 @@
 //
 // [Tagging] is that API of one session with the vCenter, and a [Client] its requests. A [Reader] owns
 // what is remembered between two readings: the names of tags and categories, the
-// objects whose tags the account may not read, to what tags are attached elsewhere in the
-// inventory, and the last error. What it could not read is unknown, with a reason: it never
+// objects whose tags the account may not read, and the last error. What it could not read is unknown, with a reason: it never
 // takes that for an object without tags. It logs what is wrong once for each
 // change.
 //

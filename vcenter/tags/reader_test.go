@@ -83,7 +83,7 @@ func simulate(t *testing.T) *simulated {
 
 // read reads the tags of all objects.
 func (w *simulated) read(wanted ...string) tags.Attachments {
-	return w.reader.Through(tags.NewTagging(w.session.REST()), w.session).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
+	return w.reader.Through(tags.NewTagging(w.session.REST())).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
 }
 
 // logged returns how many lines of the log have a text.
@@ -204,27 +204,3 @@ func TestOtherCredentials(t *testing.T) {
 type renamed struct{ tags.Session }
 
 func (r renamed) Credentials() credentials.Credentials { return credentials.Credentials{User: "other"} }
-
-// TestSurvey: a tag that is attached to something without hosts is found after a while,
-// with the name of that, and not any more when its object was read without it.
-func TestSurvey(t *testing.T) {
-	w := simulate(t)
-	if err := w.vc.Tag("/dc1/vm", "zone", "a"); err != nil {
-		t.Fatal(err)
-	}
-	a := w.read("zone")
-	reader := w.reader.Through(tags.NewTagging(w.session.REST()), w.session)
-	if found := reader.Survey(w.ctx, []string{"zone"}, a); found != nil {
-		t.Errorf("asked at once: %v", found)
-	}
-	var found []topology.Tagged
-	for range 200 {
-		if found = reader.Survey(w.ctx, []string{"zone"}, a); len(found) > 0 {
-			break
-		}
-		time.Sleep(refresh)
-	}
-	if len(found) == 0 || found[0].Name != "a" || len(found[0].NoHosts) != 1 || found[0].NoHosts[0].Name != "vm" || found[0].NoHosts[0].Ref.VCenter != "east" {
-		t.Fatalf("%+v", found)
-	}
-}

@@ -44,10 +44,6 @@ type Service interface {
 	Category(ctx context.Context, id string) (Category, error)
 	// Categories returns the IDs of all categories that the account may read.
 	Categories(context.Context) ([]string, error)
-	// TagsOf returns the IDs of the tags of a category, by its ID.
-	TagsOf(ctx context.Context, category string) ([]string, error)
-	// Objects returns the objects to which each of the tags, by ID, is attached.
-	Objects(ctx context.Context, tags []string) (map[string][]Ref, error)
 }
 
 // A Session is a session of the tagging API, which is opened where that is needed.
@@ -59,11 +55,6 @@ type Session interface {
 	// Wait waits for a login that is under way, for a second at most where its context is
 	// done.
 	Wait() error
-}
-
-// An Inventory reads properties of objects through SOAP, page by page.
-type Inventory interface {
-	Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error
 }
 
 // A Query is what a reading is about.

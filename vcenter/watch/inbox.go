@@ -13,9 +13,6 @@ type TagRequirements struct {
 	// Categories are the tag categories that are needed. Snapshots show which of them the
 	// vCenter does not have.
 	Categories []string
-	// VolumeCategories are those of the categories whose tags are looked for in the whole
-	// vCenter.
-	VolumeCategories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
@@ -39,9 +38,6 @@ type Session interface {
 type TagReader interface {
 	// Read reads the tags of objects. An error is in the result.
 	Read(ctx context.Context, q tags.Query) tags.Attachments
-	// Survey returns to what the tags of these categories are attached, which is asked
-	// now and then. What was just read counts as it is now.
-	Survey(ctx context.Context, categories []string, now tags.Attachments) []topology.Tagged
 	// Wait waits for a login that is under way.
 	Wait() error
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"vzones/topology"
 	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
@@ -49,7 +48,6 @@ type tagLoop struct {
 // tags unknown, unless SOAP does not answer either: that ends the watch.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }() // whom the login concerns asks again
-	var tagged []topology.Tagged
 	next := time.NewTimer(l.refresh)
 	defer next.Stop()
 	delay := l.retryMin
@@ -69,9 +67,6 @@ func (l *tagLoop) run(ctx context.Context) error {
 			return err
 		}
 		l.reporter.TagsRead(ctx, result.Err)
-		if result.Err == nil {
-			tagged = l.reader.Survey(ctx, required.VolumeCategories, result)
-		}
 		next.Reset(l.pauseAfter(result, delay))
 		if result.Err != nil {
 			delay = min(2*delay, l.refresh)
@@ -79,7 +74,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 			delay = l.retryMin
 		}
 		select {
-		case l.found <- tagReading{result, required.Categories, tagged, awaited}:
+		case l.found <- tagReading{result, required.Categories, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
@@ -25,8 +24,6 @@ type tagReading struct {
 	tags.Attachments
 	// categories are those whose names count in Named.
 	categories []string
-	// tagged is to what the tags of regions and zones are attached.
-	tagged []topology.Tagged
 	// awaited reports whether somebody waits for it, whatever it has found.
 	awaited bool
 }
@@ -105,7 +102,7 @@ func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
 	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
 	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)
 	t.named = named
-	return m.SetTags(r.Attachments, r.tagged)
+	return m.SetTags(r.Attachments)
 }
 
 // published returns how old the names are that are published now.

@@ -83,10 +83,7 @@ func (r *recorder) CredentialsRejected()                         {}
 type noTags struct{}
 
 func (noTags) Read(context.Context, tags.Query) tags.Attachments { return tags.Attachments{} }
-func (noTags) Survey(context.Context, []string, tags.Attachments) []topology.Tagged {
-	return nil
-}
-func (noTags) Wait() error { return nil }
+func (noTags) Wait() error                                       { return nil }
 
 var (
 	rootFolder = types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}

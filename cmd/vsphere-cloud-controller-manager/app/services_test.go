@@ -32,12 +32,12 @@ func parsed(t *testing.T, text string) *config.Config {
 func TestRequirements(t *testing.T) {
 	both := []string{"k8s-region", "k8s-zone"}
 	for text, want := range map[string]vcenter.Requirements{
-		twoVCenters: {Tags: true, Categories: both, VolumeCategories: both, Paths: topology.DefaultPaths()},
-		twoVCenters + "topology: {paths: [compute]}\n":                                                          {Tags: true, Categories: both, VolumeCategories: both, Paths: []topology.PathKind{topology.ComputePath}},
-		strings.Replace(twoVCenters, "labels:", "topology: {paths: [folder]}\nlabels:", 1):                      {Tags: true, Categories: both, VolumeCategories: both, Paths: []topology.PathKind{topology.FolderPath}},
+		twoVCenters: {Tags: true, Categories: both, Paths: topology.DefaultPaths()},
+		twoVCenters + "topology: {paths: [compute]}\n":                                                          {Tags: true, Categories: both, Paths: []topology.PathKind{topology.ComputePath}},
+		strings.Replace(twoVCenters, "labels:", "topology: {paths: [folder]}\nlabels:", 1):                      {Tags: true, Categories: both, Paths: []topology.PathKind{topology.FolderPath}},
 		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {inventory: cluster}}", 1): {},
 		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {hostGroup: site-*}}", 1):  {HostGroups: true},
-		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: both, VolumeCategories: both, Paths: topology.DefaultPaths(), FaultDomains: true},
+		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: both, Paths: topology.DefaultPaths(), FaultDomains: true},
 	} {
 		if got := vcenter.RequirementsOf(parsed(t, text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)

@@ -8,6 +8,7 @@ import (
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
@@ -75,6 +76,29 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 		found = append(found, f.conflict(kind, c, text))
 	}
 	return found
+}
+
+// tagged returns the tags of regions and zones that are attached to anything, by the name of each vCenter's first
+// entry. Of a tag that several entries of one vCenter show, that of the one which shows most objects counts.
+func tagged(states []inventory.State, surveys []survey.Survey) []topology.Tagged {
+	type tag struct{ vcenter, category, name string }
+	var all []topology.Tagged
+	at := map[tag]int{}
+	for i := range surveys {
+		first := inventory.FirstEntry(states, surveys[i].VCenter)
+		for _, t := range surveys[i].Tagged {
+			t.VCenter = first
+			i, again := at[tag{first, t.Category, t.Name}]
+			switch {
+			case !again:
+				at[tag{first, t.Category, t.Name}] = len(all)
+				all = append(all, t)
+			case len(t.NoHosts)+t.Further > len(all[i].NoHosts)+all[i].Further:
+				all[i] = t
+			}
+		}
+	}
+	return all
 }
 
 // byTags reports whether region and zone come from tags.

@@ -190,3 +190,17 @@ func TestByName(t *testing.T) {
 		}
 	}
 }
+
+// TestTagsOfOneVCenter: tags that two entries of one vCenter show are those of one.
+func TestTagsOfOneVCenter(t *testing.T) {
+	states := []inventory.State{{VCenter: "first", Address: "vc:443"}, {VCenter: "second", Address: "vc:443"}, {VCenter: "other", Address: "other:443"}}
+	pool := []*topology.Object{{Name: "pool", Path: "/pool"}}
+	got := tagged(states, []survey.Survey{
+		{VCenter: "first", Tagged: []topology.Tagged{{VCenter: "first", Category: "zone", Name: "a"}}},
+		{VCenter: "second", Tagged: []topology.Tagged{{VCenter: "second", Category: "zone", Name: "a", NoHosts: pool}, {VCenter: "second", Category: "zone", Name: "b"}}},
+		{VCenter: "other", Tagged: []topology.Tagged{{VCenter: "other", Category: "zone", Name: "a"}}},
+	})
+	if len(got) != 3 || got[0].VCenter != "first" || len(got[0].NoHosts) != 1 || got[1].VCenter != "first" || got[2].VCenter != "other" {
+		t.Errorf("got %v", got)
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
-	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -64,15 +63,15 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	f.surveys = w.Survey(ctx, query)
 	side.Wait()
 	f.states, f.health = completed(w.States, f.surveys, categories), w.Health()
-	f.tagged = placement.Tagged(f.states)
+	f.tagged = tagged(f.states, f.surveys)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
 	}
 	return f, nil
 }
 
-// completed returns states as if their snapshots had what they have only once there are Nodes, or
-// some time after the start: to what tags are attached, and which categories cannot be seen.
+// completed returns states as if their snapshots had what they have only once there are Nodes: which
+// categories cannot be seen.
 func completed(states []inventory.State, surveys []survey.Survey, categories []string) []inventory.State {
 	all := slices.Clone(states)
 	for i := range all {
@@ -80,7 +79,6 @@ func completed(states []inventory.State, surveys []survey.Survey, categories []s
 			continue
 		}
 		now := *all[i].Snapshot
-		now.Tagged = surveys[i].Tagged
 		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
 			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
 				return slices.ContainsFunc(s.Categories, func(c survey.Category) bool { return c.Name == name })

@@ -2,14 +2,12 @@ package model
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
@@ -29,8 +27,6 @@ type Model struct {
 	// recorded are those of them that Nodes name as the machines they were found as.
 	recorded map[string]inventory.Entry
 	tags     tags.Attachments
-	// tagged is to what the tags of regions and zones are attached.
-	tagged []topology.Tagged
 	// complete reports whether the index has come in whole: what comes from then on
 	// has just arrived.
 	complete bool
@@ -166,14 +162,12 @@ func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
 	return true
 }
 
-// SetTags sets the tags of objects and to what those of regions and zones are
-// attached, and reports whether they have changed.
-func (m *Model) SetTags(attached tags.Attachments, tagged []topology.Tagged) bool {
-	same := slices.EqualFunc(tagged, m.tagged, func(a, b topology.Tagged) bool { return reflect.DeepEqual(a, b) })
-	if same && attached.Equal(m.tags) {
+// SetTags sets the tags of objects, and reports whether they have changed.
+func (m *Model) SetTags(attached tags.Attachments) bool {
+	if attached.Equal(m.tags) {
 		return false // the values stay that snapshots have: errors are the same by their texts only
 	}
-	m.tags, m.tagged = attached, tagged
+	m.tags = attached
 	return true
 }
 

@@ -185,7 +185,7 @@ func TestUnchangedMachinesAreTheSame(t *testing.T) {
 func TestTagsThatFailAlikeStay(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	first, second := errors.New("unavailable"), errors.New("unavailable")
-	if !m.SetTags(tags.Attachments{Err: first}, nil) || m.SetTags(tags.Attachments{Err: second}, nil) {
+	if !m.SetTags(tags.Attachments{Err: first}) || m.SetTags(tags.Attachments{Err: second}) {
 		t.Error("not a change, or one though nothing is different")
 	}
 	if !errors.Is(m.tags.Err, first) {

@@ -40,7 +40,6 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
 		VisibleCategories:   m.tags.Present,
-		Tagged:              m.tagged,
 		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
 	p := placed{

@@ -17,16 +17,23 @@ import (
 // definedNames bounds the tags of one category whose names are read, a request each.
 const definedNames = 100
 
+// A definition is a category with the IDs of its tags, in order, and those of them whose names were read.
+type definition struct {
+	Category
+	tags  []string
+	known map[string]tags.Tag
+}
+
 // definitions reads the categories that matter. One that the account cannot see is left out.
-func (r *reader) definitions(ctx context.Context) (all []Category, err error) {
+func (r *reader) definitions(ctx context.Context) (all []definition, err error) {
 	err = r.tagging.With(ctx, func(s tags.Service) error {
-		all, err = define(ctx, s, r.q.Categories)
+		all, err = r.define(ctx, s)
 		return err
 	})
 	return all, err
 }
 
-func define(ctx context.Context, s tags.Service, names []string) ([]Category, error) {
+func (r *reader) define(ctx context.Context, s tags.Service) ([]definition, error) {
 	ids, err := s.Categories(ctx)
 	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
 		return nil, fmt.Errorf("listing the tag categories: %w", err)
@@ -36,15 +43,15 @@ func define(ctx context.Context, s tags.Service, names []string) ([]Category, er
 		return nil, err
 	}
 	slices.Sort(ids)
-	var all []Category
-	for _, name := range names {
+	var all []definition
+	for _, name := range r.q.Categories {
 		for _, id := range ids {
 			c, ok := known[id]
 			if !ok || c.Name != name {
 				continue
 			}
-			d := Category{Name: name, Multiple: c.Cardinality == "MULTIPLE", Types: c.Types}
-			if err := d.readTags(ctx, s, id); err != nil {
+			d := definition{Category: Category{Name: name, Multiple: c.Cardinality == "MULTIPLE", Types: c.Types}}
+			if err := r.readTags(ctx, s, id, &d); err != nil {
 				return nil, fmt.Errorf("reading the tag category %s: %w", quote.Value(name), err)
 			}
 			all = append(all, d)
@@ -53,21 +60,19 @@ func define(ctx context.Context, s tags.Service, names []string) ([]Category, er
 	return all, nil
 }
 
-func (c *Category) readTags(ctx context.Context, s tags.Service, id string) error {
-	ids, err := s.TagsOf(ctx, id)
-	if err != nil {
+func (r *reader) readTags(ctx context.Context, s tags.Service, id string, d *definition) (err error) {
+	if d.tags, err = r.tagsOf(ctx, id); err != nil {
 		return fmt.Errorf("listing its tags: %w", err)
 	}
-	slices.Sort(ids)
-	known, err := readEach(ctx, ids[:min(len(ids), definedNames)], s.Tag)
-	if err != nil {
+	slices.Sort(d.tags)
+	if d.known, err = readEach(ctx, d.tags[:min(len(d.tags), definedNames)], s.Tag); err != nil {
 		return fmt.Errorf("reading its tags: %w", err)
 	}
-	for _, tag := range known {
-		c.Tags = append(c.Tags, tag.Name)
+	for _, tag := range d.known {
+		d.Tags = append(d.Tags, tag.Name)
 	}
-	slices.Sort(c.Tags)
-	c.MoreTags = len(ids) - len(c.Tags)
+	slices.Sort(d.Tags)
+	d.MoreTags = len(d.tags) - len(d.Tags)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -56,7 +57,8 @@ func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Req
 type reader struct {
 	vcenter string
 	session *session.Session
-	// tagging is a session of the tagging API that no other goroutine uses, and tags reads it.
+	// rest is a session of the REST API that no other goroutine uses. Tagging is its tagging API, and tags reads it.
+	rest    *session.REST
 	tagging tags.Session
 	tags    *tags.Reader
 	needs   vcenter.Requirements
@@ -78,7 +80,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of a login that is under way
 	r := reader{
-		vcenter: from.VCenter, session: from.Session, tagging: tags.NewTagging(rest), tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce),
+		vcenter: from.VCenter, session: from.Session, rest: rest, tagging: tags.NewTagging(rest), tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce),
 		needs: needs, q: q, tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
 	}
 	return r.read(ctx)
@@ -95,7 +97,6 @@ func (r *reader) read(ctx context.Context) Survey {
 	compute := r.inventoryRefs()
 	if len(q.Categories) > 0 {
 		attached = r.tags.Read(ctx, r.tagging, r.tagQuery(compute))
-		s.Tagged, s.TaggedErr = r.tagged(ctx, attached)
 		attached.Err = r.failed("reading tags", attached.Err)
 		s.Invisible = attached.Absent
 	}
@@ -104,8 +105,14 @@ func (r *reader) read(ctx context.Context) Survey {
 		s.Clusters = inventory.clusters
 	}
 	if q.Definitions {
-		s.Categories, err = r.definitions(ctx)
+		defined, err := r.definitions(ctx)
+		for i := range defined {
+			s.Categories = append(s.Categories, defined[i].Category)
+		}
 		s.CategoriesErr = r.failed("reading tag categories", err)
+		if s.TaggedErr = cmp.Or(attached.Err, s.CategoriesErr); s.TaggedErr == nil {
+			s.Tagged, s.TaggedErr = r.tagged(ctx, defined)
+		}
 	}
 	s.Machines, err = readMachines(ctx, r.session, r.tree, r.vcenter, q.Machines[r.vcenter], q.Folder)
 	s.MachinesErr = r.failed("reading machines", err)
@@ -114,22 +121,6 @@ func (r *reader) read(ctx context.Context) Survey {
 		s.DeniedErr = r.failed("asking which privileges the account has", err)
 	}
 	return s
-}
-
-// tagged returns to what the tags of Query.Tagged are attached, which goes by the categories that were
-// just read.
-func (r *reader) tagged(ctx context.Context, now tags.Attachments) ([]topology.Tagged, error) {
-	err := now.Err
-	if len(r.q.Tagged) == 0 {
-		return nil, nil
-	}
-	if err == nil {
-		err = r.tags.AskUsage(ctx, r.tagging, r.session, r.q.Tagged)
-	}
-	if err != nil {
-		return nil, faults.Printable{Err: err}
-	}
-	return r.tags.Usage(now), nil
 }
 
 // needed returns what is needed on an object. Objects that are not of the compute path have tags that

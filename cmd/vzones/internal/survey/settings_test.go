@@ -185,7 +185,7 @@ vcenters:
 		return n
 	}
 	few, many := cost(2, 3), cost(100, 400)
-	if few > 23 || many != few {
+	if few > 22 || many != few {
 		t.Errorf("%d requests of a small vCenter, %d of a larger one", few, many)
 	}
 }

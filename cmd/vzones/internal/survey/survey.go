@@ -26,11 +26,10 @@ type Query struct {
 	Beside bool
 	// Rules reports whether the DRS configuration of the clusters is read.
 	Rules bool
-	// Tagged are those of the Categories of which is asked to what their tags are attached, wherever
-	// in the inventory.
-	Tagged []string
-	// Definitions reports whether cardinality and types of the Categories are read.
+	// Definitions reports whether cardinality, types and tags of the Categories are read. For those of them that
+	// are in Tagged all objects that have their tags are listed, wherever in the inventory.
 	Definitions bool
+	Tagged      []string
 	// Privileges reports whether vCenter is asked which privileges the account has.
 	Privileges bool
 }

@@ -2,6 +2,8 @@ package survey_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,15 +125,16 @@ func TestSurveyWithFaults(t *testing.T) {
 		}
 		east.Fault(method, nil)
 	}
-	for kind, want := range map[string]string{
-		"POST /com/vmware/cis/session": "tags tagged categories", getTag: "tags tagged categories", "*": "tags tagged categories",
+	const all = "tags tagged categories"
+	for _, c := range []struct{ kind, want string }{ // a login that fails keeps later ones from being tried
+		{attachedObjects, "tagged"}, {getTag, all}, {"*", all}, {"POST /com/vmware/cis/session", all},
 	} {
-		east.FaultREST(kind, 503)
+		east.FaultREST(c.kind, 503)
 		s := w.read(everything)[0]
-		if errs := strings.Join(errorsOf(&s), " "); errs != want {
-			t.Errorf("without %s: %q, want %q", kind, errs, want)
+		if errs := strings.Join(errorsOf(&s), " "); errs != c.want {
+			t.Errorf("without %s: %q, want %q", c.kind, errs, c.want)
 		}
-		east.FaultREST(kind, 0)
+		east.FaultREST(c.kind, 0)
 	}
 	east.Refuse()
 	s := w.read(everything)
@@ -141,6 +144,49 @@ func TestSurveyWithFaults(t *testing.T) {
 	if errs := errorsOf(&s[1]); len(errs) > 0 {
 		t.Errorf("the other vCenter: %v", errs)
 	}
+}
+
+// TestSurveyTagged: to what the tags of a category are attached, wherever, at one request, and the names of objects
+// below which there are no hosts.
+func TestSurveyTagged(t *testing.T) {
+	t.Parallel()
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	for object, zone := range map[string]string{
+		"/prod/dc1/host": "a", "/prod/dc1/vm": "a", "gold": "a", "n1": "many", "n2": "many", "n3": "many", "off": "many", "tmpl": "many", "c3-host-1": "many",
+		"/dc2/vm": "many", "/prod": "unused",
+	} {
+		if err := east.Tag(object, "zone", zone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := east.Untag("/prod", "zone", "unused"); err != nil {
+		t.Fatal(err)
+	}
+	east.ResetRequests()
+	s := w.read(everything)[0]
+	var got []string
+	for _, tagged := range s.Tagged {
+		line := fmt.Sprintf("%s %s=%s", tagged.VCenter, tagged.Category, tagged.Name)
+		for _, o := range tagged.NoHosts {
+			line += " " + o.Ref.Type + " " + o.Name
+		}
+		got = append(got, fmt.Sprint(line, " +", tagged.Further))
+	}
+	want := []string{
+		"east zone=a Folder vm ResourcePool gold +0", "east zone=b +0", "east zone=c +0",
+		"east zone=many Folder vm VirtualMachine n1 VirtualMachine n2 VirtualMachine off VirtualMachine tmpl +1",
+	}
+	if errs := errorsOf(&s); len(errs) > 0 || !slices.Equal(got, want) {
+		t.Errorf("%v, %q, want %q", errs, got, want)
+	}
+	if n := east.Requests()[attachedObjects]; n != 1 {
+		t.Errorf("%d requests: %v", n, east.Requests())
+	}
+	if p := s.Tagged[0].NoHosts[0].Path; !strings.HasPrefix(p, "vm (group-") {
+		t.Errorf("%s", p)
+	}
+	tidy(w)
 }
 
 // TestSurveyOfHiddenMachines: those that may not be seen do not keep others from being read.

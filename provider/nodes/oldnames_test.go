@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/topology"
 )
 
 // AskHome does nothing.
@@ -38,12 +37,6 @@ func (f *fakeSource) ReadTags(vcenter string) {
 		}
 	}
 	f.announce()
-}
-
-func (f *fakeSource) Tagged() []topology.Tagged {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.tagged
 }
 
 // TestOldNames: nothing is written by names that may be old; they are read first.
@@ -81,42 +74,4 @@ func TestNamesThatTakeLong(t *testing.T) {
 		w.pass(2 * time.Second)
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
 	}, named("east-1"), named("east-2"))
-}
-
-// TestVolumes: a tag where the CSI driver fails is reported on the Nodes of its zone, once,
-// and it is over when it is detached.
-func TestVolumes(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		placed := at("r", "a", "")
-		cluster := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Tags: []topology.Tag{{Category: "region", Name: "r"}, {Category: "zone", Name: "a"}}}
-		for i := range placed.Decisions {
-			d := &placed.Decisions[i]
-			d.By, d.Category = cluster, map[string]string{topology.LabelRegion: "region", topology.LabelZone: "zone"}[d.Label]
-		}
-		pool := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ResourcePool", ID: "resgroup-9"}, Path: "gold (resgroup-9)"}
-		cfg := topologyOf(config.DriftReport)
-		for i, category := range []string{"region", "zone"} {
-			cfg.Policy.Rules[i].Category, cfg.Policy.Rules[i].Inventory = category, ""
-		}
-		w.source.configure(cfg)
-		report := func(tagged ...topology.Tagged) {
-			w.source.mu.Lock()
-			w.source.tagged = tagged
-			w.source.announce()
-			w.source.mu.Unlock()
-			w.pass(time.Minute)
-		}
-		w.source.place(placed, nil, "east-1")
-		report()
-		w.wantEvents()
-		report(topology.Tagged{VCenter: "east", Category: "zone", Name: "a", NoHosts: []*topology.Object{pool}})
-		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 1 {
-			t.Errorf("%d Nodes have the conflict", n)
-		}
-		report()
-		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 0 {
-			t.Errorf("%d Nodes have the conflict", n)
-		}
-		w.wantEvents("east-1 TopologyConflict", "east-1 ProblemResolved")
-	}, named("east-1", zoned("r", "a")...))
 }
