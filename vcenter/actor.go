@@ -187,7 +187,6 @@ func (a *actor) applyTarget(ctx context.Context) {
 	a.interrupt()
 	a.throttle.Moved()
 	a.tags = a.newTagReader(a.opts)
-	a.memory.Moved()
 	a.outage, a.unusable = faults.Outage{}, faults.Outage{}
 }
 

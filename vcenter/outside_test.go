@@ -216,7 +216,9 @@ func TestSearchOutside(t *testing.T) {
 // that it is on. No change tells of that.
 func TestDestroyedBeforeItIsToldOf(t *testing.T) {
 	t.Parallel()
-	w := run(t, twoVCenters, slow, only("dc1"))
+	opts := slow
+	opts.TagRefresh = time.Second // which is when the vCenter is asked
+	w := run(t, twoVCenters, opts, only("dc1"))
 	moid := w.moid("n3")
 	n3 := known(w.id("n3"), "east", moid)
 	east := w.sim.VCenter("east")

@@ -20,6 +20,8 @@ type datacenters struct {
 	wanted  []string
 	// tree has the datacenters that a filter has reported, with their folders.
 	tree *model.Tree
+	// reported reports whether the filter has reported something since that was last compared.
+	reported bool
 	// roots are what contains the machines: the datacenters that the views were made
 	// for, or the root folder.
 	roots []types.ManagedObjectReference
@@ -68,6 +70,10 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 // changed reports whether the views have to be of other datacenters by what the filter has
 // reported.
 func (d *datacenters) changed() bool {
+	if !d.reported {
+		return false
+	}
+	d.reported = false
 	roots, unmatched, visible := matching(d.tree, d.wanted)
 	d.visible = visible
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)

@@ -4,297 +4,285 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/watch/model"
 )
 
-// refusedFor is how long a machine that no list view may have is not tried again.
-const refusedFor = 5 * time.Minute
-
-// readAtOnce bounds how many machines are read at once when they come onto the list. The filter
-// reports the details of each in any case, so that what is read is transferred twice. A Node
-// that joins is not kept waiting for the filter; of many, the transfer takes longer than that.
-const readAtOnce = 50
+const (
+	// refusedFor is the time after which a machine that the list has refused is tried again.
+	refusedFor = 5 * time.Minute
+	// readAtOnce bounds how many machines are read at once when they come onto the list. The filter
+	// reports the details of each in any case, so that what is read is transferred twice. A Node
+	// that joins is not kept waiting for the filter; of many, the transfer takes longer than that.
+	readAtOnce = 50
+	// listRequestsMax bounds the requests for finding out which machines cannot be on
+	// a list, where the vCenter refuses all that are added together.
+	listRequestsMax = 64
+	// namedRequestsMax is the same for machines that nothing but Nodes names.
+	namedRequestsMax = 16
+	// askMax bounds how many machines the vCenter is asked about at a time, whether they exist.
+	askMax = 20
+)
 
 // A detailList is the list of the machines whose details are read and watched. It belongs
 // to the goroutine of the model.
 type detailList struct {
-	list  *listView
-	hosts *model.HostFacts
-	model *model.Model
+	session Session
+	hosts   *model.HostFacts
+	model   *model.Model
 
-	// listed are the machines on the list, missing those that the vCenter says it does
-	// not have.
-	listed  map[string]bool
-	missing map[string]bool
-	// onlyRecorded are machines that are on the list only since Nodes name them.
-	onlyRecorded map[string]bool
-	// refused are the machines that no list view may have, and since when.
-	refused    map[string]time.Time
-	disputes   disputes
-	unreported unreported
-	// postponed is when machines are put on the list that were not for lack of time.
-	postponed <-chan time.Time
-	// overdue is when those are read that the filter should have reported by then.
-	overdue <-chan time.Time
+	// view is the list on the server.
+	view types.ManagedObjectReference
+	// listed are the machines on the list, refused those that the vCenter did not take onto it in
+	// the last minutes, and when: they may not exist, or the account may not see them.
+	listed  map[string]*listing
+	refused map[string]time.Time
 }
 
-func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, disputed map[string]bool) *detailList {
-	return &detailList{
-		list: list, hosts: hosts, model: m,
-		listed: map[string]bool{}, missing: map[string]bool{}, onlyRecorded: map[string]bool{}, refused: map[string]time.Time{},
-		disputes: disputes{before: disputed},
+// A listing is a machine on the list.
+type listing struct {
+	// annotatedOnly reports whether it is there only since Nodes name it.
+	annotatedOnly bool
+	// reported reports whether the filter has reported it. One that is destroyed before that is in
+	// no change: as it never came, it does not leave.
+	reported bool
+}
+
+// create makes the list, which is empty.
+func (d *detailList) create(ctx context.Context) error {
+	client := d.session.Client()
+	res, err := methods.CreateListView(ctx, client, &types.CreateListView{This: *client.ServiceContent.ViewManager})
+	if err != nil {
+		return fmt.Errorf("making a list view: %w", err)
 	}
+	d.view = res.Returnval
+	d.session.Track(d.view, session.DestroyView)
+	return nil
 }
 
-// answered reports whether the vCenter has said whether it has a machine that a Node names.
-func (d *detailList) answered(id string) bool {
-	return d.listed[id] || d.missing[id] || !d.refused[id].IsZero()
-}
+// isTried reports whether the vCenter has answered whether a machine can be on the list.
+func (d *detailList) isTried(id string) bool { return d.listed[id] != nil || !d.refused[id].IsZero() }
 
 // waitsFor reports whether the details of a machine are still to come.
 func (d *detailList) waitsFor(id string) bool {
-	return !d.model.HasDetails(id) && !d.missing[id] && d.refused[id].IsZero()
+	return !d.model.HasDetails(id) && d.refused[id].IsZero()
 }
 
-// outside are machines that are or may be in the vCenter and are in none of the configured
-// datacenters, in order.
-type outside struct {
-	// left are those followed that have left the index and are still reported.
-	left []string
-	// recorded are those that Nodes name. They count for the Nodes that name them only.
-	recorded []string
+// retryRefused has machines tried again that were refused some time ago.
+func (d *detailList) retryRefused() {
+	maps.DeleteFunc(d.refused, func(_ string, at time.Time) bool { return time.Since(at) >= refusedFor })
 }
 
-// outside returns these machines, by which UUIDs are followed and what Nodes name.
-func (d *detailList) outside(uuids map[inventory.UUID]bool, recorded map[string][]inventory.UUID) outside {
-	var out outside
-	for id := range recorded {
-		if !d.model.Has(id) && !d.missing[id] && d.refused[id].IsZero() {
-			out.recorded = append(out.recorded, id)
+// outside returns the machines that are or may be in the vCenter and are in none of the configured
+// datacenters, in order: those of Nodes that have left the index and are still reported, and those
+// that Nodes name, which count for these Nodes only.
+func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
+	for id := range annotated {
+		if !d.model.Has(id) && d.refused[id].IsZero() {
+			named = append(named, id)
 		}
 	}
-	for id := range d.listed {
-		if !d.model.Has(id) && !d.onlyRecorded[id] && uuids[d.model.UUID(id)] {
-			out.left = append(out.left, id)
+	for id, l := range d.listed {
+		if !d.model.Has(id) && !l.annotatedOnly && uuids[d.model.UUID(id)] {
+			left = append(left, id)
 		}
 	}
-	slices.Sort(out.recorded)
-	slices.Sort(out.left)
-	return out
+	slices.Sort(named)
+	slices.Sort(left)
+	return left, named
 }
 
-// forget forgets what became of machines that are not in the index, and that no Node names
-// any more.
-func (d *detailList) forget(recorded map[string][]inventory.UUID) {
-	unnamed := func(id string) bool {
-		_, named := recorded[id]
-		return !d.model.Has(id) && !named && !d.listed[id]
+// set makes the list hold exactly these machines, those of Nodes and those that nothing but Nodes
+// names, except for refused ones, and reports whether the list was changed.
+func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) (changed bool, err error) {
+	wanted := make(map[string]bool, len(ids)+len(named))
+	missing := func(ids []string) (refs []types.ManagedObjectReference) {
+		for _, id := range ids {
+			if !wanted[id] && !d.isTried(id) {
+				refs = append(refs, model.MachineRef(id))
+			}
+			wanted[id] = true
+		}
+		return refs
 	}
-	maps.DeleteFunc(d.missing, func(id string, _ bool) bool { return unnamed(id) })
-	maps.DeleteFunc(d.refused, func(id string, _ time.Time) bool { return unnamed(id) })
-	maps.DeleteFunc(d.onlyRecorded, func(id string, _ bool) bool { return !d.listed[id] })
-}
-
-// refuse has a machine not be followed for a while.
-func (d *detailList) refuse(ctx context.Context, id string) {
-	delete(d.missing, id)
-	if d.refused[id].IsZero() {
-		klog.FromContext(ctx).Info("The vCenter does not let a machine be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
-	}
-	d.refused[id] = time.Now()
-}
-
-// set makes the list hold exactly these machines, but for those that the vCenter does not
-// have or does not let us follow, and reports whether it was changed. Those that nothing but
-// Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others. They are read at once, and so are the others unless the first snapshot waits for the
-// filter, or there are many after it: those are read if the filter has not reported them after a
-// while.
-func (d *detailList) set(ctx context.Context, ids, recorded []string, p *progress) (changed bool, err error) {
-	var add, named, remove []types.ManagedObjectReference
-	now := make(map[string]bool, len(ids)+len(recorded))
+	add, addNamed := missing(ids), missing(named)
 	for _, id := range ids {
-		delete(d.onlyRecorded, id)
-		if since := d.refused[id]; d.missing[id] || !since.IsZero() && time.Since(since) < refusedFor {
-			continue
-		}
-		now[id] = true
-		if !d.listed[id] {
-			add = append(add, model.MachineRef(id))
+		if l := d.listed[id]; l != nil {
+			l.annotatedOnly = false
 		}
 	}
-	for _, id := range recorded {
-		if !now[id] && !d.listed[id] {
-			named = append(named, model.MachineRef(id))
-		}
-		now[id] = true
-	}
+	var remove []types.ManagedObjectReference
 	for id := range d.listed {
-		if !now[id] {
-			remove = append(remove, model.MachineRef(id))
-			d.unreported.remove(id) // it does not matter any more
-			d.model.Tree.Remove(model.MachineRef(id))
+		if !wanted[id] {
+			ref := model.MachineRef(id)
+			remove = append(remove, ref)
+			d.model.Tree.Remove(ref)
+			delete(d.listed, id)
 		}
 	}
-	if len(add) == 0 && len(remove) == 0 && len(named) == 0 {
+	if len(add) == 0 && len(remove) == 0 && len(addNamed) == 0 {
 		return false, nil
 	}
-	if err := d.change(ctx, now, add, remove, p); err != nil {
+	if len(remove) > 0 {
+		// Those that have been deleted are no longer on the list.
+		if _, err := d.modify(ctx, nil, remove); err != nil && !d.refusesWhole(err) {
+			return false, fmt.Errorf("no longer following %d machines: %w", len(remove), err)
+		}
+	}
+	if err := d.addMachines(ctx, add, p); err != nil {
 		return false, fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
-	if err := d.try(ctx, now, named); err != nil {
-		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(named), err)
+	if err := d.addNamed(ctx, addNamed, p); err != nil {
+		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(addNamed), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "named", len(named), "removed", len(remove))
-	d.listed = now
+	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "named", len(addNamed), "removed", len(remove))
 	return true, nil
 }
 
-// change puts machines on the list and takes others off it, and leaves in now what is on
-// it.
-func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference, p *progress) error {
-	if len(add) == 0 && len(remove) == 0 {
-		return nil
-	}
-	not, err := d.list.modify(ctx, add, remove)
+// addMachines puts machines on the list. They are read at once, unless the first snapshot waits for the
+// filter, or there are many: then they are read if the filter has not reported them after a while.
+func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
+	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.refusesWhole, p)
 	if err != nil {
 		return err
-	}
-	for _, ref := range not.unresolved {
-		id := ref.Value
-		delete(now, id)
-		if !d.refused[id].IsZero() {
-			d.refuse(ctx, id)
-			continue
-		}
-		d.missing[id] = true
-		d.disputes.start()
-	}
-	d.postpone(now, not.untried)
-	add = slices.DeleteFunc(add, func(ref types.ManagedObjectReference) bool { return !now[ref.Value] })
-	for _, ref := range add {
-		delete(d.refused, ref.Value)
-		d.disputes.settle(ref.Value)
-		if !d.model.Has(ref.Value) {
-			d.unreported.add(ref.Value)
-		}
 	}
 	switch {
 	case p.waits():
 		return nil
-	case p.phase == ready && len(add) > readAtOnce:
-		if d.overdue == nil {
-			d.overdue = time.After(syncTime)
-		}
+	case p.phase == ready && len(listed) > readAtOnce:
+		p.await()
 		return nil
 	}
-	return d.read(ctx, add)
+	return d.read(ctx, listed, goneOrDenied)
+}
+
+// addNamed puts machines on the list that nothing but Nodes names, on their own, and reads them. No
+// fault that the vCenter answers ends the watch: there may be no such object, or one of another type,
+// or the account may not see it.
+func (d *detailList) addNamed(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
+	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
+	listed, err := d.tryAll(ctx, machines, namedRequestsMax, isFault, p)
+	if err != nil {
+		return err
+	}
+	for _, ref := range listed {
+		d.listed[ref.Value].annotatedOnly = true
+	}
+	return d.read(ctx, listed, isFault)
+}
+
+// tryAll puts machines on the list with a bounded number of requests, and returns those that are on
+// it. Some vCenters return which they refuse, others refuse a whole request: then it is repeated with
+// halves, down to single machines. The rest is tried later.
+func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, most int, refusesWhole func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
+	if len(machines) == 0 {
+		return nil, nil
+	}
+	parts := [][]types.ManagedObjectReference{machines}
+	for n := 0; len(parts) > 0; n++ {
+		if n == most {
+			p.await()
+			break
+		}
+		part := parts[0]
+		parts = parts[1:]
+		refused, err := d.modify(ctx, part, nil)
+		switch {
+		case err == nil:
+		case !refusesWhole(err):
+			return nil, err
+		case len(part) == 1:
+			refused = part
+		default: // depth first, so that some are settled each time
+			parts = append([][]types.ManagedObjectReference{part[:len(part)/2], part[len(part)/2:]}, parts...)
+			continue
+		}
+		for _, ref := range part {
+			if slices.Contains(refused, ref) {
+				d.refused[ref.Value] = time.Now()
+				continue
+			}
+			d.listed[ref.Value] = &listing{}
+			listed = append(listed, ref)
+		}
+	}
+	return listed, nil
+}
+
+// modify changes the list and returns which machines the vCenter cannot put on it.
+func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (refused []types.ManagedObjectReference, err error) {
+	res, err := methods.ModifyListView(ctx, d.session.Client(), &types.ModifyListView{This: d.view, Add: add, Remove: remove})
+	if err != nil {
+		return nil, err
+	}
+	return res.Returnval, nil
+}
+
+// refusesWhole reports whether a change of the list was refused because of one of the machines in it.
+func (d *detailList) refusesWhole(err error) bool {
+	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.InvalidArgument](err))
 }
 
 // readRest reads the details of the machines on the list that the filter has not reported. Those
 // that only Nodes name were read when they came onto it.
 func (d *detailList) readRest(ctx context.Context) error {
-	d.overdue = nil
 	var machines []types.ManagedObjectReference
-	for id := range d.listed {
-		if !d.onlyRecorded[id] && !d.model.HasDetails(id) {
+	for id, l := range d.listed {
+		if !l.annotatedOnly && !d.model.HasDetails(id) {
 			machines = append(machines, model.MachineRef(id))
 		}
 	}
-	return d.read(ctx, machines)
+	return d.read(ctx, machines, goneOrDenied)
 }
 
-// read reads the details of machines.
-func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference) error {
-	if err := ReadMachines(ctx, d.list.session, machines, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
+// read reads the details of machines, some of which may not be readable.
+func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference, unreadable func(error) bool) error {
+	if err := ReadMachines(ctx, d.session, machines, *d.hosts, d.model.Tree); err != nil && !unreadable(err) {
 		return fmt.Errorf("reading %d machines: %w", len(machines), err)
 	}
 	return nil
 }
 
-// try puts machines on the list that nothing but Nodes names. No fault that the vCenter
-// answers ends the watch: there may be no such object, or one of another type. It is
-// missing then, until no Node names it any more.
-func (d *detailList) try(ctx context.Context, now map[string]bool, named []types.ManagedObjectReference) error {
-	if len(named) == 0 {
-		return nil
+// isDoubtful reports whether a machine may be gone though no change says so: the index has it and
+// the list has refused it, or the list has it and neither index nor filter has reported it.
+func (d *detailList) isDoubtful(id string) bool {
+	if l := d.listed[id]; l != nil {
+		return !l.reported && !d.model.Has(id)
 	}
-	not, err := d.list.try(ctx, named)
-	if err != nil {
-		return err
-	}
-	for _, ref := range not.unresolved {
-		delete(now, ref.Value)
-		d.missing[ref.Value] = true
-	}
-	d.postpone(now, not.untried)
-	named = slices.DeleteFunc(named, func(ref types.ManagedObjectReference) bool { return !now[ref.Value] })
-	for _, ref := range named {
-		d.onlyRecorded[ref.Value] = true
-		d.unreported.add(ref.Value)
-	}
-	// It may be one that the account may not see.
-	if err := ReadMachines(ctx, d.list.session, named, *d.hosts, d.model.Tree); err != nil && !answeredWithFault(d.list.session, err) {
-		return fmt.Errorf("reading them: %w", err)
-	}
-	return nil
+	return !d.refused[id].IsZero() && d.model.Has(id)
 }
 
-// postpone has machines put on the list later.
-func (d *detailList) postpone(now map[string]bool, untried []types.ManagedObjectReference) {
-	for _, ref := range untried {
-		delete(now, ref.Value)
-		d.postponed = time.After(postponeTime)
+// checkDoubtful has the vCenter asked about some of the machines that may be gone. Chance decides
+// which, so that none waits for ever for those that exist.
+func (d *detailList) checkDoubtful(ask func(id string)) {
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.refused))
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !d.isDoubtful(id) })
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, id := range ids[:min(askMax, len(ids))] {
+		ask(id)
 	}
 }
 
-// resolveDisputes ends the watch, once for each machine, if the index still has one that
-// the vCenter says it does not have: something was not reported. The second time it is not
-// followed, since the account may list it and not see it.
-func (d *detailList) resolveDisputes(ctx context.Context) error {
-	d.disputes.due = nil
-	again := ""
-	for id := range d.missing {
-		if !d.model.Has(id) {
-			d.disputes.settle(id)
-			continue
-		}
-		if d.disputes.before[id] {
-			d.refuse(ctx, id)
-			continue
-		}
-		d.disputes.before[id] = true
-		again = id
+// takeReply forgets a machine that may be gone and is, and reports whether it was that.
+func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
+	switch {
+	case !d.isDoubtful(id):
+	case reply == inventory.Gone:
+		d.model.Forget(id)
+		d.refused[id] = time.Now()
+		return true
+	case isNew && d.listed[id] == nil:
+		klog.FromContext(ctx).Info("The vCenter does not let a machine be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
 	}
-	if again != "" {
-		return fmt.Errorf("%s was listed and is not there; reading everything again", again)
-	}
-	return nil
-}
-
-// checkUnreported finds out which machines are gone that the filter will not report, and
-// reports whether any is.
-func (d *detailList) checkUnreported(ctx context.Context) (changed bool, err error) {
-	for _, id := range d.unreported.some() {
-		ref := model.MachineRef(id)
-		err := ReadMachines(ctx, d.list.session, []types.ManagedObjectReference{ref}, model.HostFacts{}, model.NewTree(ref))
-		switch {
-		case faults.Gone(err) && !faults.SessionLost(d.list.session.Classify(err)):
-			delete(d.unreported.machines, id)
-			d.model.Tree.Remove(ref)
-			d.missing[id], changed = true, true
-		case err != nil && !faults.Denied(err) && (!d.onlyRecorded[id] || !answeredWithFault(d.list.session, err)):
-			return false, fmt.Errorf("reading machine %s: %w", id, err)
-		}
-	}
-	d.unreported.postponeRest()
-	return changed, nil
+	return false
 }

@@ -2,8 +2,9 @@ package watch
 
 import (
 	"slices"
-	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -16,8 +17,8 @@ import (
 func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	n1 := identity(t, stranger)
 	w, _ := newWatch(nil, func(o *Options) { o.Datacenters = []string{"dc1"} })
-	w.details.listed = map[string]bool{"vm-1": true, "vm-2": true, "vm-3": true}
-	w.details.missing = map[string]bool{"vm-5": true}
+	w.details.listed = map[string]*listing{"vm-1": {}, "vm-2": {}, "vm-3": {}}
+	w.details.refused["vm-5"] = time.Now()
 	details := func(id, uuid string) {
 		w.model.Tree.Apply(&types.ObjectUpdate{Obj: model.MachineRef(id), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}})
 	}
@@ -28,42 +29,88 @@ func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	f := NewInterest([]inventory.Identity{
 		n1, recorded(n1, "east", "vm-4"), recorded(n1, "east", "vm-5"), recorded(n1, "west", "vm-6"), recorded(n1, "east", "vm-3"),
 	})
-	if got := w.outside(f); !slices.Equal(got.left, []string{"vm-1"}) || !slices.Equal(got.recorded, []string{"vm-4"}) {
-		t.Errorf("outside: %v", got)
+	check := func(when string, wantLeft, wantNamed []string) {
+		t.Helper()
+		if left, named := w.outside(f.uuids, f.annotatedIn("east", "")); !slices.Equal(left, wantLeft) || !slices.Equal(named, wantNamed) {
+			t.Errorf("%s: left %v, named %v", when, left, named)
+		}
 	}
+	check("all there", []string{"vm-1"}, []string{"vm-4"})
 	w.model.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.MachineRef("vm-1")})
-	w.details.onlyRecorded["vm-2"] = true
+	w.details.listed["vm-2"].annotatedOnly = true
 	details("vm-2", stranger)
-	if got := w.outside(f); len(got.left) > 0 || !slices.Equal(got.recorded, []string{"vm-4"}) {
-		t.Errorf("outside, after one is gone: %v", got)
-	}
+	check("one is gone", nil, []string{"vm-4"})
 	w.opts.Datacenters = nil
-	if got := w.outside(f); len(got.left) > 0 || len(got.recorded) > 0 {
-		t.Errorf("outside of the whole vCenter: %v", got)
+	check("the whole vCenter", nil, nil)
+}
+
+// TestMachinesThatMayBeGone: the vCenter is asked about a machine that the list refuses although the
+// index has it, and about one on the list that was never reported. Only its answer removes them.
+func TestMachinesThatMayBeGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		indexed, reported, listed, asked bool
+	}{
+		"refused":                      {},
+		"refused, in the index":        {indexed: true, asked: true},
+		"listed":                       {listed: true, asked: true},
+		"listed, reported":             {listed: true, reported: true},
+		"listed, in the index":         {listed: true, indexed: true},
+		"listed, in both, as it seems": {listed: true, indexed: true, reported: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newWatch(&counting{}, nil)
+			if c.indexed {
+				u := update(types.ObjectUpdateKindEnter, "config.uuid", stranger)
+				w.model.ApplyIndex("f", &u)
+			}
+			if w.details.refused["vm-1"] = time.Now(); c.listed {
+				w.details.listed["vm-1"] = &listing{reported: c.reported}
+				delete(w.details.refused, "vm-1")
+			}
+			asked := false
+			w.details.checkDoubtful(func(string) { asked = true })
+			if asked != c.asked {
+				t.Errorf("asked about: %v", asked)
+			}
+			for _, reply := range []inventory.Reply{inventory.Hidden, inventory.There} {
+				if w.details.takeReply(t.Context(), "vm-1", reply, true) || w.model.Has("vm-1") != c.indexed {
+					t.Errorf("reply %v removes it", reply)
+				}
+			}
+			gone := w.details.takeReply(t.Context(), "vm-1", inventory.Gone, true)
+			if gone != c.asked || w.model.Has("vm-1") != (c.indexed && !c.asked) {
+				t.Errorf("gone: %v, in the index: %v", gone, w.model.Has("vm-1"))
+			}
+			if _, named := w.details.outside(nil, map[string]bool{"vm-1": true}); gone && len(named) > 0 {
+				t.Error("it is gone and wanted")
+			}
+		})
 	}
 }
 
-// TestDispute: a machine that was listed and is said not to be there has to leave
-// the index soon, or everything is read again, once. It is not asked for again
-// meanwhile, and after the second time not for a while.
-func TestDispute(t *testing.T) {
-	w, _ := newWatch(nil, nil)
-	w.details.missing["vm-1"] = true
-	w.details.disputes.start()
-	if err := w.details.resolveDisputes(t.Context()); err != nil || w.details.disputes.due != nil {
-		t.Errorf("one that has left: %v, to be looked at again: %v", err, w.details.disputes.due != nil)
-	}
-	w.model.ApplyIndex("f", &types.ObjectUpdate{Obj: model.MachineRef("vm-1")})
-	if err := w.details.resolveDisputes(t.Context()); err == nil || !strings.Contains(err.Error(), "vm-1") {
-		t.Errorf("one that is still there: %v", err)
-	}
-	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || len(w.details.listed) > 0 {
-		t.Errorf("it is asked for again: %v", err)
-	}
-	if err := w.details.resolveDisputes(t.Context()); err != nil || w.details.missing["vm-1"] || w.details.refused["vm-1"].IsZero() {
-		t.Errorf("the second time: %v, missing %v, refused %v", err, w.details.missing, w.details.refused)
-	}
-	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || len(w.details.listed) > 0 {
-		t.Errorf("it is asked for again: %v", err)
-	}
+// TestRefusedMachinesAreTriedAgain after some minutes, or when the index has them anew.
+func TestRefusedMachinesAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		vm := model.MachineRef("vm-1")
+		list := &refusing{refuse: []types.ManagedObjectReference{vm}}
+		w, _ := newWatch(list, nil)
+		filter := indexFilter(w)
+		enter := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{update(types.ObjectUpdateKindEnter, "config.uuid", stranger)}}}}
+		for i, c := range []struct {
+			after time.Duration
+			enter bool
+			want  int
+		}{{want: 1}, {after: refusedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2}, {enter: true, want: 3}, {want: 3}} {
+			time.Sleep(c.after)
+			if c.enter {
+				if _, err := w.apply(enter); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.details.retryRefused()
+			if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || list.requests != c.want || len(w.details.listed) > 0 {
+				t.Errorf("%d: %d requests, on the list %v, %v", i, list.requests, w.details.listed, err)
+			}
+		}
+	})
 }

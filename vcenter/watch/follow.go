@@ -2,18 +2,71 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"
 )
 
 // progressTime is the least time between two lines about a reading that is long.
 const progressTime = 10 * time.Second
+
+// syncTime bounds the wait for the filter to report the details of followed machines: all of
+// them before the first snapshot of a watch, many new ones later. Some may have none.
+const syncTime = 5 * time.Second
+
+// A phase is how far a watch is. The package comment has the transitions.
+type phase int
+
+const (
+	loading phase = iota
+	syncing
+	ready
+)
+
+// progress is the phase of a watch.
+type progress struct {
+	phase phase
+	// began is when the watch began, zero once it is logged what it has read.
+	began time.Time
+	// due is when what has not come by then is no longer waited for, nil if nothing is waited for.
+	due <-chan time.Time
+	// late reports whether the first snapshot has been waited for so long.
+	late bool
+}
+
+// await begins to wait for syncTime.
+func (p *progress) await() {
+	if p.due == nil {
+		p.due = time.After(syncTime)
+	}
+}
+
+// indexed begins to synchronize: the index has come in whole.
+func (p *progress) indexed() {
+	p.phase = syncing
+	p.await()
+}
+
+// expired notes that syncTime is over.
+func (p *progress) expired() { p.late, p.due = true, nil }
+
+// complete notes that everything is there.
+func (p *progress) complete() {
+	p.phase = ready
+	if !p.late {
+		p.due = nil
+	}
+}
+
+// waits reports whether details that are not there are waited for.
+func (p *progress) waits() bool { return p.phase == syncing && !p.late }
 
 // follow owns the model: it applies changes, keeps the list of followed machines, and
 // publishes.
@@ -26,7 +79,7 @@ func (w *Watch) follow(ctx context.Context) error {
 			return err
 		}
 		// Between two pages the model may show a machine half moved.
-		if settle && w.progress.phase != loading && !w.change.partial {
+		if settle && w.progress.phase != loading && !w.partial {
 			if err := w.settle(ctx); err != nil {
 				return err
 			}
@@ -48,31 +101,24 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		w.reportContact(ctx, true)
 		return false, nil
 	case replies := <-w.homes.replies:
-		w.dirty = w.homeReplies.add(replies) || w.dirty
+		for id, reply := range replies {
+			isNew := w.homeReplies.add(id, reply)
+			w.dirty = w.details.takeReply(ctx, id, reply, isNew) || isNew || w.dirty
+		}
 	case reading := <-w.tags.found:
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
 	case batch := <-w.metadata.parser.read:
 		w.dirty = w.metadata.take(ctx, w.model.Tree, batch) || w.dirty
 	case <-w.metadata.due:
-	case <-w.details.postponed:
-		w.details.postponed = nil
 	case <-w.progress.due:
 		w.progress.expired()
-		w.dirty = true
-		return true, w.details.readRest(ctx) // what is not there now is not waited for
-	case <-w.details.overdue:
 		w.dirty = true
 		return true, w.details.readRest(ctx)
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil
-	case <-w.details.disputes.due:
-		return true, w.details.resolveDisputes(ctx)
-	case <-w.details.unreported.due:
-		changed, err := w.details.checkUnreported(ctx)
-		w.dirty = w.dirty || changed
-		return true, err
 	case <-retry:
+		w.details.checkDoubtful(w.inbox.AskHome)
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -88,18 +134,113 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, 
 		return false, err
 	}
 	w.logProgress(ctx)
-	if w.progress.phase != loading && !relevant && !w.change.partial {
+	if w.progress.phase != loading && !relevant && !w.partial {
 		if err := w.matchNames(ctx); err != nil || !w.dirty {
 			w.reportContact(ctx, false)
 			return false, err
 		}
 	}
 	w.dirty = true
-	if w.progress.phase == loading && !w.change.partial {
+	if w.progress.phase == loading && !w.partial {
 		w.progress.indexed()
 		w.model.Complete()
 	}
 	return true, nil
+}
+
+// apply applies a page of a change, which may be nil, and reports whether there is
+// anything in it but names of machines.
+func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
+	w.partial = isPartial(page)
+	if page == nil {
+		return false, nil
+	}
+	for i := range page.FilterSet {
+		f := &page.FilterSet[i]
+		if err := w.vanished(f); err != nil {
+			return false, err
+		}
+		ofNames := w.names.reports(f.Filter)
+		for i := range f.ObjectSet {
+			u := &f.ObjectSet[i]
+			if err := faults.InProperties(u.MissingSet); err != nil {
+				return false, err
+			}
+			if w.refusesGroups(u) {
+				return false, Restart{GroupsRefused}
+			}
+			unsetMissing(u)
+			relevant = relevant || !ofNames
+			w.applyObject(f.Filter, u, ofNames)
+		}
+	}
+	if w.partial {
+		return relevant, nil
+	}
+	w.names.received()
+	if w.datacenters.changed() {
+		return false, Restart{DatacentersChanged}
+	}
+	return relevant, nil
+}
+
+// applyObject applies a change of one object, as a filter reports it.
+func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, ofNames bool) {
+	switch {
+	case w.views.index[filter]:
+		w.model.ApplyIndex(filter.Value, u)
+		if u.Kind == types.ObjectUpdateKindEnter {
+			delete(w.details.refused, u.Obj.Value)
+		}
+	case ofNames:
+		w.names.apply(filter, u)
+	case w.views.details[filter]:
+		w.model.Tree.Apply(u)
+		if l := w.details.listed[u.Obj.Value]; l != nil {
+			l.reported = true
+		}
+	case w.views.datacenters[filter]:
+		w.datacenters.tree.Apply(u)
+		w.datacenters.reported = true
+	}
+}
+
+// vanished returns a SessionLostError where a filter does not find what was created through
+// the session for it, or the session may not read it.
+func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
+	for _, m := range f.MissingSet {
+		if err := faults.InAnswer(&m.Fault); err != nil {
+			return err
+		}
+		if w.session.Created(m.Obj) {
+			return &faults.SessionLostError{Err: fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
+		}
+	}
+	return nil
+}
+
+// refusesGroups reports whether a change says that the vCenter does not take the path of
+// host groups, as far as that was not known.
+func (w *Watch) refusesGroups(u *types.ObjectUpdate) bool {
+	refused := slices.ContainsFunc(u.MissingSet, func(m types.MissingProperty) bool {
+		_, invalid := m.Fault.Fault.(*types.InvalidProperty)
+		return invalid && m.Path == model.ClusterGroups
+	})
+	if !refused || w.hosts.Access != model.ByGroups {
+		return false
+	}
+	w.hosts.Access = model.ByConfiguration
+	return true
+}
+
+// unsetMissing has a change of an object unset what is missing in it, since the values cannot
+// be read any more.
+func unsetMissing(u *types.ObjectUpdate) {
+	for _, m := range u.MissingSet {
+		if !model.IsHostFact(m.Path) { // of which it matters why
+			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
+		}
+	}
 }
 
 // matchNames looks for the machines of Nodes without a UUID if names have changed: a guest
@@ -117,7 +258,7 @@ func (w *Watch) matchNames(ctx context.Context) error {
 // last snapshot does not have, such as the first page of a change, or all that has happened
 // since the watch before this one: that snapshot is not of now.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
-	if w.progress.phase == ready && !w.change.partial && !w.dirty {
+	if w.progress.phase == ready && !w.partial && !w.dirty {
 		w.reporter.Contact(ctx, w.contact, probed)
 	}
 }
@@ -134,7 +275,7 @@ func (w *Watch) logProgress(ctx context.Context) {
 // publishes what is known.
 func (w *Watch) settle(ctx context.Context) error {
 	i := w.inbox.interest.Load()
-	recorded := w.recorded(i)
+	annotated := i.annotatedIn(w.opts.VCenter, w.model.Instance())
 	changed, err := w.names.update(ctx, i.names, w.model)
 	if err != nil {
 		return err
@@ -142,17 +283,17 @@ func (w *Watch) settle(ctx context.Context) error {
 	named := w.names.machines
 	w.dirty = changed || w.dirty
 	w.dirty = w.model.ApplySummaries() || w.dirty
-	w.details.forget(recorded)
-	w.dirty = w.model.SetRecorded(recorded) || w.dirty
-	out := w.outside(i)
-	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
-	changed, err = w.details.set(ctx, ids, out.recorded, &w.progress)
+	w.dirty = w.model.SetRecorded(annotated) || w.dirty
+	w.details.retryRefused()
+	left, annotatedOnly := w.outside(i.uuids, annotated)
+	ids := w.model.Wanted(i.uuids, slices.Concat(left, eligible(i, named)))
+	changed, err = w.details.set(ctx, ids, annotatedOnly, &w.progress)
 	if err != nil {
 		return err
 	}
 	w.dirty = w.dirty || changed
 	w.metadata.request(w.model.Tree)
-	shown := slices.Concat(ids, out.recorded)
+	shown := slices.Concat(ids, annotatedOnly)
 	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
@@ -160,12 +301,12 @@ func (w *Watch) settle(ctx context.Context) error {
 	if w.progress.phase == syncing && w.whole(ids, above) {
 		w.progress.complete()
 	}
-	if w.progress.phase == syncing || w.details.overdue != nil {
+	if w.progress.due != nil {
 		w.poller.hurry.Notify()
 	}
 	if w.progress.phase == ready && w.dirty {
 		w.dirty = false
-		w.publishSnapshot(ctx, i, model.View{Machines: shown, Outside: out.left, Recorded: out.recorded, Names: named})
+		w.publishSnapshot(ctx, w.pending(annotated), model.View{Machines: shown, Outside: left, Recorded: annotatedOnly, Names: named})
 	}
 	if w.progress.phase == ready && w.tags.unpublished {
 		w.reporter.TagNames(ctx, w.tags.published())
@@ -185,17 +326,13 @@ func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string
 	return ids
 }
 
-// outside returns the machines that are or may be in none of the configured datacenters.
-func (w *Watch) outside(i *Interest) outside {
+// outside returns the machines that are or may be in none of the configured datacenters. Without
+// those, everything that the account can see is inside.
+func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
 	if len(w.opts.Datacenters) == 0 {
-		return outside{} // everything that the account can see is inside
+		return nil, nil
 	}
-	return w.details.outside(i.uuids, w.recorded(i))
-}
-
-// recorded returns the machines of this vCenter that Nodes name, with the UUIDs of those Nodes.
-func (w *Watch) recorded(i *Interest) map[string][]inventory.UUID {
-	return i.recordedIn(w.opts.VCenter, w.model.Instance())
+	return w.details.outside(uuids, annotated)
 }
 
 // whole reports whether everything that the first snapshot should have is there.
@@ -210,10 +347,10 @@ func (w *Watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 }
 
 // publishSnapshot publishes what is known.
-func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) {
+func (w *Watch) publishSnapshot(ctx context.Context, pending map[string]bool, v model.View) {
 	v.Incomplete, v.Hosts = w.datacenters.incomplete(), *w.hosts
 	snap := w.model.Snapshot(v)
-	snap.Pending, snap.Homes = w.pending(i), w.homeReplies.of(w.model)
+	snap.Pending, snap.Homes = pending, w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {
 		snap.VisibleDatacenters = w.datacenters.visible
 	}
@@ -231,22 +368,14 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	klog.FromContext(ctx).Info("Read the vCenter", "machines", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
 }
 
-// pending are the machines that Nodes name and of which the vCenter has not said yet whether
-// there are such: they were not tried for lack of time. Without datacenters everything is in the
-// index.
-func (w *Watch) pending(i *Interest) map[string]bool {
-	if len(w.opts.Datacenters) == 0 {
-		return nil
-	}
-	var pending map[string]bool
-	for id := range w.recorded(i) {
-		if w.model.Has(id) || w.details.answered(id) {
-			continue
+// pending returns the machines that Nodes name and of which the vCenter has not answered yet whether
+// they exist: they were not tried for lack of time. Without datacenters everything is in the index.
+func (w *Watch) pending(annotated map[string]bool) map[string]bool {
+	pending := map[string]bool{}
+	for id := range annotated {
+		if len(w.opts.Datacenters) > 0 && !w.model.Has(id) && !w.details.isTried(id) {
+			pending[id] = true
 		}
-		if pending == nil {
-			pending = map[string]bool{}
-		}
-		pending[id] = true
 	}
 	return pending
 }

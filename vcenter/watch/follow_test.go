@@ -30,8 +30,8 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify, Obj: dc,
 			ChangeSet: []types.PropertyChange{{Name: "name", Val: "renamed"}}}},
 	}}}
-	if relevant, err := w.apply(first); !relevant || !w.change.partial || err != nil {
-		t.Errorf("the first page: %v, more %v, %v", relevant, w.change.partial, err)
+	if relevant, err := w.apply(first); !relevant || !w.partial || err != nil {
+		t.Errorf("the first page: %v, more %v, %v", relevant, w.partial, err)
 	}
 	if _, err := w.apply(&types.UpdateSet{}); !errors.As(err, new(Restart)) {
 		t.Errorf("the last page: %v", err)
@@ -48,7 +48,7 @@ func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
 	}{
 		"loading":       {func(*Watch) {}, false},
 		"syncing":       {func(w *Watch) { w.progress.indexed() }, false},
-		"partial":       {func(w *Watch) { w.progress.complete(); w.change.partial = true }, false},
+		"partial":       {func(w *Watch) { w.progress.complete(); w.partial = true }, false},
 		"not published": {func(w *Watch) { w.progress.complete(); w.dirty = true }, false},
 		"published":     {func(w *Watch) { w.progress.complete() }, true},
 	} {

@@ -149,14 +149,11 @@ type homeReply struct {
 // model.
 type homeReplies map[string]homeReply
 
-// add adds replies and reports whether any is new.
-func (h homeReplies) add(replies map[string]inventory.Reply) (changed bool) {
-	now := time.Now()
-	for id, reply := range replies {
-		changed = changed || h[id].reply != reply
-		h[id] = homeReply{reply, now}
-	}
-	return changed
+// add adds a reply and reports whether it is new.
+func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
+	isNew = h[id].reply != reply
+	h[id] = homeReply{reply, time.Now()}
+	return isNew
 }
 
 // of returns what snapshots have of them. A machine that is in the index with a UUID and that a Node's UUID does

@@ -1,11 +1,14 @@
 package watch
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"vzones/topology"
 	"vzones/topology/signal"
+	"vzones/vcenter/inventory"
 )
 
 // TagRequirements are the tags that are read.
@@ -69,3 +72,54 @@ func (i *Inbox) Probe() { i.probe.Notify() }
 
 // ReadTags has tags read soon, with names that are recent.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
+
+// An Interest is the Nodes whose machines' details are wanted. It is never changed.
+type Interest struct {
+	uuids map[inventory.UUID]bool
+	// names are the Nodes without a UUID, by their lower-case name.
+	names map[string]string
+	// annotated are the machines that Nodes name as those they were found as. Kubelets can write
+	// that: it decides about no other Node's machine.
+	annotated map[home]map[string]bool
+}
+
+// A home is a vCenter by its own UUID, or by the name of its entry where a Node does not say that UUID.
+type home struct{ instance, entry string }
+
+// annotatedIn returns the machines that Nodes name in a vCenter, by managed object ID. The name
+// counts only while one of the two does not say the vCenter's own UUID.
+func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
+	var all map[string]bool
+	for h, ids := range i.annotated {
+		switch {
+		case !(inventory.LastSeen{VCenter: h.entry, Instance: h.instance}).IsIn(entry, instance):
+		case all == nil:
+			all = ids // which is the case of all but a few clusters, and costs nothing
+		default:
+			all = maps.Clone(all)
+			maps.Copy(all, ids)
+		}
+	}
+	return all
+}
+
+// NewInterest returns the interest in the machines of these Nodes.
+func NewInterest(ids []inventory.Identity) *Interest {
+	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, annotated: map[home]map[string]bool{}}
+	for _, id := range ids {
+		for _, u := range id.UUIDs {
+			i.uuids[u] = true
+		}
+		if len(id.UUIDs) == 0 {
+			i.names[strings.ToLower(id.Name)] = id.Name
+		}
+		if vc := id.Recorded.VCenter; vc != "" && len(id.UUIDs) == 1 {
+			at := home{id.RecordedInstance, vc}
+			if i.annotated[at] == nil {
+				i.annotated[at] = map[string]bool{}
+			}
+			i.annotated[at][id.Recorded.ID] = true
+		}
+	}
+	return i
+}

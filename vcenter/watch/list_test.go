@@ -60,23 +60,22 @@ func TestHalving(t *testing.T) {
 	}
 	for name, bad := range map[string]int{"one": 1, "three": 3, "hundred": 100, "all": 500} {
 		t.Run(name, func(t *testing.T) {
+			list := &refusing{refuse: add[:bad]}
+			w, _ := newWatch(list, nil)
 			left := add
-			var unresolved []types.ManagedObjectReference
-			passes := 0
-			for ; len(left) > 0 && passes < 100; passes++ {
-				list := &refusing{refuse: add[:bad]}
-				w, _ := newWatch(list, nil)
-				l, err := w.details.list.modify(t.Context(), left, nil)
-				if err != nil {
+			for passes := 0; len(left) > 0; passes++ {
+				list.requests = 0
+				p := &progress{phase: ready}
+				if _, err := w.details.tryAll(t.Context(), left, listRequestsMax, w.details.refusesWhole, p); err != nil {
 					t.Fatal(err)
 				}
-				if list.requests > listRequestsMax+1 {
-					t.Errorf("%d requests", list.requests)
+				left = slices.DeleteFunc(slices.Clone(add), func(r types.ManagedObjectReference) bool { return w.details.isTried(r.Value) })
+				if list.requests > listRequestsMax || passes == 100 || (len(left) > 0) != (p.due != nil) {
+					t.Fatalf("%d requests in pass %d, %d left, tried again: %v", list.requests, passes, len(left), p.due != nil)
 				}
-				unresolved, left = append(unresolved, l.unresolved...), l.untried
 			}
-			if len(left) > 0 || len(unresolved) != bad || !slices.ContainsFunc(unresolved, func(r types.ManagedObjectReference) bool { return r == add[0] }) {
-				t.Errorf("%d left, %d unresolved after %d passes", len(left), len(unresolved), passes)
+			if len(w.details.refused) != bad || len(w.details.listed) != len(add)-bad || w.details.listed["vm-0"] != nil {
+				t.Errorf("%d refused, %d listed", len(w.details.refused), len(w.details.listed))
 			}
 		})
 	}

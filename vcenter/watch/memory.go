@@ -10,9 +10,6 @@ type Memory struct {
 	// missingDatacenters is what was last logged about configured datacenters that are
 	// not there.
 	missingDatacenters string
-	// disputed are the machines for which everything was read again, since the index
-	// had them and no list view could.
-	disputed map[string]bool
 	// hosts is how the vCenter lets host groups be read.
 	hosts hostAccess
 }
@@ -34,7 +31,3 @@ func (m *Memory) Machines() (n int, watched bool) {
 	}
 	return m.model.Len(), true
 }
-
-// Moved forgets what does not hold for another address, which may be another vCenter. What
-// was read is told apart by the vCenter's own UUID.
-func (m *Memory) Moved() { m.disputed = nil }

@@ -64,8 +64,9 @@ type Watch struct {
 	homeReplies homeReplies
 
 	progress progress
-	// change is that of which pages are coming in.
-	change change
+	// partial reports whether further pages of a change are to come: until then the model may show
+	// a machine half moved.
+	partial bool
 	// dirty reports whether something is not published yet.
 	dirty bool
 	// contact is when the vCenter last answered, logged when the progress of a long
@@ -78,9 +79,6 @@ type Watch struct {
 func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
-	if memory.disputed == nil {
-		memory.disputed = map[string]bool{}
-	}
 	hosts := &model.HostFacts{Groups: opts.Groups, Domains: opts.Domains}
 	if memory.hosts.session == s {
 		hosts.Access = memory.hosts.access
@@ -90,7 +88,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
 		model: m, hosts: hosts, views: v,
 		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
-		details:     newDetailList(&listView{session: s}, hosts, m, memory.disputed),
+		details:     &detailList{session: s, hosts: hosts, model: m, listed: map[string]*listing{}, refused: map[string]time.Time{}},
 		names:       &nameLookup{views: v},
 		metadata:    newMetadataReader(opts.ParseMetadata),
 		tags:        newTagSchedule(),
@@ -160,10 +158,10 @@ func (w *Watch) begin(ctx context.Context) error {
 	w.poller.collector = w.views.collector
 	// The filter over details is the first: the simulator reports a list that has changed
 	// once for it and once more for each filter before it.
-	if err := w.details.list.create(ctx); err != nil {
+	if err := w.details.create(ctx); err != nil {
 		return err
 	}
-	if err := w.views.watchDetails(ctx, w.details.list.ref); err != nil {
+	if err := w.views.watchDetails(ctx, w.details.view); err != nil {
 		return err
 	}
 	if err := w.views.watchIndex(ctx, w.datacenters.roots); err != nil {

@@ -93,6 +93,13 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	m.unknowns(id, now.uuid.IsZero())
 }
 
+// Forget removes a machine that is gone though no change says so.
+func (m *Model) Forget(id string) {
+	ref := MachineRef(id)
+	m.ApplyIndex(m.index[id].filter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
+	m.Tree.Remove(ref)
+}
+
 // touch notes that the entry of a machine with a UUID changes.
 func (m *Model) touch(id string, u inventory.UUID) {
 	if m.byUUID != nil && !u.IsZero() && !slices.Contains(m.touched[u], id) {
@@ -144,10 +151,10 @@ func (m *Model) ApplySummaries() bool {
 
 // SetRecorded sets which machines Nodes name as those they were found as, by
 // managed object ID, and reports whether that changes anything for machines without a UUID.
-func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
+func (m *Model) SetRecorded(all map[string]bool) bool {
 	var recorded map[string]inventory.Entry
 	for id := range m.unknown {
-		if _, ok := all[id]; !ok {
+		if !all[id] {
 			continue
 		}
 		if recorded == nil {

@@ -56,17 +56,16 @@ func TestClaimsAreNews(t *testing.T) {
 		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef(id)})
 	}
 	m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
-	u := []inventory.UUID{{7}}
 	for i, c := range []struct {
-		told map[string][]inventory.UUID
+		told map[string]bool
 		news bool
 		want int
 	}{
 		{nil, false, 0},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
-		{map[string][]inventory.UUID{"vm-1": u}, false, 1},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-3": u}, false, 1},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-2": u}, true, 2},
+		{map[string]bool{"vm-1": true, "vm-9": true}, true, 1},
+		{map[string]bool{"vm-1": true}, false, 1},
+		{map[string]bool{"vm-1": true, "vm-3": true}, false, 1},
+		{map[string]bool{"vm-1": true, "vm-2": true}, true, 2},
 		{nil, true, 0},
 	} {
 		if news := m.SetRecorded(c.told); news != c.news || len(m.recorded) != c.want {
