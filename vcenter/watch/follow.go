@@ -109,7 +109,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
 	case batch := <-w.metadata.parser.read:
 		w.dirty = w.metadata.take(ctx, w.model.Tree, batch) || w.dirty
-	case <-w.metadata.due:
 	case <-w.progress.due:
 		w.progress.expired()
 		w.dirty = true

@@ -3,11 +3,13 @@ package watch
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/time/rate"
 	"k8s.io/klog/v2"
 
 	"vzones/topology/quote"
@@ -20,10 +22,10 @@ const (
 	// metadataBatchTime is after how much time what has been read is applied, while
 	// there is more to read: each time, a snapshot is made.
 	metadataBatchTime = 100 * time.Millisecond
-	// metadataMin is the least time between two readings of one machine's metadata. It
-	// doubles up to metadataMax while that goes on changing.
-	metadataMin = 100 * time.Millisecond
-	metadataMax = 30 * time.Second
+	// metadataPause is the pause between two readings of one machine's metadata that goes on
+	// changing, after the first metadataAtOnce.
+	metadataPause  = 30 * time.Second
+	metadataAtOnce = 5
 )
 
 // A metadataBatch is some of what was read. The last one of those that were asked
@@ -48,31 +50,13 @@ type metadataReader struct {
 	// busy says that something is under way.
 	busy bool
 	// paces are of machines whose metadata was read recently.
-	paces map[types.ManagedObjectReference]pace
-	// due is when there is more to read, nil if there is not.
-	due <-chan time.Time
-}
-
-// pace says when a machine's metadata may be read again, and how long it may not after
-// that.
-type pace struct {
-	next  time.Time
-	delay time.Duration
-}
-
-// after returns the pace after a reading.
-func (p pace) after(now time.Time) pace {
-	delay := metadataMin
-	if now.Before(p.next.Add(p.delay)) {
-		delay = min(2*p.delay, metadataMax)
-	}
-	return pace{now.Add(delay), delay}
+	paces map[types.ManagedObjectReference]*rate.Limiter
 }
 
 func newMetadataReader(parse func(string) ([]netip.Addr, error)) *metadataReader {
 	return &metadataReader{
 		parser: metadataParser{parse: parse, texts: make(chan []model.Text, 1), read: make(chan metadataBatch)},
-		paces:  map[types.ManagedObjectReference]pace{},
+		paces:  map[types.ManagedObjectReference]*rate.Limiter{},
 	}
 }
 
@@ -81,32 +65,18 @@ func (m *metadataReader) request(tree *model.Tree) {
 	if m.busy {
 		return
 	}
-	now := time.Now()
+	maps.DeleteFunc(m.paces, func(_ types.ManagedObjectReference, p *rate.Limiter) bool { return p.Tokens() >= metadataAtOnce })
 	var texts []model.Text
-	wait := time.Duration(0)
 	for t := range tree.PendingMetadata() {
-		if early := m.paces[t.Machine].next.Sub(now); early > 0 {
-			if wait == 0 || early < wait {
-				wait = early
-			}
-			continue
+		if m.paces[t.Machine] == nil {
+			m.paces[t.Machine] = rate.NewLimiter(rate.Every(metadataPause), metadataAtOnce)
 		}
-		texts = append(texts, t)
-	}
-	m.due = nil
-	if wait > 0 {
-		m.due = time.After(wait)
+		if m.paces[t.Machine].Allow() {
+			texts = append(texts, t)
+		}
 	}
 	if len(texts) == 0 {
 		return
-	}
-	for ref, p := range m.paces {
-		if now.After(p.next.Add(p.delay)) {
-			delete(m.paces, ref)
-		}
-	}
-	for _, t := range texts {
-		m.paces[t.Machine] = m.paces[t.Machine].after(now)
 	}
 	slices.SortFunc(texts, func(a, b model.Text) int {
 		return cmp.Or(cmp.Compare(len(a.Text), len(b.Text)), cmp.Compare(a.Machine.Value, b.Machine.Value))

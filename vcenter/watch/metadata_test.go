@@ -1,25 +1,41 @@
 package watch
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/watch/model"
 )
 
-// TestMetadataThatGoesOnChanging is read ever more seldom.
+// TestMetadataThatGoesOnChanging is read ever more seldom, and at once after a calm.
 func TestMetadataThatGoesOnChanging(t *testing.T) {
-	var p pace
-	now, read := time.Now(), 0
-	for began := now; now.Sub(began) < 10*time.Minute; now = now.Add(10 * time.Millisecond) {
-		if !now.Before(p.next) {
-			p = p.after(now)
-			read++
+	synctest.Test(t, func(t *testing.T) {
+		tree, m := model.NewTree(rootFolder), newMetadataReader(nil)
+		changes, read := 0, 0
+		change := func() {
+			changes++
+			u := update(types.ObjectUpdateKindModify, model.GuestMetadata, fmt.Sprint(changes))
+			tree.Apply(&u)
+			if m.request(tree); m.busy {
+				m.busy = false
+				<-m.parser.texts
+				read++
+			}
 		}
-	}
-	if read < 15 || read > 40 {
-		t.Errorf("read %d times in ten minutes", read)
-	}
-	now = now.Add(2 * metadataMax)
-	if p = p.after(now); p.delay != metadataMin {
-		t.Errorf("a delay of %s after a calm", p.delay)
-	}
+		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(10 * time.Millisecond) {
+			change()
+		}
+		if read < 15 || read > 40 {
+			t.Errorf("read %d times in ten minutes", read)
+		}
+		time.Sleep(metadataAtOnce * metadataPause)
+		before := read
+		if change(); read == before || len(m.paces) != 1 {
+			t.Errorf("not read after a calm: %d paces", len(m.paces))
+		}
+	})
 }

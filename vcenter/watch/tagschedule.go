@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/time/rate"
 
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
@@ -12,11 +13,10 @@ import (
 )
 
 const (
-	// tagChangesMax is how many readings of tags changes of the inventory may start
-	// within tagChangesTime. What comes on top waits: a vCenter in which machines move
-	// all the time is asked no more often than that.
-	tagChangesMax  = 10
-	tagChangesTime = 5 * time.Second
+	// tagChangesMax is how many readings of tags changes of the inventory may start at once,
+	// and tagChangesPause the pause between further ones, however often machines move.
+	tagChangesMax   = 10
+	tagChangesPause = 500 * time.Millisecond
 )
 
 // A tagReading is what a reading has found.
@@ -50,14 +50,17 @@ type tagSchedule struct {
 	// that is to be published, since it has changed or somebody waits for it.
 	named       inventory.TagNames
 	unpublished bool
-	// asked are when changes of the inventory last had tags read, and due is when
-	// further ones may, nil where there are none.
-	asked []time.Time
-	due   <-chan time.Time
+	// pace is that of readings for changes of the inventory, and due is when the next one may
+	// be, nil if there is nothing to read.
+	pace *rate.Limiter
+	due  <-chan time.Time
 }
 
 func newTagSchedule() *tagSchedule {
-	return &tagSchedule{wanted: make(chan tagObjects, 1), found: make(chan tagReading)}
+	return &tagSchedule{
+		wanted: make(chan tagObjects, 1), found: make(chan tagReading),
+		pace: rate.NewLimiter(rate.Every(tagChangesPause), tagChangesMax),
+	}
 }
 
 // follow asks for the tags of these objects, if they have changed.
@@ -77,19 +80,13 @@ func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tr
 
 // request has the tags read now, or when the readings before allow it.
 func (t *tagSchedule) request() {
-	now := time.Now()
 	t.due = nil
-	t.asked = slices.DeleteFunc(t.asked, func(at time.Time) bool { return now.Sub(at) >= tagChangesTime })
-	if len(t.asked) >= tagChangesMax {
-		t.due = time.After(tagChangesTime - now.Sub(t.asked[0]))
+	turn := t.pace.Reserve()
+	if wait := turn.Delay(); wait > 0 {
+		turn.Cancel()
+		t.due = time.After(wait)
 		return
 	}
-	t.asked = append(t.asked, now)
-	t.requestNow()
-}
-
-// requestNow has the tags read now.
-func (t *tagSchedule) requestNow() {
 	select {
 	case <-t.wanted:
 	default:
