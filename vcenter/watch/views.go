@@ -3,11 +3,14 @@ package watch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"vzones/config"
+	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch/model"
@@ -106,4 +109,125 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 	}
 	s.Track(res.Returnval, session.DestroyView)
 	return res.Returnval, nil
+}
+
+// datacenters are those that are configured, all if none is.
+type datacenters struct {
+	vcenter string
+	wanted  []string
+	// tree has the datacenters that a filter has reported, with their folders.
+	tree *model.Tree
+	// reported reports whether the filter has reported something since that was last compared.
+	reported bool
+	// roots are what contains the machines: the datacenters that the views were made
+	// for, or the root folder.
+	roots []types.ManagedObjectReference
+	// missing says which of the configured ones are not there, or not visible to the
+	// account. Nil if none is.
+	missing error
+	// unmatched are those that are missing, and visible the paths of all datacenters that the
+	// account sees, as they are shown.
+	unmatched, visible []string
+}
+
+func newDatacenters(vcenter string, wanted []string, root types.ManagedObjectReference) *datacenters {
+	return &datacenters{vcenter: vcenter, wanted: wanted, tree: model.NewTree(root)}
+}
+
+// find finds the configured datacenters.
+func (d *datacenters) find(ctx context.Context, s Session) error {
+	root := s.Client().ServiceContent.RootFolder
+	if len(d.wanted) == 0 {
+		d.roots = []types.ManagedObjectReference{root}
+		return nil
+	}
+	tree := model.NewTree(root)
+	if err := readDatacenters(ctx, s, tree); err != nil {
+		return fmt.Errorf("listing datacenters: %w", err)
+	}
+	d.roots, d.unmatched, d.visible = matching(tree, d.wanted)
+	d.missing = missingError(d.unmatched)
+	return nil
+}
+
+func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
+	view, err := containerView(ctx, s, s.Client().ServiceContent.RootFolder, "Datacenter")
+	if err != nil {
+		return err
+	}
+	if err := s.Retrieve(ctx, model.DatacenterSpec(view), into.Add); err != nil {
+		return err
+	}
+	if err := s.Destroy(ctx, view); err != nil && (faults.SessionLost(err) || !faults.FromServer(err)) {
+		return err
+	}
+	return nil
+}
+
+// changed reports whether the views have to be of other datacenters by what the filter has
+// reported.
+func (d *datacenters) changed() bool {
+	if !d.reported {
+		return false
+	}
+	d.reported = false
+	roots, unmatched, visible := matching(d.tree, d.wanted)
+	d.visible = visible
+	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)
+}
+
+// log logs which of the configured datacenters are not there, if last is not that, and
+// returns what it is now.
+func (d *datacenters) log(ctx context.Context, last string) string {
+	missing := ""
+	if d.missing != nil {
+		missing = d.missing.Error()
+	}
+	switch log := klog.FromContext(ctx); missing {
+	case last:
+	case "":
+		log.Info("All of the configured datacenters are found")
+	default:
+		log.Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", missing, "visible", d.visible)
+	}
+	return missing
+}
+
+// incomplete returns why machines may be missing from the index, nil if none is.
+func (d *datacenters) incomplete() error {
+	if d.missing == nil {
+		return nil
+	}
+	return fmt.Errorf("vCenter %q: %w", d.vcenter, d.missing)
+}
+
+// matching returns the datacenters that are wanted, what is wanted and is not there, and the paths
+// of all that are, in order.
+func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
+	var all []config.Datacenter
+	for _, ref := range t.OfType("Datacenter") {
+		all = append(all, config.Datacenter{ID: ref.Value, Name: t.Name(ref), Path: t.Path(ref)})
+		visible = append(visible, quote.Name(t.Path(ref)))
+	}
+	matched, unmatched := config.MatchDatacenters(wanted, all)
+	for _, d := range matched {
+		refs = append(refs, types.ManagedObjectReference{Type: "Datacenter", Value: d.ID})
+	}
+	slices.Sort(visible)
+	return refs, unmatched, visible
+}
+
+// missingError returns what is wrong with entries that fit no datacenter, nil if there are none.
+func missingError(unmatched []string) error {
+	errs := make([]error, len(unmatched))
+	for i, w := range unmatched {
+		errs[i] = fmt.Errorf("datacenter %q is not there or the account may not see it", w)
+		if form, _ := config.FormOfDatacenter(w); form == config.DatacenterNamePattern || form == config.DatacenterPathPattern {
+			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
+		}
+	}
+	if err := quote.Errors(quote.Most, errs...); err != nil {
+		return fmt.Errorf("%w: correct datacenters in the configuration, or let the account see it", err)
+	}
+	return nil
 }

@@ -172,3 +172,76 @@ func (w *Watch) begin(ctx context.Context) error {
 	}
 	return nil
 }
+
+// A Publication is a snapshot, when the vCenter answered that had reported everything in it,
+// and how old the names of its tags are.
+type Publication struct {
+	Snapshot    *inventory.Snapshot
+	LastContact time.Time
+	TagNames    inventory.TagNames
+}
+
+// A Reporter gets what a watch finds out. It may be called from several goroutines. No method
+// blocks longer than until the context is done.
+type Reporter interface {
+	// Publish is called with each snapshot.
+	Publish(ctx context.Context, p Publication)
+	// Started is called when everything that the watch needs on the server is there.
+	Started()
+	// Contact is called when the vCenter has answered and the last snapshot is of then,
+	// too. Probed reports whether that was asked for.
+	Contact(ctx context.Context, at time.Time, probed bool)
+	// TagNames is called when the names of tags in the last snapshot were read again.
+	TagNames(ctx context.Context, named inventory.TagNames)
+	// TagsRead is called with the outcome of each reading of tags.
+	TagsRead(ctx context.Context, err error)
+	// CredentialsRejected is called when the tagging API rejects the credentials.
+	CredentialsRejected()
+}
+
+// A Reason is why a watch has to begin again although nothing is wrong.
+type Reason string
+
+// The reasons of this package. Whoever runs watches has others.
+const (
+	// DatacentersChanged is for views of other datacenters than configured.
+	DatacentersChanged Reason = "a configured datacenter has come, gone or been renamed"
+	// GroupsRefused is for a vCenter that does not take the path of host groups.
+	GroupsRefused Reason = "the vCenter does not take the property " + model.ClusterGroups + ", so " + model.ClusterConfig + " is read instead"
+)
+
+// A Restart is the error of a watch that has to begin again at once. Two with one reason are
+// equal, for errors.Is.
+type Restart struct{ Reason Reason }
+
+func (r Restart) Error() string { return "something has changed: " + string(r.Reason) }
+
+// A Memory is what a watch leaves to the next one of the same vCenter. It belongs to the
+// watch that runs, and to who runs watches between two of them.
+type Memory struct {
+	// model is that of the last watch that had the index in whole.
+	model *model.Model
+	// missingDatacenters is what was last logged about configured datacenters that are
+	// not there.
+	missingDatacenters string
+	// hosts is how the vCenter lets host groups be read.
+	hosts hostAccess
+}
+
+// hostAccess is how one session's vCenter lets host groups and fault domains be read.
+type hostAccess struct {
+	session Session
+	access  model.HostAccess
+}
+
+// NewMemory returns the memory of a vCenter that was never watched.
+func NewMemory() *Memory { return &Memory{} }
+
+// Machines returns how many machines the vCenter had when it was last watched, and whether
+// it ever was.
+func (m *Memory) Machines() (n int, watched bool) {
+	if m.model == nil {
+		return 0, false
+	}
+	return m.model.Len(), true
+}
