@@ -71,16 +71,16 @@ func (p *progress) waits() bool { return p.phase == syncing && !p.late }
 // follow owns the model: it applies changes, keeps the list of followed machines, and
 // publishes.
 func (w *Watch) follow(ctx context.Context) error {
-	retry := time.NewTicker(w.opts.TagRefresh) // settle tries again what failed before
+	retry := time.NewTicker(w.opts.TagRefresh) // reconcile tries again what failed before
 	defer retry.Stop()
 	for {
-		settle, err := w.next(ctx, retry.C)
+		changed, err := w.next(ctx, retry.C)
 		if err != nil {
 			return err
 		}
 		// Between two pages the model may show a machine half moved.
-		if settle && w.progress.phase != loading && !w.partial {
-			if err := w.settle(ctx); err != nil {
+		if changed && w.progress.phase != loading && !w.partial {
+			if err := w.reconcile(ctx); err != nil {
 				return err
 			}
 		}
@@ -89,7 +89,7 @@ func (w *Watch) follow(ctx context.Context) error {
 
 // next waits for the next thing that happens and reports whether it may have changed what is
 // to be followed or published.
-func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, err error) {
+func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool, err error) {
 	select {
 	case page := <-w.poller.updates:
 		return w.receive(ctx, page)
@@ -103,15 +103,15 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case replies := <-w.homes.replies:
 		for id, reply := range replies {
 			isNew := w.homeReplies.add(id, reply)
-			w.dirty = w.details.takeReply(ctx, id, reply, isNew) || isNew || w.dirty
+			w.unpublished = w.details.takeReply(ctx, id, reply, isNew) || isNew || w.unpublished
 		}
 	case reading := <-w.tags.found:
-		w.dirty = w.tags.take(reading, w.model) || w.dirty
+		w.unpublished = w.tags.take(reading, w.model) || w.unpublished
 	case batch := <-w.metadata.parser.read:
-		w.dirty = w.metadata.take(ctx, w.model.Tree, batch) || w.dirty
+		w.unpublished = w.metadata.take(ctx, w.model.Tree, batch) || w.unpublished
 	case <-w.progress.due:
 		w.progress.expired()
-		w.dirty = true
+		w.unpublished = true
 		return true, w.details.readRest(ctx)
 	case <-w.tags.due:
 		w.tags.request()
@@ -134,12 +134,12 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, 
 	}
 	w.logProgress(ctx)
 	if w.progress.phase != loading && !relevant && !w.partial {
-		if err := w.matchNames(ctx); err != nil || !w.dirty {
+		if err := w.matchNames(ctx); err != nil || !w.unpublished {
 			w.reportContact(ctx, false)
 			return false, err
 		}
 	}
-	w.dirty = true
+	w.unpublished = true
 	if w.progress.phase == loading && !w.partial {
 		w.progress.indexed()
 		w.model.Complete()
@@ -249,7 +249,7 @@ func (w *Watch) matchNames(ctx context.Context) error {
 		return nil
 	}
 	changed, err := w.names.update(ctx, w.inbox.interest.Load().names, w.model)
-	w.dirty = w.dirty || changed
+	w.unpublished = w.unpublished || changed
 	return err
 }
 
@@ -257,7 +257,7 @@ func (w *Watch) matchNames(ctx context.Context) error {
 // last snapshot does not have, such as the first page of a change, or all that has happened
 // since the watch before this one: that snapshot is not of now.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
-	if w.progress.phase == ready && !w.partial && !w.dirty {
+	if w.progress.phase == ready && !w.partial && !w.unpublished {
 		w.reporter.Contact(ctx, w.contact, probed)
 	}
 }
@@ -270,9 +270,9 @@ func (w *Watch) logProgress(ctx context.Context) {
 	}
 }
 
-// settle has the list of followed machines and the wanted tags follow the model, and
+// reconcile has the list of followed machines and the wanted tags follow the model, and
 // publishes what is known.
-func (w *Watch) settle(ctx context.Context) error {
+func (w *Watch) reconcile(ctx context.Context) error {
 	i := w.inbox.interest.Load()
 	annotated := i.annotatedIn(w.opts.VCenter, w.model.Instance())
 	changed, err := w.names.update(ctx, i.names, w.model)
@@ -280,9 +280,9 @@ func (w *Watch) settle(ctx context.Context) error {
 		return err
 	}
 	named := w.names.machines
-	w.dirty = changed || w.dirty
-	w.dirty = w.model.ApplySummaries() || w.dirty
-	w.dirty = w.model.SetRecorded(annotated) || w.dirty
+	w.unpublished = changed || w.unpublished
+	w.unpublished = w.model.ApplySummaries() || w.unpublished
+	w.unpublished = w.model.SetAnnotated(annotated) || w.unpublished
 	w.details.retryRefused()
 	left, annotatedOnly := w.outside(i.uuids, annotated)
 	ids := w.model.Wanted(i.uuids, slices.Concat(left, eligible(i, named)))
@@ -290,22 +290,22 @@ func (w *Watch) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.dirty = w.dirty || changed
+	w.unpublished = w.unpublished || changed
 	w.metadata.request(w.model.Tree)
 	shown := slices.Concat(ids, annotatedOnly)
 	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}
-	if w.progress.phase == syncing && w.whole(ids, above) {
+	if w.progress.phase == syncing && w.isSynced(ids, above) {
 		w.progress.complete()
 	}
 	if w.progress.due != nil {
 		w.poller.hurry.Notify()
 	}
-	if w.progress.phase == ready && w.dirty {
-		w.dirty = false
-		w.publishSnapshot(ctx, w.pending(annotated), model.View{Machines: shown, Outside: left, Recorded: annotatedOnly, Names: named})
+	if w.progress.phase == ready && w.unpublished {
+		w.unpublished = false
+		w.publishSnapshot(ctx, w.pending(annotated), model.View{Machines: shown, Outside: left, AnnotatedOnly: annotatedOnly, Names: named})
 	}
 	if w.progress.phase == ready && w.tags.unpublished {
 		w.reporter.TagNames(ctx, w.tags.published())
@@ -334,12 +334,12 @@ func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool
 	return w.details.outside(uuids, annotated)
 }
 
-// whole reports whether everything that the first snapshot should have is there.
-func (w *Watch) whole(ids []string, above []types.ManagedObjectReference) bool {
+// isSynced reports whether everything that the first snapshot should have is there.
+func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) bool {
 	switch {
 	case w.progress.late:
 		return true
-	case w.model.Tree.UnknownMetadata(), slices.ContainsFunc(ids, w.details.waitsFor):
+	case w.model.Tree.HasUnreadMetadata(), slices.ContainsFunc(ids, w.details.waitsFor):
 		return false
 	}
 	return !w.opts.Tags || len(above) == 0 || w.model.TagsSettled(above)

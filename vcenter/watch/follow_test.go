@@ -49,7 +49,7 @@ func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
 		"loading":       {func(*Watch) {}, false},
 		"syncing":       {func(w *Watch) { w.progress.indexed() }, false},
 		"partial":       {func(w *Watch) { w.progress.complete(); w.partial = true }, false},
-		"not published": {func(w *Watch) { w.progress.complete(); w.dirty = true }, false},
+		"not published": {func(w *Watch) { w.progress.complete(); w.unpublished = true }, false},
 		"published":     {func(w *Watch) { w.progress.complete() }, true},
 	} {
 		w, r := newWatch(nil, nil)

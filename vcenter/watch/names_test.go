@@ -146,7 +146,7 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 		{"vm-1", "c", false},
 		{"vm-2", "d", true},
 	} {
-		w.dirty = false
+		w.unpublished = false
 		news, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
 			{Kind: types.ObjectUpdateKindModify, Obj: model.MachineRef(c.id), ChangeSet: []types.PropertyChange{{Name: "guest.hostName", Val: c.host}}},
 		}}}})

@@ -67,8 +67,8 @@ type Watch struct {
 	// partial reports whether further pages of a change are to come: until then the model may show
 	// a machine half moved.
 	partial bool
-	// dirty reports whether something is not published yet.
-	dirty bool
+	// unpublished reports whether something is not published yet.
+	unpublished bool
 	// contact is when the vCenter last answered, logged when the progress of a long
 	// reading was last logged.
 	contact, logged time.Time
@@ -133,7 +133,6 @@ func (w *Watch) run(ctx context.Context) error {
 	run("reading machines' metadata", w.metadata.parser.run)
 	run("asking whether it answers", w.prober.run)
 	run("asking about machines that are not shown", w.homes.run)
-	run("asking whether it answers while it loads", w.prober.whileLoading)
 	run("applying changes", w.follow)
 	err := g.Wait()
 	if w.progress.phase >= syncing && !faults.Recovered(err) {

@@ -26,14 +26,10 @@ func addrs(s ...string) []netip.Addr {
 // readPending reads what the tree has to be read, as the watch does, and returns how
 // much that was.
 func readPending(t *Tree) (n int) {
-	for ref := range t.pending {
-		s := t.objects[ref].static()
-		if delete(t.pending, ref); !s.pending() {
-			continue
-		}
+	for text := range t.PendingMetadata() {
 		n++
-		addresses, err := guestinfo.Addresses(s.text)
-		t.TakeMetadata(Reading{ref, s.digest, addresses, err})
+		addresses, err := guestinfo.Addresses(text.Text)
+		t.TakeMetadata(Reading{text.Machine, text.Digest, addresses, err})
 	}
 	return n
 }
@@ -50,10 +46,10 @@ func TestMetadataIsReadOnce(t *testing.T) {
 	}
 	const good = "network: {ethernets: {a: {addresses: [10.0.0.7]}}}"
 	tree.Add(object(good))
-	if s := tree.objects[ref].static(); !s.pending() || s.known || !tree.UnknownMetadata() {
+	if s := tree.objects[ref].static(); !s.pending() || s.known || !tree.HasUnreadMetadata() {
 		t.Errorf("not to be read: %+v", s)
 	}
-	if n := readPending(tree); n != 1 || tree.UnknownMetadata() {
+	if n := readPending(tree); n != 1 || tree.HasUnreadMetadata() {
 		t.Errorf("%d read", n)
 	}
 	tree.Add(object(good))

@@ -85,23 +85,11 @@ func (t *Tree) metadata(ref types.ManagedObjectReference) static {
 	return s
 }
 
-// noteMetadata has a machine's metadata read if it has changed.
-func (t *Tree) noteMetadata(ref types.ManagedObjectReference) {
-	if t.objects[ref].static().pending() {
-		t.pending[ref] = true
-	}
-}
-
 // PendingMetadata returns the texts that are to be read.
 func (t *Tree) PendingMetadata() iter.Seq[Text] {
 	return func(yield func(Text) bool) {
-		for ref := range t.pending {
-			s := t.objects[ref].static()
-			if !s.pending() {
-				delete(t.pending, ref)
-				continue
-			}
-			if !yield(Text{ref, s.digest, s.text}) {
+		for ref, p := range t.objects {
+			if s := p.static(); s.pending() && !yield(Text{ref, s.digest, s.text}) {
 				return
 			}
 		}
@@ -119,10 +107,10 @@ func (t *Tree) TakeMetadata(r Reading) bool {
 	return true
 }
 
-// UnknownMetadata reports whether there is metadata of which nothing was ever read.
-func (t *Tree) UnknownMetadata() bool {
-	for ref := range t.pending {
-		if s := t.objects[ref].static(); s.pending() && !s.known {
+// HasUnreadMetadata reports whether there is metadata of which nothing was ever read.
+func (t *Tree) HasUnreadMetadata() bool {
+	for _, p := range t.objects {
+		if s := p.static(); s.pending() && !s.known {
 			return true
 		}
 	}

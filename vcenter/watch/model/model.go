@@ -24,9 +24,9 @@ type Model struct {
 	// unknown are the machines in index that never had a UUID, and when they were
 	// first seen.
 	unknown map[string]inventory.FirstSeen
-	// recorded are those of them that Nodes name as the machines they were found as.
-	recorded map[string]inventory.Entry
-	tags     tags.Attachments
+	// annotated are those of them that Nodes name as the machines they were found as.
+	annotated map[string]inventory.Entry
+	tags      tags.Attachments
 	// complete reports whether the index has come in whole: what comes from then on
 	// has just arrived.
 	complete bool
@@ -43,8 +43,8 @@ type Model struct {
 	// lost has the UUIDs of Nodes that were in the index, with when they were first not there any
 	// more, zero for those that are.
 	lost map[inventory.UUID]time.Time
-	// pictured is what the last snapshot has, which is not changed any more.
-	pictured pictured
+	// previous is what the last snapshot has, which is not changed any more.
+	previous previousSnapshot
 }
 
 // New returns an empty model of a vCenter. Before is that of the watch before, nil if
@@ -58,7 +58,7 @@ func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 	m := &Model{
 		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
 		index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{},
-		before: before, lost: map[inventory.UUID]time.Time{},
+		annotated: map[string]inventory.Entry{}, before: before, lost: map[inventory.UUID]time.Time{},
 	}
 	if before != nil {
 		m.Tree.earlier = before.Tree.metadataRead()
@@ -149,24 +149,17 @@ func (m *Model) ApplySummaries() bool {
 	return found
 }
 
-// SetRecorded sets which machines Nodes name as those they were found as, by
+// SetAnnotated sets which machines Nodes name as those they were found as, by
 // managed object ID, and reports whether that changes anything for machines without a UUID.
-func (m *Model) SetRecorded(all map[string]bool) bool {
-	var recorded map[string]inventory.Entry
+func (m *Model) SetAnnotated(all map[string]bool) bool {
+	before := m.annotated
+	m.annotated = map[string]inventory.Entry{}
 	for id := range m.unknown {
-		if !all[id] {
-			continue
+		if all[id] {
+			m.annotated[id] = m.Entry(id)
 		}
-		if recorded == nil {
-			recorded = map[string]inventory.Entry{}
-		}
-		recorded[id] = m.Entry(id)
 	}
-	if maps.Equal(recorded, m.recorded) {
-		return false
-	}
-	m.recorded = recorded
-	return true
+	return !maps.Equal(before, m.annotated)
 }
 
 // SetTags sets the tags of objects, and reports whether they have changed.
@@ -352,7 +345,7 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 		}
 	}
 	ids = append(ids, m.toName(m.haveLost(uuids))...)
-	ids = slices.AppendSeq(ids, maps.Keys(m.recorded))
+	ids = slices.AppendSeq(ids, maps.Keys(m.annotated))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -398,8 +391,8 @@ func (m *Model) toName(lost bool) []string {
 func (m *Model) Eligible(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, unknown := m.unknown[id]
-		_, recorded := m.recorded[id]
-		return unknown && !recorded
+		_, annotated := m.annotated[id]
+		return unknown && !annotated
 	})
 }
 

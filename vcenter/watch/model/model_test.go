@@ -68,8 +68,8 @@ func TestClaimsAreNews(t *testing.T) {
 		{map[string]bool{"vm-1": true, "vm-2": true}, true, 2},
 		{nil, true, 0},
 	} {
-		if news := m.SetRecorded(c.told); news != c.news || len(m.recorded) != c.want {
-			t.Errorf("%d: news %v, told %v", i, news, m.recorded)
+		if news := m.SetAnnotated(c.told); news != c.news || len(m.annotated) != c.want {
+			t.Errorf("%d: news %v, told %v", i, news, m.annotated)
 		}
 		if m.refreshIndex(); len(m.unreadable()) != 2 || len(m.byUUID) != 1 {
 			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unreadable())

@@ -20,8 +20,8 @@ type View struct {
 	// Machines are those whose details the snapshot has, by managed object ID.
 	Machines []string
 	// Outside are those of them that are in none of the configured datacenters, and
-	// Recorded those that only a Node names.
-	Outside, Recorded []string
+	// AnnotatedOnly those that only a Node names.
+	Outside, AnnotatedOnly []string
 	// Names are the machines with the name of a Node without a UUID.
 	Names map[string][]inventory.NameEntry
 	// Incomplete says which of the configured datacenters are not there.
@@ -45,20 +45,21 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
 		VisibleCategories:   m.tags.Present,
+		Recorded:            maps.Clone(m.annotated),
 		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
-	p := placed{
+	p := snapshotBuilder{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &Memberships{Facts: v.Hosts},
 		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
-		before: m.pictured,
+		before: m.previous,
 	}
 	for _, id := range v.Machines {
 		if machine := p.machine(id); machine != nil {
 			m.keepRole(id, machine)
-			snap.Machines[id] = unchanged(m.pictured.machines[id], machine)
+			snap.Machines[id] = unchanged(m.previous.machines[id], machine)
 		}
 	}
-	m.pictured = pictured{p.objects, snap.Machines}
+	m.previous = previousSnapshot{p.objects, snap.Machines}
 	for _, ref := range m.tags.NotPermitted() {
 		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
@@ -67,12 +68,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 			snap.Outside = append(snap.Outside, id)
 		}
 	}
-	snap.Recorded = m.recorded // which is replaced when it changes
-	if len(v.Recorded) > 0 {
-		snap.Recorded = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
-		maps.Copy(snap.Recorded, m.recorded)
-	}
-	for _, id := range v.Recorded {
+	for _, id := range v.AnnotatedOnly {
 		if snap.Machines[id] != nil {
 			snap.Recorded[id] = inventory.Entry{ID: id}
 		}
@@ -91,9 +87,9 @@ func (m *Model) keepRole(id string, now *inventory.Machine) {
 	}
 }
 
-// placed turns a tree into machines and their paths. Objects above several
+// snapshotBuilder turns a tree into machines and their paths. Objects above several
 // machines are shared between them.
-type placed struct {
+type snapshotBuilder struct {
 	vcenter string
 	tree    *Tree
 	tags    tags.Attachments
@@ -102,11 +98,11 @@ type placed struct {
 	// paths are those that begin above machines, which share them.
 	paths map[types.ManagedObjectReference]topology.Path
 	// before is what the last snapshot was made of. What has not changed is taken from it.
-	before pictured
+	before previousSnapshot
 }
 
-// pictured are the objects and machines of a snapshot.
-type pictured struct {
+// previousSnapshot are the objects and machines of a snapshot.
+type previousSnapshot struct {
 	objects  map[types.ManagedObjectReference]*topology.Object
 	machines map[string]*inventory.Machine
 }
@@ -119,7 +115,7 @@ func unchanged[T any](before, now *T) *T {
 	return now
 }
 
-func (p *placed) machine(id string) *inventory.Machine {
+func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	ref := MachineRef(id)
 	read := p.tree.objects[ref]
 	if read == nil {
@@ -170,7 +166,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	return m
 }
 
-func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference) topology.Path {
+func (p *snapshotBuilder) path(kind topology.PathKind, from types.ManagedObjectReference) topology.Path {
 	if path, ok := p.paths[from]; ok {
 		path.Kind = kind
 		return path
@@ -186,7 +182,7 @@ func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference)
 	return path
 }
 
-func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
+func (p *snapshotBuilder) object(ref types.ManagedObjectReference) *topology.Object {
 	if o, ok := p.objects[ref]; ok {
 		return o
 	}
@@ -202,6 +198,6 @@ func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
 	return o
 }
 
-func (p *placed) ref(ref types.ManagedObjectReference) topology.Ref {
+func (p *snapshotBuilder) ref(ref types.ManagedObjectReference) topology.Ref {
 	return topology.Ref{VCenter: p.vcenter, Type: ref.Type, ID: ref.Value}
 }

@@ -15,8 +15,6 @@ type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// pending are machines whose metadata is to be read.
-	pending map[types.ManagedObjectReference]bool
 	// earlier is what the watch before had read of metadata, until it comes again.
 	earlier map[types.ManagedObjectReference]static
 }
@@ -27,7 +25,6 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 		root:    root,
 		objects: map[types.ManagedObjectReference]properties{},
 		paths:   map[types.ManagedObjectReference]string{},
-		pending: map[types.ManagedObjectReference]bool{},
 	}
 }
 
@@ -35,9 +32,6 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
 	t.objects[o.Obj] = propertiesOf(o, t.metadata(o.Obj))
-	if o.Obj.Type == "VirtualMachine" {
-		t.noteMetadata(o.Obj)
-	}
 }
 
 // Apply applies a change of an object.
@@ -60,9 +54,6 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 		p.set(change.Name, change.Val)
 	}
 	p.setUnreadable(u.MissingSet)
-	if slices.ContainsFunc(u.ChangeSet, func(c types.PropertyChange) bool { return isMetadata(c.Name) }) {
-		t.noteMetadata(u.Obj)
-	}
 }
 
 // Remove forgets an object.
