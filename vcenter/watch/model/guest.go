@@ -38,8 +38,8 @@ const (
 	maxHostName = 253
 )
 
-// report is what is kept of the interfaces that VMware Tools report.
-type report struct {
+// guestNetwork is what is kept of the interfaces that VMware Tools report.
+type guestNetwork struct {
 	nics []inventory.NIC
 	// partial says that interfaces which the guest has made have more addresses.
 	partial bool
@@ -47,13 +47,13 @@ type report struct {
 	refused error
 }
 
-// reportOf takes what is needed of the interfaces that VMware Tools report. Of more
+// guestNetworkOf takes what is needed of the interfaces that VMware Tools report. Of more
 // than it takes it takes nothing: whatever were left out might be what decides.
-func reportOf(value any) report {
+func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
 	left, leftGuestMade := maxAddresses, maxGuestMade
 	interfaces := 0
-	r := report{nics: make([]inventory.NIC, 0, min(len(guest.GuestNicInfo), maxInterfaces))}
+	r := guestNetwork{nics: make([]inventory.NIC, 0, min(len(guest.GuestNicInfo), maxInterfaces))}
 	for i := range guest.GuestNicInfo {
 		n := &guest.GuestNicInfo[i]
 		if n.DeviceConfigId == -1 {
@@ -64,11 +64,11 @@ func reportOf(value any) report {
 		interfaces++
 		switch {
 		case interfaces > maxInterfaces:
-			return report{refused: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
+			return guestNetwork{refused: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
 		case left < 0:
-			return report{refused: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
+			return guestNetwork{refused: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
 		case len(n.Network) > maxNetworkName:
-			return report{refused: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
+			return guestNetwork{refused: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
 		}
 		r.nics = append(r.nics, nicOf(n))
 	}
@@ -85,7 +85,7 @@ func reportedBy(n *types.GuestNicInfo) int {
 }
 
 // guestMade takes an interface that the guest has made, as far as there is room for it.
-func (r *report) guestMade(n *types.GuestNicInfo, left *int) {
+func (r *guestNetwork) guestMade(n *types.GuestNicInfo, left *int) {
 	if *left -= max(1, reportedBy(n)); *left < 0 {
 		r.partial = true
 		return
@@ -179,10 +179,10 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 // hostNameOf returns a host name, empty if it is none.
 func hostNameOf(value any) string {
 	name, _ := value.(string)
-	odd := func(r rune) bool {
+	isInvalid := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
 	}
-	if len(name) > maxHostName || strings.ContainsFunc(name, odd) {
+	if len(name) > maxHostName || strings.ContainsFunc(name, isInvalid) {
 		return ""
 	}
 	return name

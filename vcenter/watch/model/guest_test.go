@@ -46,7 +46,7 @@ func TestMetadataIsReadOnce(t *testing.T) {
 	}
 	const good = "network: {ethernets: {a: {addresses: [10.0.0.7]}}}"
 	tree.Add(object(good))
-	if s := tree.objects[ref].static(); !s.pending() || s.known || !tree.HasUnreadMetadata() {
+	if s := tree.objects[ref].metadataAddresses(); !s.pending() || s.known || !tree.HasUnreadMetadata() {
 		t.Errorf("not to be read: %+v", s)
 	}
 	if n := readPending(tree); n != 1 || tree.HasUnreadMetadata() {
@@ -54,37 +54,37 @@ func TestMetadataIsReadOnce(t *testing.T) {
 	}
 	tree.Add(object(good))
 	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata, Val: object(good).PropSet[0].Val}}})
-	if s := tree.objects[ref].static(); len(s.addresses) != 1 || s.text != "" || readPending(tree) != 0 {
+	if s := tree.objects[ref].metadataAddresses(); len(s.addresses) != 1 || s.text != "" || readPending(tree) != 0 {
 		t.Errorf("to be read again: %+v", s)
 	}
 	tree.Add(object("S3cret: ["))
 	tree.Add(object(good)) // it was so before
-	if s := tree.objects[ref].static(); s.pending() || len(s.addresses) != 1 || readPending(tree) != 0 {
+	if s := tree.objects[ref].metadataAddresses(); s.pending() || len(s.addresses) != 1 || readPending(tree) != 0 {
 		t.Errorf("to be read again: %+v", s)
 	}
 	next := New("east", types.ServiceContent{}, m).Tree
 	next.Add(object(good))
-	if s := next.objects[ref].static(); len(s.addresses) != 1 || readPending(next) != 0 {
+	if s := next.objects[ref].metadataAddresses(); len(s.addresses) != 1 || readPending(next) != 0 {
 		t.Errorf("read again by the next watch: %+v", s)
 	}
 	for i := range 6 {
 		tree.Add(object(fmt.Sprint("S3cret: [", i/2)))
 		readPending(tree)
-		if s := tree.objects[ref].static(); s.addresses != nil {
+		if s := tree.objects[ref].metadataAddresses(); s.addresses != nil {
 			t.Errorf("%+v", s)
 		}
 	}
 	tree.Add(object(strings.Repeat("S3cret: [", guestinfo.MaxEncoded)))
-	if s := tree.objects[ref].static(); s.pending() || s.text != "" {
+	if s := tree.objects[ref].metadataAddresses(); s.pending() || s.text != "" {
 		t.Errorf("kept: %d bytes", len(s.text))
 	}
 	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata + ".value", Val: good}}})
 	readPending(tree)
-	if s := tree.objects[ref].static(); len(s.addresses) != 1 {
+	if s := tree.objects[ref].metadataAddresses(); len(s.addresses) != 1 {
 		t.Errorf("its value alone was reported: %v", s)
 	}
 	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata}}})
-	if s := tree.objects[ref].static(); s.pending() || s.addresses != nil {
+	if s := tree.objects[ref].metadataAddresses(); s.pending() || s.addresses != nil {
 		t.Errorf("taken away, and still %v", s)
 	}
 }
@@ -94,7 +94,7 @@ func TestNICs(t *testing.T) {
 	ip := func(address, state, origin string, bits int32) types.NetIpConfigInfoIpAddress {
 		return types.NetIpConfigInfoIpAddress{IpAddress: address, State: state, Origin: origin, PrefixLength: bits}
 	}
-	got := reportOf(types.ArrayOfGuestNicInfo{GuestNicInfo: []types.GuestNicInfo{{
+	got := guestNetworkOf(types.ArrayOfGuestNicInfo{GuestNicInfo: []types.GuestNicInfo{{
 		Network: "VM Network", MacAddress: "00:50:56:00:00:01", DeviceConfigId: 4000,
 		IpAddress: []string{"10.0.0.1", "10.0.0.2", "fe80::1%eth0", "nonsense", "fd00::1", "10.0.0.1"},
 		IpConfig: &types.NetIpConfigInfo{IpAddress: []types.NetIpConfigInfoIpAddress{
@@ -156,7 +156,7 @@ func TestReportsAreBounded(t *testing.T) {
 		"a few that the guest made":      {nics: []types.GuestNicInfo{nic(4000, "10.0.0.1"), nic(-1, some(3)...)}, kept: 4},
 		"a long name of the guest's own": {nics: []types.GuestNicInfo{{DeviceConfigId: -1, Network: strings.Repeat("x", 1<<20), IpAddress: some(2)}}, kept: 2},
 	} {
-		got := reportOf(types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics})
+		got := guestNetworkOf(types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics})
 		kept := 0
 		for _, n := range got.nics {
 			kept += len(n.Addresses)

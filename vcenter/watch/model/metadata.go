@@ -13,8 +13,8 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// static is what is kept of a machine's metadata.
-type static struct {
+// metadataAddresses is what is kept of a machine's metadata.
+type metadataAddresses struct {
 	// addresses are what was read last, none where that failed. known says that something was.
 	addresses []netip.Addr
 	known     bool
@@ -24,10 +24,10 @@ type static struct {
 	text               string
 }
 
-func (s static) pending() bool { return s.digest != s.readDigest }
+func (s metadataAddresses) pending() bool { return s.digest != s.readDigest }
 
 // follow records the text that a machine has now. It parses nothing.
-func (s static) follow(value any) static {
+func (s metadataAddresses) follow(value any) metadataAddresses {
 	if option, whole := value.(types.OptionValue); whole {
 		value = option.Value
 	}
@@ -40,7 +40,7 @@ func (s static) follow(value any) static {
 		s.digest, s.text = digest, ""
 		return s
 	case text == "", len(text) > guestinfo.MaxEncoded:
-		return static{known: true, digest: digest, readDigest: digest}
+		return metadataAddresses{known: true, digest: digest, readDigest: digest}
 	}
 	// What comes of a server's answer may be a part of something longer.
 	s.digest, s.text = digest, strings.Clone(text)
@@ -64,10 +64,10 @@ type Reading struct {
 }
 
 // metadataRead returns what was read of the metadata of the machines in a tree.
-func (t *Tree) metadataRead() map[types.ManagedObjectReference]static {
-	read := map[types.ManagedObjectReference]static{}
+func (t *Tree) metadataRead() map[types.ManagedObjectReference]metadataAddresses {
+	read := map[types.ManagedObjectReference]metadataAddresses{}
 	for ref, p := range t.objects {
-		if s := p.static(); s.known {
+		if s := p.metadataAddresses(); s.known {
 			s.digest, s.text = s.readDigest, ""
 			read[ref] = s
 		}
@@ -76,8 +76,8 @@ func (t *Tree) metadataRead() map[types.ManagedObjectReference]static {
 }
 
 // metadata returns what is known of a machine's metadata, now or from the watch before.
-func (t *Tree) metadata(ref types.ManagedObjectReference) static {
-	s, known := t.objects[ref][GuestMetadata].(static)
+func (t *Tree) metadata(ref types.ManagedObjectReference) metadataAddresses {
+	s, known := t.objects[ref][GuestMetadata].(metadataAddresses)
 	if !known {
 		s = t.earlier[ref]
 		delete(t.earlier, ref)
@@ -89,7 +89,7 @@ func (t *Tree) metadata(ref types.ManagedObjectReference) static {
 func (t *Tree) PendingMetadata() iter.Seq[Text] {
 	return func(yield func(Text) bool) {
 		for ref, p := range t.objects {
-			if s := p.static(); s.pending() && !yield(Text{ref, s.digest, s.text}) {
+			if s := p.metadataAddresses(); s.pending() && !yield(Text{ref, s.digest, s.text}) {
 				return
 			}
 		}
@@ -100,17 +100,17 @@ func (t *Tree) PendingMetadata() iter.Seq[Text] {
 // text, and reports whether it has.
 func (t *Tree) TakeMetadata(r Reading) bool {
 	p := t.objects[r.Machine]
-	if p == nil || p.static().digest != r.Digest {
+	if p == nil || p.metadataAddresses().digest != r.Digest {
 		return false
 	}
-	p[GuestMetadata] = static{addresses: r.Addresses, known: true, digest: r.Digest, readDigest: r.Digest}
+	p[GuestMetadata] = metadataAddresses{addresses: r.Addresses, known: true, digest: r.Digest, readDigest: r.Digest}
 	return true
 }
 
 // HasUnreadMetadata reports whether there is metadata of which nothing was ever read.
 func (t *Tree) HasUnreadMetadata() bool {
 	for _, p := range t.objects {
-		if s := p.static(); s.pending() && !s.known {
+		if s := p.metadataAddresses(); s.pending() && !s.known {
 			return true
 		}
 	}

@@ -101,20 +101,6 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 // it is reported, but as what is needed of it.
 type properties map[string]any
 
-// propertiesOf returns the properties of an object as they were read; before
-// is what was read of its metadata, if that was.
-func propertiesOf(o *types.ObjectContent, before static) properties {
-	p := make(properties, len(o.PropSet))
-	for _, d := range o.PropSet {
-		if isMetadata(d.Name) {
-			p[GuestMetadata] = before
-		}
-		p.set(d.Name, d.Val)
-	}
-	p.setUnreadable(o.MissingSet)
-	return p
-}
-
 // set sets the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
 	if isMetadata(name) {
@@ -130,7 +116,7 @@ func (p properties) set(name string, value any) {
 	case value == nil:
 		delete(p, name)
 	case name == guestNet:
-		p[name] = reportOf(value)
+		p[name] = guestNetworkOf(value)
 	case name == guestAddress:
 		s, _ := value.(string)
 		a, _ := addressOf(s)
@@ -138,7 +124,7 @@ func (p properties) set(name string, value any) {
 	case name == GuestHostName:
 		p[name] = hostNameOf(value)
 	case name == GuestMetadata:
-		p[name] = p.static().follow(value)
+		p[name] = p.metadataAddresses().follow(value)
 	case name == ClusterGroups:
 		p[name] = hostGroupsOf(value)
 	default:
@@ -221,13 +207,13 @@ func (p properties) setUnreadable(missing []types.MissingProperty) {
 	}
 }
 
-func (p properties) static() static {
-	s, _ := p[GuestMetadata].(static)
+func (p properties) metadataAddresses() metadataAddresses {
+	s, _ := p[GuestMetadata].(metadataAddresses)
 	return s
 }
 
-func (p properties) report() report {
-	r, _ := p[guestNet].(report)
+func (p properties) guestNetwork() guestNetwork {
+	r, _ := p[guestNet].(guestNetwork)
 	return r
 }
 

@@ -137,7 +137,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	r, s := read.report(), read.static()
+	r, s := read.guestNetwork(), read.metadataAddresses()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	if len(r.nics) == 0 && !r.partial && r.refused == nil {
 		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
