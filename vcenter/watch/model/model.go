@@ -130,21 +130,17 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 
 // ApplySummaries applies the UUIDs that the summaries of followed machines without one
 // show, and reports whether there are any.
-func (m *Model) ApplySummaries() bool {
-	found := false
+func (m *Model) ApplySummaries() (found bool) {
 	for id := range m.unknown {
-		value := m.Tree.objects[MachineRef(id)].string(SummaryUUID)
-		if value == "" {
+		uuid, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string(SummaryUUID))
+		if err != nil {
 			continue
 		}
 		e := m.index[id]
-		if e.apply([]types.PropertyChange{{Name: SummaryUUID, Val: value}}); e.uuid.IsZero() {
-			continue
-		}
+		e.uuid, found = uuid, true
 		m.index[id] = e
-		m.touch(id, e.uuid)
+		m.touch(id, uuid)
 		m.unknowns(id, false)
-		found = true
 	}
 	return found
 }
@@ -269,12 +265,9 @@ var IndexProperties = []string{"config.uuid", "config.template"}
 
 // entry is all that is kept of a machine that is not followed.
 type entry struct {
-	// uuid is zero if it was never known. It stays when the configuration can
-	// no longer be read, and readable is false then.
+	// uuid is zero if it was never known. It stays when the configuration can no longer be read,
+	// and readable is false then; where that never could, it is the one of the machine's summary.
 	uuid inventory.UUID
-	// bySummary reports whether uuid is that of the machine's summary. That of its
-	// configuration takes its place when that can be read.
-	bySummary bool
 	// filter is the one that reported the machine last. A machine that moves from
 	// one configured datacenter to another may be reported by the second before the
 	// first reports that it has left.
@@ -286,34 +279,28 @@ type entry struct {
 	secondary bool
 }
 
-// apply applies changes of the machine's properties, in whatever order.
+// apply applies changes of the machine's properties.
 func (e *entry) apply(changes []types.PropertyChange) {
-	var summary inventory.UUID
 	for _, change := range changes {
-		p := properties{change.Name: change.Val}
 		switch change.Name {
 		case "config.uuid":
-			uuid, err := inventory.ParseUUID(p.string(change.Name))
+			text, _ := change.Val.(string)
+			uuid, err := inventory.ParseUUID(text)
 			if e.readable = err == nil; e.readable {
-				e.uuid, e.bySummary = uuid, false
+				e.uuid = uuid
 			}
-		case SummaryUUID:
-			summary, _ = inventory.ParseUUID(p.string(change.Name)) // zero if there is none
 		case "config.template":
-			if change.Val != nil {
-				e.template = p.bool(change.Name)
+			if template, known := change.Val.(bool); known {
+				e.template = template
 			}
 		}
-	}
-	if !summary.IsZero() && !e.readable && (e.uuid.IsZero() || e.bySummary) {
-		e.uuid, e.bySummary = summary, true
 	}
 }
 
 // earlier is what remains of an entry when another watch begins: its configuration may
 // not be readable then.
 func (e entry) earlier() entry {
-	return entry{uuid: e.uuid, bySummary: e.bySummary, template: e.template, secondary: e.secondary}
+	return entry{uuid: e.uuid, template: e.template, secondary: e.secondary}
 }
 
 func (e entry) public(id string) inventory.Entry {

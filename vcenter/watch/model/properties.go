@@ -137,11 +137,6 @@ func (p properties) string(name string) string {
 	return s
 }
 
-func (p properties) bool(name string) bool {
-	b, _ := p[name].(bool)
-	return b
-}
-
 func (p properties) int32(name string) int32 {
 	n, _ := p[name].(int32)
 	return n
