@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
