@@ -39,7 +39,7 @@ func TestFleetByClonedSession(t *testing.T) {
 		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})
 	own := w.fleet.Sessions()[0].Session.NewREST()
-	if a := tags.NewReader("east", time.Hour, 1).Read(w.ctx, tags.NewTagging(own), tags.Query{Categories: []string{"zone"}}); a.Err != nil || len(a.Absent) > 0 {
+	if a := tags.NewReader("east", time.Hour, 1).Through(own).Read(w.ctx, tags.Query{Categories: []string{"zone"}}); a.Err != nil || len(a.Absent) > 0 {
 		t.Errorf("another REST session of the same session reads %+v", a)
 	}
 	if err := own.Close(w.ctx); err != nil {

@@ -11,7 +11,6 @@ import (
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
-	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 )
 
@@ -21,7 +20,7 @@ import (
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}
-	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST())), a.inbox, a.memory, a.watchOptions(), r)
+	w := watch.New(s, a.tags.Through(s.REST()), a.inbox, a.memory, a.watchOptions(), r)
 	var failure error
 	over, wait := faults.Go(func() {
 		defer cancel() // of a login that is under way

@@ -41,7 +41,7 @@ func closing(t *testing.T, s *session.Session) {
 
 // readCategories asks the tagging API for something.
 func readCategories(ctx context.Context, s *session.Session) error {
-	return tags.NewTagging(s.REST()).With(ctx, func(service tags.Service) error {
+	return tags.With(ctx, s.REST(), func(service tags.Service) error {
 		_, err := service.Categories(ctx)
 		return err
 	})

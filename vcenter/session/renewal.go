@@ -55,8 +55,8 @@ func (e *Endpoint) RenewalDue(err error) bool {
 	return e.soapRenewal.due(&e.throttle.limits, time.Now())
 }
 
-// RenewalDue is the same of the session of the REST API. One that was cloned ends with the SOAP
+// renewalDue is the same of the session of the REST API. One that was cloned ends with the SOAP
 // session.
-func (r *REST) RenewalDue(err error) bool {
-	return rest.Answered(err) && rest.ClassOf(err) != rest.Busy && !r.Cloned() && r.endpoint.restRenewal.due(&r.endpoint.throttle.limits, time.Now())
+func (r *REST) renewalDue(err error) bool {
+	return rest.Answered(err) && rest.ClassOf(err) != rest.Busy && !r.isCloned() && r.endpoint.restRenewal.due(&r.endpoint.throttle.limits, time.Now())
 }

@@ -25,12 +25,12 @@ func (e *RESTLoginError) Unwrap() error { return e.error }
 // are:
 //
 //	phase    what holds                          next     when
-//	none     there is no client and no login     opening  Client, if the throttle permits it
-//	                                             open     Client, where the session was cloned
-//	opening  a login is under way; Client waits  open     the login has succeeded
+//	none     there is no client and no login     opening  With, if the throttle permits it
+//	                                             open     With, where the session was cloned
+//	opening  a login is under way; With waits    open     the login has succeeded
 //	         for as long as for another call,    none     it has failed
 //	         or to its end: LoginLimits.Queue
-//	open     Client returns the client           none     Forget
+//	open     With calls with the client          none     forget
 type REST struct {
 	endpoint *Endpoint
 	soap     *soap.Client
@@ -58,12 +58,32 @@ type restLogin struct {
 // Credentials returns those of the SOAP session.
 func (r *REST) Credentials() credentials.Credentials { return r.creds }
 
-// Host returns the host and port of the SOAP session.
-func (r *REST) Host() string { return r.soap.URL().Host }
+func (r *REST) host() string { return r.soap.URL().Host }
 
-// Cloned reports whether the SOAP session was cloned. It is the session of the REST API too
+// isCloned reports whether the SOAP session was cloned. It is the session of the REST API too
 // then.
-func (r *REST) Cloned() bool { return isShared(r.creds) }
+func (r *REST) isCloned() bool { return isShared(r.creds) }
+
+// With calls f with the client that is logged in, after logging in where that has not happened yet, the server has
+// forgotten it or nothing useful came through the session for long. A login that takes longer than other
+// calls goes on in the background, and the next call waits for it again.
+func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
+	if r.client == nil {
+		if err := r.logIn(ctx); err != nil {
+			return fmt.Errorf("logging in to the tagging API of %s: %w", r.host(), err)
+		}
+	}
+	err := f(r.client)
+	isUnknown := rest.ClassOf(err) == rest.Unauthenticated
+	switch {
+	case isUnknown && r.isCloned():
+		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.host(), err)
+	case isUnknown && r.served.Load(), r.renewalDue(err):
+		r.forget(ctx)
+		return r.With(ctx, f)
+	}
+	return err
+}
 
 // Do makes one remote call, as that of the Endpoint.
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
@@ -75,22 +95,8 @@ func (r *REST) Do(ctx context.Context, name string, call func(context.Context) e
 	return err
 }
 
-// Client returns the client that is logged in, after logging in by a call of that name if
-// there is none. A login that takes longer than other calls goes on in the background, and the next
-// call waits for it again.
-func (r *REST) Client(ctx context.Context, call string) (c *rest.Client, err error) {
-	if r.client == nil {
-		err = r.logIn(ctx, call)
-	}
-	return r.client, err
-}
-
-// Served reports whether anything useful has come through the session that is open.
-func (r *REST) Served() bool { return r.served.Load() }
-
-// Forget ends the session, which may be there still whatever the server has answered. The next
-// Client opens another.
-func (r *REST) Forget(ctx context.Context) {
+// forget ends the session, which may be there still whatever the server has answered.
+func (r *REST) forget(ctx context.Context) {
 	old := r.client
 	r.client = nil
 	r.served.Store(false)
@@ -98,11 +104,11 @@ func (r *REST) Forget(ctx context.Context) {
 }
 
 // logIn opens the session, with the credentials of the SOAP session.
-func (r *REST) logIn(ctx context.Context, call string) error {
+func (r *REST) logIn(ctx context.Context) error {
 	if r.isESXi {
 		return &RESTLoginError{errors.New("it is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")}
 	}
-	if r.Cloned() {
+	if r.isCloned() {
 		id := r.soap.SessionCookie()
 		if id == nil {
 			return errors.New("the session that was cloned has no cookie")
@@ -112,11 +118,11 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 		return nil
 	}
 	if r.login == nil {
-		attempt := login{loginREST, r.Host(), r.creds}
+		attempt := login{loginREST, r.host(), r.creds}
 		if err := r.endpoint.throttle.beginQueued(ctx, attempt, r.endpoint.loginTimeout); err != nil {
 			return &RESTLoginError{err}
 		}
-		r.login = r.start(ctx, call, attempt)
+		r.login = r.start(ctx, attempt)
 	}
 	most := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
 	limit := time.NewTimer(most)
@@ -130,7 +136,7 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 }
 
 // start begins to log in, and ends the attempt in the end.
-func (r *REST) start(ctx context.Context, call string, attempt login) *restLogin {
+func (r *REST) start(ctx context.Context, attempt login) *restLogin {
 	l := &restLogin{client: rest.NewClient(r.soap)}
 	l.ended, l.wait = faults.Go(func() {
 		l.err = errUnusable
@@ -141,12 +147,12 @@ func (r *REST) start(ctx context.Context, call string, attempt login) *restLogin
 				l.err = &RESTLoginError{l.err}
 			}
 		}()
-		l.err = r.open(ctx, call, l.client)
+		l.err = r.open(ctx, l.client)
 	})
 	return l
 }
 
-func (r *REST) open(ctx context.Context, call string, c *rest.Client) error {
+func (r *REST) open(ctx context.Context, c *rest.Client) error {
 	var who rest.Authenticator = rest.ByPassword(userinfo(r.creds))
 	rejected := restPasswordRejected
 	if r.creds.Certificate != "" {
@@ -163,7 +169,7 @@ func (r *REST) open(ctx context.Context, call string, c *rest.Client) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	legacy := r.endpoint.legacyLogin.Load()
-	err := r.endpoint.openSession(ctx, call, func(ctx context.Context) error { return c.Login(ctx, who, legacy) })
+	err := r.endpoint.openSession(ctx, "tagging: log in", func(ctx context.Context) error { return c.Login(ctx, who, legacy) })
 	switch rest.ClassOf(err) {
 	case rest.Unauthenticated:
 		r.endpoint.legacyLogin.Store(!legacy)
@@ -198,7 +204,7 @@ func (r *REST) Close(ctx context.Context) error {
 
 // close ends the session. One that was cloned ends with the SOAP session.
 func (r *REST) close(ctx context.Context) error {
-	if r.client == nil || r.Cloned() {
+	if r.client == nil || r.isCloned() {
 		return nil
 	}
 	err := r.client.Logout(ctx)

@@ -17,6 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
+	"vzones/vcenter/rest"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -25,7 +26,7 @@ func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
 	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
-	if _, err := api.Client(t.Context(), "log in"); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+	if err := api.With(t.Context(), func(*rest.Client) error { return nil }); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vzones/vcenter/credentials"
+	"vzones/vcenter/session"
 )
 
 // A Reader reads the tags of one vCenter, and logs what is wrong with that once for each
@@ -12,6 +13,7 @@ import (
 type Reader struct {
 	cache *cache
 	log   changeLog
+	rest  *session.REST
 	// creds are those of the last reading.
 	creds credentials.Credentials
 }
@@ -25,15 +27,24 @@ func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	}
 }
 
+// Through has the reader read through a session from now on, and returns the reader.
+func (r *Reader) Through(s *session.REST) *Reader {
+	r.rest = s
+	return r
+}
+
+// Wait waits for a login that is under way, for a second at most where its context is done.
+func (r *Reader) Wait() error { return r.rest.Wait() }
+
 // Read reads the tags of objects. An error is in the result; it is an answer of the server
 // or not, as Answered reports.
-func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
-	if !r.creds.Equal(s.Credentials()) {
+func (r *Reader) Read(ctx context.Context, q Query) Attachments {
+	if !r.creds.Equal(r.rest.Credentials()) {
 		r.cache.forgetRefusals()
-		r.creds = s.Credentials()
+		r.creds = r.rest.Credentials()
 	}
 	var a Attachments
-	err := s.With(ctx, func(service Service) (err error) {
+	err := With(ctx, r.rest, func(service Service) (err error) {
 		a, err = r.cache.read(ctx, service, q)
 		return err
 	})
@@ -46,20 +57,3 @@ func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
 	r.log.read(ctx, a, q.Paths)
 	return a
 }
-
-// Through returns the reader with the session that it reads through.
-func (r *Reader) Through(s Session) *SessionReader { return &SessionReader{r, s} }
-
-// A SessionReader is a Reader that reads through one session with the vCenter.
-type SessionReader struct {
-	reader  *Reader
-	session Session
-}
-
-// Read is that of the Reader.
-func (r *SessionReader) Read(ctx context.Context, q Query) Attachments {
-	return r.reader.Read(ctx, r.session, q)
-}
-
-// Wait is that of the session.
-func (r *SessionReader) Wait() error { return r.session.Wait() }

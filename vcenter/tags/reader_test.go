@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
+	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/credentials"
@@ -43,6 +44,7 @@ const refresh = 20 * time.Millisecond
 type simulated struct {
 	*testing.T
 	ctx     context.Context
+	cfg     *config.VCenter
 	vc      *fleet.VCenter
 	session *session.Session
 	reader  *tags.Reader
@@ -54,22 +56,12 @@ type simulated struct {
 func simulate(t *testing.T) *simulated {
 	t.Helper()
 	sim, cfgs := vcentertest.Simulate(t, twoClusters)
-	e := session.NewEndpoint(&cfgs[0], session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
-		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
-	s, err := session.Open(t.Context(), e, credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("logging out: %v", err)
-		}
-	})
-	w := &simulated{T: t, vc: sim.VCenters()[0], session: s, reader: tags.NewReader("east", refresh, 4), paths: map[tags.Ref]string{}}
+	w := &simulated{T: t, cfg: &cfgs[0], vc: sim.VCenters()[0], reader: tags.NewReader("east", refresh, 4), paths: map[tags.Ref]string{}}
+	w.open(cfgs[0].Password.Reveal())
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
 	w.log = logger.GetSink().(ktesting.Underlier).GetBuffer()
 	w.ctx = klog.NewContext(t.Context(), logger)
-	finder := find.NewFinder(s.Client())
+	finder := find.NewFinder(w.session.Client())
 	for _, path := range []string{"/dc1", "/dc1/host/c1", "/dc1/host/c2"} {
 		found, err := finder.ManagedObjectList(t.Context(), path)
 		if err != nil || len(found) != 1 {
@@ -81,9 +73,26 @@ func simulate(t *testing.T) *simulated {
 	return w
 }
 
+// open opens a session with a password.
+func (w *simulated) open(password string) {
+	w.Helper()
+	e := session.NewEndpoint(w.cfg, session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
+		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
+	s, err := session.Open(w.Context(), e, credentials.Credentials{User: w.cfg.User, Password: config.NewPassword(password)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(w.Context())); err != nil {
+			w.Errorf("logging out: %v", err)
+		}
+	})
+	w.session = s
+}
+
 // read reads the tags of all objects.
 func (w *simulated) read(wanted ...string) tags.Attachments {
-	return w.reader.Through(tags.NewTagging(w.session.REST())).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
+	return w.reader.Through(w.session.REST()).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
 }
 
 // logged returns how many lines of the log have a text.
@@ -195,12 +204,7 @@ func TestOtherCredentials(t *testing.T) {
 	if err := w.vc.AllowRead("c2"); err != nil {
 		t.Fatal(err)
 	}
-	other := renamed{tags.NewTagging(w.session.REST())}
-	a := w.reader.Read(w.ctx, other, tags.Query{Objects: w.objects, Paths: w.paths})
-	w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
+	w.vc.SetPassword("another")
+	w.open("another")
+	w.want(w.read(), 2, topology.Tag{Category: "zone", Name: "b"})
 }
-
-// renamed is a session with other credentials.
-type renamed struct{ tags.Session }
-
-func (r renamed) Credentials() credentials.Credentials { return credentials.Credentials{User: "other"} }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/vcenter/credentials"
+	"vzones/vcenter/rest"
+	"vzones/vcenter/session"
 )
 
 // A Ref is a managed object of the vCenter.
@@ -46,15 +47,9 @@ type Service interface {
 	Categories(context.Context) ([]string, error)
 }
 
-// A Session is a session of the tagging API, which is opened where that is needed.
-type Session interface {
-	// With calls f with the API.
-	With(ctx context.Context, f func(Service) error) error
-	// Credentials returns those of the session. With others the account may be another.
-	Credentials() credentials.Credentials
-	// Wait waits for a login that is under way, for a second at most where its context is
-	// done.
-	Wait() error
+// With calls f with the tagging API of a session, after logging in where that is needed.
+func With(ctx context.Context, s *session.REST, f func(Service) error) error {
+	return s.With(ctx, func(c *rest.Client) error { return f(NewClient(c, s.Do)) })
 }
 
 // A Query is what a reading is about.

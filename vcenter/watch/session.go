@@ -34,7 +34,7 @@ type Session interface {
 	Classify(err error) error
 }
 
-// A TagReader reads tags through the session; *tags.SessionReader is one.
+// A TagReader reads tags through the session; *tags.Reader is one.
 type TagReader interface {
 	// Read reads the tags of objects. An error is in the result.
 	Read(ctx context.Context, q tags.Query) tags.Attachments

@@ -26,7 +26,7 @@ type definition struct {
 
 // definitions reads the categories that matter. One that the account cannot see is left out.
 func (r *reader) definitions(ctx context.Context) (all []definition, err error) {
-	err = r.tagging.With(ctx, func(s tags.Service) error {
+	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		all, err = r.define(ctx, s)
 		return err
 	})

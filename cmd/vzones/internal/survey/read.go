@@ -57,12 +57,11 @@ func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Req
 type reader struct {
 	vcenter string
 	session *session.Session
-	// rest is a session of the REST API that no other goroutine uses. Tagging is its tagging API, and tags reads it.
-	rest    *session.REST
-	tagging tags.Session
-	tags    *tags.Reader
-	needs   vcenter.Requirements
-	q       *Query
+	// rest is a session of the REST API that no other goroutine uses, and tags reads through it.
+	rest  *session.REST
+	tags  *tags.Reader
+	needs vcenter.Requirements
+	q     *Query
 	// tree has all that was read so far.
 	tree *model.Tree
 }
@@ -80,7 +79,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of a login that is under way
 	r := reader{
-		vcenter: from.VCenter, session: from.Session, rest: rest, tagging: tags.NewTagging(rest), tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce),
+		vcenter: from.VCenter, session: from.Session, rest: rest, tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce).Through(rest),
 		needs: needs, q: q, tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
 	}
 	return r.read(ctx)
@@ -96,7 +95,7 @@ func (r *reader) read(ctx context.Context) Survey {
 	var attached tags.Attachments
 	compute := r.inventoryRefs()
 	if len(q.Categories) > 0 {
-		attached = r.tags.Read(ctx, r.tagging, r.tagQuery(compute))
+		attached = r.tags.Read(ctx, r.tagQuery(compute))
 		attached.Err = r.failed("reading tags", attached.Err)
 		s.Invisible = attached.Absent
 	}

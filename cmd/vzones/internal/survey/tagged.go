@@ -45,7 +45,7 @@ func (r *reader) tagged(ctx context.Context, defined []definition) (all []topolo
 		return nil, nil // some vCenters answer a request without a tag with all objects
 	}
 	var objects map[string][]types.ManagedObjectReference
-	err = r.tagging.With(ctx, func(s tags.Service) error {
+	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		if objects, err = r.objectsWith(ctx, ids); err != nil {
 			return fmt.Errorf("listing the objects of %d tags: %w", len(ids), err)
 		}
@@ -194,9 +194,7 @@ func (r *reader) objectsWith(ctx context.Context, ids []string) (map[string][]ty
 
 // ask makes one request of the tagging API.
 func (r *reader) ask(ctx context.Context, name string, request *rest.Request, answer any) error {
-	client, err := r.rest.Client(ctx, "tagging: log in")
-	if err != nil {
-		return err
-	}
-	return r.rest.Do(ctx, name, func(ctx context.Context) error { return client.Do(ctx, request, answer) })
+	return r.rest.With(ctx, func(c *rest.Client) error {
+		return r.rest.Do(ctx, name, func(ctx context.Context) error { return c.Do(ctx, request, answer) })
+	})
 }
