@@ -1,6 +1,6 @@
 // Package vcenter reads the fleet's vCenters.
 //
-// A [Fleet] has one actor for each vCenter. The actor alone logs in, starts one watch after
+// A [Fleet] has one monitor for each vCenter. The monitor alone logs in, starts one watch after
 // the other, and knows the state of its vCenter: configuration and credentials go in by
 // messages, and the state comes out by an atomic pointer. One vCenter's failure is recorded
 // in its own state and reaches no other vCenter. Beside that the fleet confirms that a

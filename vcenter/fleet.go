@@ -18,7 +18,7 @@ import (
 // A Fleet is all configured vCenters.
 type Fleet struct {
 	credentials CredentialSource
-	timing      timing
+	opts        Options
 	// vcenters are in the order of the configuration.
 	vcenters atomic.Pointer[[]*vCenter]
 	// states are what is known of them, made again with each change.
@@ -38,7 +38,7 @@ type Fleet struct {
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
 	f := &Fleet{
 		credentials: credentials,
-		timing:      opts.withDefaults(),
+		opts:        opts.withDefaults(),
 		applied:     signal.New(),
 		interest:    watch.NewInterest(nil),
 	}
@@ -63,7 +63,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	for i := range vcenters {
 		s := newSpec(&vcenters[i], requirements)
 		if now[i] = before[s.cfg.Name]; now[i] == nil {
-			now[i] = newVCenter(s, f.timing)
+			now[i] = newVCenter(s, f.opts)
 			now[i].inbox.Follow(f.interest)
 		} else {
 			now[i].configure(s)
@@ -100,7 +100,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 			running[v] = cancel
 			g.Go(func() error {
 				defer cancel()
-				newActor(v, f.credentials, f.timing, f.changed).run(own)
+				newMonitor(v, f.credentials, f.opts, f.changed).run(own)
 				return nil
 			})
 		}

@@ -94,7 +94,7 @@ vcenters:
 	_, ctx := ktesting.NewTestContext(t)
 	p := &parses{hold: make(chan struct{})}
 	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, FromFile, slow)}
-	w.fleet.timing.parseMetadata = p.parse
+	w.fleet.opts.parseMetadata = p.parse
 	w.changed = w.fleet.Subscribe()
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)

@@ -8,24 +8,24 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An event is something that an actor has waited for.
+// An event is something that a monitor has waited for.
 type event int
 
 const (
 	// ended and begun are the ends of channels, elapsed is that of a time, stopped that
-	// of the actor.
+	// of the monitor.
 	ended event = iota
 	begun
 	elapsed
 	stopped
-	// reconfigured is for a target that calls for a restart, credentialsToCheck for
+	// reconfigured is for a spec that calls for a restart, credentialsToCheck for
 	// credentials that may have changed since they were read.
 	reconfigured
 	credentialsToCheck
 )
 
-// awaited are the events that an actor waits for at a time. Restart and credentials
-// request reconfigured and credentialsToCheck, which repeat until applyTarget or
+// awaited are the events that a monitor waits for at a time. Restart and credentials
+// request reconfigured and credentialsToCheck, which repeat until applySpec or
 // readCredentials has handled them.
 type awaited struct {
 	ended, begun, stop   <-chan struct{}
@@ -34,24 +34,24 @@ type awaited struct {
 }
 
 // next returns the next of the awaited events, and handles messages until then. It is the
-// only place where an actor waits.
-func (a *actor) next(ctx context.Context, w awaited) event {
+// only place where a monitor waits.
+func (m *monitor) next(ctx context.Context, w awaited) event {
 	for {
 		switch {
-		case w.restart && a.restart:
+		case w.restart && m.restart:
 			return reconfigured
-		case w.credentials && a.checkCredentials:
+		case w.credentials && m.checkCredentials:
 			return credentialsToCheck
 		}
 		select {
-		case <-a.specChanged:
-			a.setSpec(a.spec.Load())
-		case <-a.credentialsChanged:
-			a.checkCredentials = true
-		case u := <-a.updates:
-			a.update(u)
-		case <-a.untilOverdue():
-			a.noteOverdue(ctx)
+		case <-m.specChanged:
+			m.setSpec(m.spec.Load())
+		case <-m.credentialsChanged:
+			m.checkCredentials = true
+		case u := <-m.updates:
+			m.update(u)
+		case <-m.untilOverdue():
+			m.noteOverdue(ctx)
 		case <-w.ended:
 			return ended
 		case <-w.begun:
@@ -65,51 +65,51 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 }
 
 // await calls f in another goroutine and returns when that has ended, so that f may block
-// while the actor handles messages.
-func (a *actor) await(ctx context.Context, f func()) {
+// while the monitor handles messages.
+func (m *monitor) await(ctx context.Context, f func()) {
 	over, wait := faults.Go(f)
-	a.next(ctx, awaited{ended: over})
+	m.next(ctx, awaited{ended: over})
 	wait()
 }
 
 // setSpec takes up another spec. What the change does not concern stays: the session
-// unless another address is configured, the watch unless it does not serve the target.
-func (a *actor) setSpec(s *spec) {
-	before := a.desired
-	a.desired = s
+// unless another address is configured, the watch unless it does not serve the spec.
+func (m *monitor) setSpec(s *spec) {
+	before := m.wanted
+	m.wanted = s
 	d := before.cfg.Diff(&s.cfg)
 	if d.Address {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
-		a.now.spec, a.now.state, a.now.tags, a.now.credentialsErr = s, inventory.State{VCenter: a.name}, TagsNotRead, nil
-		a.configured = time.Now()
+		m.now.spec, m.now.state, m.now.tags, m.now.credentialsErr = s, inventory.State{VCenter: m.name}, TagsNotRead, nil
+		m.configured = time.Now()
 	}
 	if before.tags != s.tags {
-		a.now.tags = TagsNotRead
+		m.now.tags = TagsNotRead
 	}
-	a.publish(false)
+	m.publish(false)
 	restart := s.needsRestart(before, d)
-	a.restart = a.restart || restart
-	a.inbox.SetTagRequirements(s.tagRequirements, !restart)
-	a.checkCredentials = true // the account may be another
+	m.restart = m.restart || restart
+	m.inbox.SetTagRequirements(s.tagRequirements, !restart)
+	m.checkCredentials = true // the account may be another
 }
 
-// An update changes what an actor knows of its vCenter, and reports whether others are to be
-// notified. The actor calls it.
-type update func(*actor) (announce bool)
+// An update changes what a monitor knows of its vCenter, and reports whether others are to be
+// notified. The monitor calls it.
+type update func(*monitor) (announce bool)
 
 // update publishes what was read of the vCenter, unless another address is configured by
 // now.
-func (a *actor) update(u update) {
-	if a.cfg.Diff(&a.desired.cfg).Address {
+func (m *monitor) update(u update) {
+	if m.cfg.Diff(&m.wanted.cfg).Address {
 		return
 	}
-	a.publish(u(a))
+	m.publish(u(m))
 }
 
 // publish publishes the status, and has others notified of that if they are to know.
-func (a *actor) publish(announce bool) {
-	s := a.now
-	a.status.Store(&s)
-	a.changed(announce)
+func (m *monitor) publish(announce bool) {
+	s := m.now
+	m.status.Store(&s)
+	m.changed(announce)
 }

@@ -57,44 +57,26 @@ type Options struct {
 	AbsenceHold time.Duration
 	// Observer is called for each request to a vCenter; nil for none.
 	Observer Observer
-}
 
-// timing is Options with the defaults filled in.
-type timing struct {
-	timeout, tagRefresh time.Duration
-	loginTimeout        time.Duration
-	loginLimits         session.LoginLimits
-	retryMin, retryMax  time.Duration
-	pollTime, firstPage time.Duration
-	logoutTimeout       time.Duration
-	inFlight            int
-	absenceHold         time.Duration
-	observer            Observer
-	parseMetadata       func(string) ([]netip.Addr, error)
+	parseMetadata func(string) ([]netip.Addr, error)
 	// accounts are those of the whole fleet.
 	accounts *session.Accounts
 }
 
 // withDefaults returns the options with the defaults filled in.
-func (o *Options) withDefaults() timing {
-	t := timing{
-		timeout:       cmp.Or(o.Timeout, 15*time.Second),
-		tagRefresh:    cmp.Or(o.TagRefresh, 30*time.Second),
-		loginTimeout:  cmp.Or(o.LoginTimeout, 90*time.Second),
-		loginLimits:   o.LoginLimits,
-		retryMin:      cmp.Or(o.RetryMin, 500*time.Millisecond),
-		retryMax:      cmp.Or(o.RetryMax, 10*time.Second),
-		pollTime:      cmp.Or(o.PollTime, 25*time.Second),
-		firstPage:     cmp.Or(o.FirstPage, 5*time.Minute),
-		logoutTimeout: 3 * time.Second,
-		absenceHold:   o.AbsenceHold,
-		inFlight:      cmp.Or(o.InFlight, 8),
-		observer:      o.Observer,
-		parseMetadata: guestinfo.Addresses,
-		accounts:      session.NewAccounts(o.LoginLimits),
+func (o Options) withDefaults() Options {
+	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
+	o.TagRefresh = cmp.Or(o.TagRefresh, 30*time.Second)
+	o.LoginTimeout = cmp.Or(o.LoginTimeout, 90*time.Second)
+	o.RetryMin = cmp.Or(o.RetryMin, 500*time.Millisecond)
+	o.RetryMax = cmp.Or(o.RetryMax, 10*time.Second)
+	o.PollTime = cmp.Or(o.PollTime, 25*time.Second)
+	o.FirstPage = cmp.Or(o.FirstPage, 5*time.Minute)
+	o.InFlight = cmp.Or(o.InFlight, 8)
+	o.parseMetadata = guestinfo.Addresses
+	o.accounts = session.NewAccounts(o.LoginLimits)
+	if o.Observer == nil {
+		o.Observer = unobserved{}
 	}
-	if t.observer == nil {
-		t.observer = unobserved{}
-	}
-	return t
+	return o
 }

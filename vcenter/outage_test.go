@@ -28,7 +28,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
 	ctx := klog.NewContext(t.Context(), log)
-	a := actorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func(bool) {})
+	a := monitorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, Options{}, func(bool) {})
 	wordings := []error{
 		errors.New("no answer within 15s"), errors.New("connection refused"),
 		session.LockoutError{Window: time.Minute}, // of the attempts before
@@ -39,7 +39,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 				a.fail(ctx, err)
 			}
 		}
-		a.update(func(a *actor) bool {
+		a.update(func(a *monitor) bool {
 			a.read(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 			return true
 		})
@@ -74,7 +74,7 @@ func TestStateHasTheCause(t *testing.T) {
 		{[]error{vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})}, inventory.ErrDenied},
 		{[]error{vcentertest.SOAPFault(types.SystemError{})}, inventory.ErrFault},
 	} {
-		a := actorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func(bool) {})
+		a := monitorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, Options{}, func(bool) {})
 		for _, err := range c.errs {
 			a.fail(t.Context(), err)
 		}
@@ -91,7 +91,7 @@ func TestUnusableCredentialsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
 		ctx := klog.NewContext(t.Context(), log)
-		a := actorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func(bool) {})
+		a := monitorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, Options{}, func(bool) {})
 		for range 2 {
 			for i := range 5 {
 				a.logUnusable(ctx, fmt.Errorf("%w; next attempt at 10:0%d:00 UTC", session.ErrRejected, i))

@@ -19,34 +19,34 @@ const (
 )
 
 // untilOverdue waits until the vCenter is overdue, or may be; it is nil if it cannot be.
-func (a *actor) untilOverdue() <-chan time.Time {
-	if !a.mayBeOverdue() {
+func (m *monitor) untilOverdue() <-chan time.Time {
+	if !m.mayBeOverdue() {
 		return nil
 	}
-	return time.After(a.timeToRead())
+	return time.After(m.timeToRead())
 }
 
 // mayBeOverdue reports whether the vCenter was neither read nor has failed.
-func (a *actor) mayBeOverdue() bool {
-	s := &a.now.state
+func (m *monitor) mayBeOverdue() bool {
+	s := &m.now.state
 	return !s.Overdue && s.Snapshot == nil && s.Err == nil
 }
 
 // timeToRead returns how long the vCenter may still take.
-func (a *actor) timeToRead() time.Duration {
-	answered := a.configured
-	if at := a.now.endpoint.LastAnswer(); at.After(a.configured) {
+func (m *monitor) timeToRead() time.Duration {
+	answered := m.configured
+	if at := m.now.endpoint.LastAnswer(); at.After(m.configured) {
 		answered = at
 	}
-	return min(time.Until(answered.Add(silentTime)), time.Until(a.configured.Add(readTime)))
+	return min(time.Until(answered.Add(silentTime)), time.Until(m.configured.Add(readTime)))
 }
 
 // noteOverdue publishes that the vCenter is overdue, if it is.
-func (a *actor) noteOverdue(ctx context.Context) {
-	if a.timeToRead() > 0 {
+func (m *monitor) noteOverdue(ctx context.Context) {
+	if m.timeToRead() > 0 {
 		return // it has answered meanwhile
 	}
-	a.now.state.Overdue = true
-	a.publish(true)
+	m.now.state.Overdue = true
+	m.publish(true)
 	klog.FromContext(ctx).Info("Reading the vCenter takes long; new Nodes of other vCenters no longer wait for it")
 }

@@ -14,11 +14,11 @@ import (
 // TestOverdue: how long a vCenter that was never read is waited for.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
-	begin := func(t *testing.T) (a *actor, announced *int, end func()) {
+	begin := func(t *testing.T) (a *monitor, announced *int, end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		announced = new(int)
 		opts := (&Options{}).withDefaults()
-		a = actorOf(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func(announce bool) {
+		a = monitorOf(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func(announce bool) {
 			if announce {
 				*announced++
 			}
@@ -29,18 +29,18 @@ func TestOverdue(t *testing.T) {
 		return a, announced, func() { cancel(); <-done }
 	}
 	pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	answers := func(t *testing.T, a *actor) {
+	answers := func(t *testing.T, a *monitor) {
 		t.Helper()
 		_ = a.status.Load().endpoint.Do(t.Context(), "test", func(context.Context) error { return nil })
 	}
-	for name, test := range map[string]func(*testing.T, *actor){
-		"silent": func(t *testing.T, a *actor) {
+	for name, test := range map[string]func(*testing.T, *monitor){
+		"silent": func(t *testing.T, a *monitor) {
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
 			want(t, a, true)
 		},
-		"silent after an answer": func(t *testing.T, a *actor) {
+		"silent after an answer": func(t *testing.T, a *monitor) {
 			pass(silentTime / 2)
 			answers(t, a)
 			pass(silentTime - time.Nanosecond)
@@ -48,7 +48,7 @@ func TestOverdue(t *testing.T) {
 			pass(time.Nanosecond)
 			want(t, a, true)
 		},
-		"slow": func(t *testing.T, a *actor) {
+		"slow": func(t *testing.T, a *monitor) {
 			for range 9 {
 				pass(readTime / 10)
 				answers(t, a)
@@ -57,7 +57,7 @@ func TestOverdue(t *testing.T) {
 			pass(readTime / 10)
 			want(t, a, true)
 		},
-		"another address": func(t *testing.T, a *actor) {
+		"another address": func(t *testing.T, a *monitor) {
 			pass(2 * silentTime)
 			want(t, a, true)
 			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
@@ -66,7 +66,7 @@ func TestOverdue(t *testing.T) {
 			pass(time.Nanosecond)
 			want(t, a, true)
 		},
-		"another address while it is waited for": func(t *testing.T, a *actor) {
+		"another address while it is waited for": func(t *testing.T, a *monitor) {
 			pass(silentTime - time.Nanosecond)
 			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
@@ -86,12 +86,12 @@ func TestOverdue(t *testing.T) {
 			})
 		})
 	}
-	for name, happens := range map[string]func(context.Context, *actor){
-		"read": func(ctx context.Context, a *actor) {
+	for name, happens := range map[string]func(context.Context, *monitor){
+		"read": func(ctx context.Context, a *monitor) {
 			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		},
-		"failed": func(_ context.Context, a *actor) {
-			a.updates <- func(a *actor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
+		"failed": func(_ context.Context, a *monitor) {
+			a.updates <- func(a *monitor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,12 +107,12 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// actorOf is an actor that follows a target.
-func actorOf(t *spec, credentials CredentialSource, opts timing, changed func(bool)) *actor {
-	return newActor(newVCenter(t, opts), credentials, opts, changed)
+// monitorOf is a monitor that follows a spec.
+func monitorOf(t *spec, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
+	return newMonitor(newVCenter(t, opts), credentials, opts, changed)
 }
 
-func want(t *testing.T, a *actor, overdue bool) {
+func want(t *testing.T, a *monitor, overdue bool) {
 	t.Helper()
 	if a.status.Load().state.Overdue != overdue {
 		t.Errorf("overdue: %t", !overdue)

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// These bound how long an actor waits before it reads a vCenter again that had
+// These bound how long a monitor waits before it reads a vCenter again that had
 // ended its session or could not be reached. Many daemons notice that at the same
 // time, and each reads its whole index: together they would overload the vCenter
 // that has just started. The waits are random, within a window
@@ -38,7 +38,7 @@ func readWindow(machines int) time.Duration {
 // newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
 // reading has to wait: a random part of the window. The first reading of a process
 // does not wait, nor does one after a change of the configuration.
-func (a *actor) newReadDelay() time.Duration { return random(a.readWindow()) }
+func (m *monitor) newReadDelay() time.Duration { return random(m.readWindow()) }
 
 // random returns a random part of a time, zero of none.
 func random(all time.Duration) time.Duration {
@@ -50,8 +50,8 @@ func random(all time.Duration) time.Duration {
 
 // readWindow returns the time within which the vCenter is read again, zero if it was never
 // read.
-func (a *actor) readWindow() time.Duration {
-	machines, watched := a.memory.Machines()
+func (m *monitor) readWindow() time.Duration {
+	machines, watched := m.memory.Machines()
 	if !watched {
 		return 0
 	}
@@ -63,23 +63,23 @@ func (a *actor) readWindow() time.Duration {
 // last watch is not known. A changed configuration ends the wait, and so do changed
 // credentials, which the watch logs in with. A Probe does not: every daemon whose Node may be
 // gone would read at once, which is what the wait is for.
-func (a *actor) waitToRead(ctx context.Context) error {
-	wait := a.readDelay
-	if a.readDelay = 0; wait <= 0 {
+func (m *monitor) waitToRead(ctx context.Context) error {
+	wait := m.readDelay
+	if m.readDelay = 0; wait <= 0 {
 		return nil
 	}
-	a.postponeReading(ctx, wait)
+	m.postponeReading(ctx, wait)
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	for {
-		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			return watch.Restart{Reason: otherTarget}
+			return watch.Restart{Reason: otherSpec}
 		case credentialsToCheck:
-			if !a.credentialsDiffer(ctx) {
+			if !m.credentialsDiffer(ctx) {
 				continue
 			}
-			a.checkCredentials = true // for the watch
+			m.checkCredentials = true // for the watch
 		case stopped:
 			return ctx.Err()
 		}
@@ -88,16 +88,16 @@ func (a *actor) waitToRead(ctx context.Context) error {
 }
 
 // postponeReading publishes that the vCenter is not read yet, unless it is still failing.
-func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
+func (m *monitor) postponeReading(ctx context.Context, wait time.Duration) {
 	if wait >= time.Second {
-		klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Second), "err", faults.Printable{Err: a.broken})
+		klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Second), "err", faults.Printable{Err: m.broken})
 	}
-	if a.now.state.Err != nil && !a.answered {
+	if m.now.state.Err != nil && !m.answered {
 		return // nothing says that it can be read
 	}
-	a.update(func(a *actor) bool {
-		a.now.state.Cause, a.now.state.NextLogin = inventory.ErrPending, time.Time{}
-		a.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", a.name, a.readWindow())
+	m.update(func(m *monitor) bool {
+		m.now.state.Cause, m.now.state.NextLogin = inventory.ErrPending, time.Time{}
+		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, m.readWindow())
 		return true
 	})
 }

@@ -31,10 +31,10 @@ func TestReadWindow(t *testing.T) {
 	}
 }
 
-// large is an actor that waits for so long before it reads the vCenter.
-func large(wait time.Duration) *actor {
+// large is a monitor that waits for so long before it reads the vCenter.
+func large(wait time.Duration) *monitor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
-	a := actorOf(&spec{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func(bool) {})
+	a := monitorOf(&spec{cfg: config.VCenter{Name: "east"}}, creds, Options{Timeout: time.Second, Observer: unobserved{}}, func(bool) {})
 	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
 	a.readDelay = wait
 	// It was read before, so it is not overdue.
@@ -113,19 +113,19 @@ func TestAReadingThatWaitsSaysWhatFails(t *testing.T) {
 // TestWhatEndsTheWait: a changed configuration, changed credentials, and the end.
 func TestWhatEndsTheWait(t *testing.T) {
 	t.Parallel()
-	other := func(a *actor) *spec {
-		t := *a.desired
+	other := func(a *monitor) *spec {
+		t := *a.wanted
 		t.cfg.Datacenters = []string{"dc1"}
 		return &t
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
-			do   func(a *actor, cancel func())
+			do   func(a *monitor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.configure(other(a)) }, watch.Restart{Reason: otherTarget}},
-			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
-			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
+			"configuration":    {func(a *monitor, _ func()) { a.configure(other(a)) }, watch.Restart{Reason: otherSpec}},
+			"end":              {func(_ *monitor, cancel func()) { cancel() }, context.Canceled},
+			"same credentials": {func(a *monitor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {
 			a := large(time.Minute)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A status is what an actor lets others see. One that was published is never changed.
+// A status is what a monitor lets others see. One that was published is never changed.
 type status struct {
 	// spec is of the vCenter that the other fields describe.
 	spec  *spec

@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
+// TestBetweenTwoAddresses: until the monitor has taken up the other one, what it still does
 // is about the previous one.
 func TestBetweenTwoAddresses(t *testing.T) {
 	t.Parallel()
@@ -24,23 +24,23 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	at := func(server string) *spec {
 		return &spec{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
 	}
-	a := actorOf(at("one.example.com"), source, timing{timeout: time.Minute}, func(bool) {})
-	publish := func(a *actor) bool { a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
+	a := monitorOf(at("one.example.com"), source, Options{Timeout: time.Minute}, func(bool) {})
+	publish := func(a *monitor) bool { a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
 	a.update(publish)
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
 	a.setSpec(at("two.example.com"))
-	if _, err := a.readCredentials(t.Context()); !errors.Is(err, watch.Restart{Reason: otherTarget}) || asked > 0 {
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, watch.Restart{Reason: otherSpec}) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
 	a.fail(t.Context(), errors.New("of the previous one"))
-	a.update(func(a *actor) bool { a.now.state.LastContact = time.Now(); return false })
+	a.update(func(a *monitor) bool { a.now.state.LastContact = time.Now(); return false })
 	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)
 	}
-	a.applyTarget(t.Context())
+	a.applySpec(t.Context())
 	if _, err := a.readCredentials(t.Context()); err != nil || asked != 1 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A vCenter is one of a fleet. Any goroutine may use it; its actor follows it.
+// A vCenter is one of a fleet. Any goroutine may use it; its monitor follows it.
 type vCenter struct {
 	name  string
 	guard *faults.Guard
@@ -31,33 +31,33 @@ type vCenter struct {
 	inbox                           *watch.Inbox
 	specChanged, credentialsChanged signal.Signal
 
-	// spec is the configuration. The fleet sets it, the actor reads it.
+	// spec is the configuration. The fleet sets it, the monitor reads it.
 	spec atomic.Pointer[spec]
-	// status is what the actor published last.
+	// status is what the monitor published last.
 	status atomic.Pointer[status]
 }
 
-func newVCenter(s *spec, opts timing) *vCenter {
+func newVCenter(s *spec, opts Options) *vCenter {
 	v := &vCenter{
-		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
-		absenceHold: opts.absenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
+		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.LoginLimits, opts.accounts),
+		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
 	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
 	return v
 }
 
-func (v *vCenter) newEndpoint(cfg *config.VCenter, opts timing) *session.Endpoint {
+func (v *vCenter) newEndpoint(cfg *config.VCenter, opts Options) *session.Endpoint {
 	return session.NewEndpoint(cfg, session.Options{
-		Timeout: opts.timeout, LoginTimeout: opts.loginTimeout, InFlight: opts.inFlight,
-		Throttle: v.throttle, Observer: opts.observer, Guard: v.guard,
+		Timeout: opts.Timeout, LoginTimeout: opts.LoginTimeout, InFlight: opts.InFlight,
+		Throttle: v.throttle, Observer: opts.Observer, Guard: v.guard,
 	})
 }
 
-func (v *vCenter) newTagReader(opts timing) *tags.Reader {
+func (v *vCenter) newTagReader(opts Options) *tags.Reader {
 	// Half of the requests that may be in flight stay free for SOAP, which answers when
 	// the tagging service does not.
-	return tags.NewReader(v.name, opts.tagRefresh, max(1, opts.inFlight/2))
+	return tags.NewReader(v.name, opts.TagRefresh, max(1, opts.InFlight/2))
 }
 
 // configure replaces the configuration.

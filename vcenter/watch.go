@@ -17,10 +17,10 @@ import (
 // watch runs a watch until that fails or does not serve any more. Meanwhile changed
 // credentials are logged in with; if they serve, the session is returned that is to take the
 // place of the previous one, and the watch has ended.
-func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
+func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}
-	w := watch.New(s, a.tags.Through(s.REST()), a.inbox, a.memory, a.watchOptions(), r)
+	r := &reporter{name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
+	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(), r)
 	var failure error
 	over, wait := faults.Go(func() {
 		defer cancel() // of a login that is under way
@@ -31,7 +31,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 	check := time.NewTimer(0)
 	defer check.Stop()
 	for events := (awaited{ended: over, begun: r.started}); ; {
-		switch a.next(ctx, events) {
+		switch m.next(ctx, events) {
 		case ended:
 			wait()
 			return nil, failure
@@ -40,36 +40,36 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			continue
 		case reconfigured:
 			cancel()
-			a.next(ctx, awaited{ended: over})
-			return nil, watch.Restart{Reason: otherTarget}
+			m.next(ctx, awaited{ended: over})
+			return nil, watch.Restart{Reason: otherSpec}
 		}
-		fresh, err := a.logInAgain(ctx, s)
+		fresh, err := m.logInAgain(ctx, s)
 		switch {
-		case fresh != nil, errors.Is(err, watch.Restart{Reason: otherTarget}):
+		case fresh != nil, errors.Is(err, watch.Restart{Reason: otherSpec}):
 			cancel()
-			a.next(ctx, awaited{ended: over})
+			m.next(ctx, awaited{ended: over})
 			return fresh, err
 		case ctx.Err() != nil:
 			continue
 		case err == nil:
-			if lasted, ended := a.unusable.End(); ended {
+			if lasted, ended := m.unusable.End(); ended {
 				klog.FromContext(ctx).Info("The credentials are again those of the open session, which stays in use", "after", lasted.Round(time.Second))
 			}
 			continue
 		}
-		check.Reset(max(a.opts.retryMax, time.Until(session.NextAttempt(err))))
-		a.logUnusable(ctx, err)
+		check.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
+		m.logUnusable(ctx, err)
 	}
 }
 
 // logUnusable logs once for each cause why the session that is open is not replaced by one with the
 // changed credentials.
-func (a *actor) logUnusable(ctx context.Context, err error) {
+func (m *monitor) logUnusable(ctx context.Context, err error) {
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
 	err = faults.Printable{Err: err}
 	cause := CauseOf(err)
-	if (cause != CausePostponed || !a.unusable.Lasts()) && a.unusable.Begins(cause) {
+	if (cause != CausePostponed || !m.unusable.Lasts()) && m.unusable.Begins(cause) {
 		log.Error(err, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
 	} else {
 		log.V(4).Info("Still cannot use the changed credentials", "err", err)
@@ -77,8 +77,8 @@ func (a *actor) logUnusable(ctx context.Context, err error) {
 }
 
 // logAccepted logs that changed credentials are in use which could not be used before.
-func (a *actor) logAccepted(ctx context.Context) {
-	if lasted, ended := a.unusable.End(); ended {
+func (m *monitor) logAccepted(ctx context.Context) {
+	if lasted, ended := m.unusable.End(); ended {
 		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
 	}
 }
@@ -93,44 +93,44 @@ func withNextLogin(log klog.Logger, err error) klog.Logger {
 
 // logInAgain logs in with changed credentials and returns the session, nil if they have
 // not changed. If they are not accepted, the session stays as it is.
-func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
-	creds, err := a.readCredentials(ctx)
+func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
+	creds, err := m.readCredentials(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.throttle.Offer(creds, s.Credentials(), time.Now()); err != nil || creds.Equal(s.Credentials()) {
+	if err := m.throttle.Offer(creds, s.Credentials(), time.Now()); err != nil || creds.Equal(s.Credentials()) {
 		return nil, err
 	}
-	return a.logIn(ctx, creds, nil)
+	return m.logIn(ctx, creds, nil)
 }
 
-func (a *actor) watchOptions() watch.Options {
+func (m *monitor) watchOptions() watch.Options {
 	return watch.Options{
-		VCenter: a.name, Datacenters: a.cfg.Datacenters,
-		Tags: a.desired.tags, Groups: a.desired.groups, Domains: a.desired.domains,
-		Timeout: a.opts.timeout, TagRefresh: a.opts.tagRefresh, TagRetry: a.opts.retryMin,
-		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage,
-		Guard: a.guard, ParseMetadata: a.opts.parseMetadata, Slots: a.slots,
+		VCenter: m.name, Datacenters: m.cfg.Datacenters,
+		Tags: m.wanted.tags, Groups: m.wanted.groups, Domains: m.wanted.domains,
+		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
+		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
+		Guard: m.guard, ParseMetadata: m.opts.parseMetadata, Slots: m.slots,
 	}
 }
 
 // read takes a snapshot, which ends an outage.
-func (a *actor) read(ctx context.Context, p watch.Publication) {
-	a.now.endpoint.Useful()
-	if lasted, ended := a.outage.End(); ended {
+func (m *monitor) read(ctx context.Context, p watch.Publication) {
+	m.now.endpoint.Useful()
+	if lasted, ended := m.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
-	if a.now.interrupted {
-		a.now.interrupted, a.now.readSince = false, time.Now()
+	if m.now.interrupted {
+		m.now.interrupted, m.now.readSince = false, time.Now()
 	}
-	a.now.state = inventory.State{VCenter: a.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
+	m.now.state = inventory.State{VCenter: m.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }
 
-// A reporter sends an actor what its watch finds out.
+// A reporter sends a monitor what its watch finds out.
 type reporter struct {
 	name     string
 	observer Observer
-	// updates and credentialsChanged are the actor's.
+	// updates and credentialsChanged are the monitor's.
 	updates            chan<- update
 	credentialsChanged signal.Signal
 	// started is closed when the watch has begun.
@@ -146,8 +146,8 @@ func (r *reporter) send(ctx context.Context, u update) {
 
 // Publish sends a snapshot of a vCenter that is well and answered then.
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
-	r.send(ctx, func(a *actor) bool {
-		a.read(ctx, p)
+	r.send(ctx, func(m *monitor) bool {
+		m.read(ctx, p)
 		return true
 	})
 }
@@ -160,25 +160,25 @@ func (r *reporter) Started() {
 
 // Contact sends when the vCenter has answered. That alone is not a change.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
-	r.send(ctx, func(a *actor) bool {
-		a.now.endpoint.Useful()
-		a.now.state.LastContact = at
+	r.send(ctx, func(m *monitor) bool {
+		m.now.endpoint.Useful()
+		m.now.state.LastContact = at
 		return probed
 	})
 }
 
 // TagNames sends when the names of the tags in the snapshot were read again.
 func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
-	r.send(ctx, func(a *actor) bool {
-		a.now.state.TagNames = named
+	r.send(ctx, func(m *monitor) bool {
+		m.now.state.TagNames = named
 		return true
 	})
 }
 
 // TagsRead sends how a reading of tags ended.
 func (r *reporter) TagsRead(ctx context.Context, err error) {
-	r.send(ctx, func(a *actor) bool {
-		a.now.tags = readingOf(err)
+	r.send(ctx, func(m *monitor) bool {
+		m.now.tags = readingOf(err)
 		return false
 	})
 }

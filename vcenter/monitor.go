@@ -17,13 +17,13 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// An actor follows one vCenter. It is made by the goroutine that calls run, which alone has it:
+// A monitor follows one vCenter. It is made by the goroutine that calls run, which alone has it:
 // it logs in, starts watches one after the other, and owns the vCenter's state. Other
 // goroutines have the vCenter.
-type actor struct {
+type monitor struct {
 	*vCenter
 	credentials CredentialSource
-	opts        timing
+	opts        Options
 	// changed is called after each change of the status, and says whether others are to be notified.
 	changed func(announce bool)
 	// memory is what a watch leaves to the next.
@@ -33,13 +33,13 @@ type actor struct {
 
 	// now is what is published next.
 	now status
-	// desired is the spec that was last taken up, cfg the configuration that is followed: that of
-	// the spec when the actor last began to follow it.
-	desired *spec
-	cfg     *config.VCenter
+	// wanted is the spec that was last taken up, cfg the configuration that is followed: that of
+	// the spec when the monitor last began to follow it.
+	wanted *spec
+	cfg    *config.VCenter
 	// configured is since when nothing was known of the vCenter.
 	configured time.Time
-	// restart reports whether the target calls for a restart, checkCredentials whether
+	// restart reports whether the spec calls for a restart, checkCredentials whether
 	// the credentials may have changed since they were read.
 	restart, checkCredentials bool
 	// tags reads tags, for the watch that runs.
@@ -55,63 +55,63 @@ type actor struct {
 	broken    error
 }
 
-func newActor(v *vCenter, credentials CredentialSource, opts timing, changed func(bool)) *actor {
+func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
 	first := v.status.Load().spec
 
-	return &actor{
+	return &monitor{
 		vCenter: v, credentials: credentials, opts: opts, changed: changed,
 		memory: watch.NewMemory(), updates: make(chan update),
-		now: *v.status.Load(), desired: first, cfg: &first.cfg, tags: v.newTagReader(opts),
+		now: *v.status.Load(), wanted: first, cfg: &first.cfg, tags: v.newTagReader(opts),
 	}
 }
 
 // run follows the vCenter until the context is done, and logs out then. After a failure it
 // tries again with a growing, jittered delay.
-func (a *actor) run(ctx context.Context) {
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", a.name))
-	a.configured = time.Now()
-	defer a.logout(ctx)
+func (m *monitor) run(ctx context.Context) {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
+	m.configured = time.Now()
+	defer m.logout(ctx)
 	for ctx.Err() == nil {
-		_ = a.guard.Run(ctx, "following the vCenter again and again", func() error {
-			a.loop(ctx)
+		_ = m.guard.Run(ctx, "following the vCenter again and again", func() error {
+			m.loop(ctx)
 			return nil
 		})
 		if ctx.Err() == nil {
-			a.pause(ctx, a.opts.retryMax) // it has panicked, which the guard has logged
+			m.pause(ctx, m.opts.RetryMax) // it has panicked, which the guard has logged
 		}
 	}
 }
 
-func (a *actor) loop(ctx context.Context) {
-	retries := newBackoff(a.opts.retryMin, a.opts.retryMax)
+func (m *monitor) loop(ctx context.Context) {
+	retries := newBackoff(m.opts.RetryMin, m.opts.RetryMax)
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := a.guard.Run(ctx, "following the vCenter", func() error {
-			a.applyTarget(ctx)
-			return a.follow(ctx)
+		err := m.guard.Run(ctx, "following the vCenter", func() error {
+			m.applySpec(ctx)
+			return m.follow(ctx)
 		})
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, new(watch.Restart)):
 			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
-			a.readDelay = 0
+			m.readDelay = 0
 			continue
 		}
-		a.readDelay, a.broken = a.newReadDelay(), err
-		a.interrupt()
+		m.readDelay, m.broken = m.newReadDelay(), err
+		m.interrupt()
 		lost := faults.SessionLost(err)
-		delay := retries.after(time.Since(began), a.now.state.Err == nil, lost)
+		delay := retries.after(time.Since(began), m.now.state.Err == nil, lost)
 		if delay == 0 {
 			// Nothing is wrong yet: vCenters end sessions.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 			continue
 		}
-		a.fail(ctx, err)
+		m.fail(ctx, err)
 		if !lost {
 			delay /= 2 // no login has to be spared
 		}
-		a.pause(ctx, sooner(delay+rand.N(delay/2+1), session.NextAttempt(err)))
+		m.pause(ctx, sooner(delay+rand.N(delay/2+1), session.NextAttempt(err)))
 	}
 }
 
@@ -124,18 +124,18 @@ func sooner(delay time.Duration, moment time.Time) time.Duration {
 }
 
 // pause waits, unless the configuration or the credentials change before.
-func (a *actor) pause(ctx context.Context, d time.Duration) {
+func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
-		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			a.readDelay = 0
+			m.readDelay = 0
 		case credentialsToCheck:
-			if !a.credentialsDiffer(ctx) {
+			if !m.credentialsDiffer(ctx) {
 				continue
 			}
-			a.readDelay = 0
+			m.readDelay = 0
 		}
 		return
 	}
@@ -143,66 +143,66 @@ func (a *actor) pause(ctx context.Context, d time.Duration) {
 
 // follow logs in, where there is no session, and watches until that fails. The
 // session is kept unless the server has ended it or another takes its place.
-func (a *actor) follow(ctx context.Context) error {
-	s, err := a.ensureSession(ctx)
+func (m *monitor) follow(ctx context.Context) error {
+	s, err := m.ensureSession(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.waitToRead(ctx); err != nil {
+	if err := m.waitToRead(ctx); err != nil {
 		return err
 	}
-	fresh, err := a.watch(ctx, s)
+	fresh, err := m.watch(ctx, s)
 	switch {
 	case fresh != nil:
-		a.replaceSession(ctx, fresh)
+		m.replaceSession(ctx, fresh)
 		return watch.Restart{Reason: otherCredentials}
 	case faults.SessionLost(err):
 		// What is left of it may still be alive: the session of the tagging API, or all
 		// of it where the vCenter has only forgotten what was created through it.
-		a.logout(ctx)
-	case a.now.endpoint.RenewalDue(err):
+		m.logout(ctx)
+	case m.now.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
-		a.logout(ctx)
+		m.logout(ctx)
 	}
 	return err
 }
 
-// applyTarget begins to follow the target, between two watches.
-func (a *actor) applyTarget(ctx context.Context) {
-	a.restart = false
-	d := a.cfg.Diff(&a.desired.cfg)
-	a.cfg = &a.desired.cfg
+// applySpec begins to follow the wanted spec, between two watches.
+func (m *monitor) applySpec(ctx context.Context) {
+	m.restart = false
+	d := m.cfg.Diff(&m.wanted.cfg)
+	m.cfg = &m.wanted.cfg
 	if !d.Address {
-		a.now.endpoint.Configure(a.cfg)
+		m.now.endpoint.Configure(m.cfg)
 		if d.Trust {
-			a.retrust(ctx)
+			m.retrust(ctx)
 		}
 		return
 	}
 	// It may be another vCenter, of which nothing is known. The previous one is
 	// logged out of as it was trusted.
-	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
-	a.logout(ctx)
-	a.now.endpoint, a.now.tags = a.newEndpoint(a.cfg, a.opts), TagsNotRead
-	a.interrupt()
-	a.throttle.Moved()
-	a.tags = a.newTagReader(a.opts)
-	a.outage, a.unusable = faults.Outage{}, faults.Outage{}
+	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
+	m.logout(ctx)
+	m.now.endpoint, m.now.tags = m.newEndpoint(m.cfg, m.opts), TagsNotRead
+	m.interrupt()
+	m.throttle.Moved()
+	m.tags = m.newTagReader(m.opts)
+	m.outage, m.unusable = faults.Outage{}, faults.Outage{}
 }
 
 // interrupt notes that the vCenter may not be what it was before.
-func (a *actor) interrupt() {
-	a.now.interrupted = true
-	a.publish(false)
+func (m *monitor) interrupt() {
+	m.now.interrupted = true
+	m.publish(false)
 }
 
 // retrust replaces the connections of the session by ones with the certificates that are
 // trusted now.
-func (a *actor) retrust(ctx context.Context) {
-	if a.now.session == nil {
+func (m *monitor) retrust(ctx context.Context) {
+	if m.now.session == nil {
 		return
 	}
-	if err := a.now.session.Retrust(); err != nil {
+	if err := m.now.session.Retrust(); err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
 	}
 }
@@ -223,24 +223,24 @@ func stateCause(err error) error {
 }
 
 // fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
-func (a *actor) fail(ctx context.Context, err error) {
-	a.answered = false
-	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
+func (m *monitor) fail(ctx context.Context, err error) {
+	m.answered = false
+	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
 	cause := CauseOf(err)
 	// That a login waits follows from the failures before.
-	if (cause != CausePostponed || !a.outage.Lasts()) && a.outage.Begins(cause) {
+	if (cause != CausePostponed || !m.outage.Lasts()) && m.outage.Begins(cause) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
-	a.update(func(a *actor) bool {
+	m.update(func(m *monitor) bool {
 		of := stateCause(err)
-		if cause == CausePostponed && a.now.state.Err != nil {
-			of = a.now.state.Cause // what it waits after
+		if cause == CausePostponed && m.now.state.Err != nil {
+			of = m.now.state.Cause // what it waits after
 		}
-		a.now.state.Err, a.now.state.Cause, a.now.state.NextLogin = err, of, session.NextAttempt(err)
+		m.now.state.Err, m.now.state.Cause, m.now.state.NextLogin = err, of, session.NextAttempt(err)
 		return true
 	})
 }
