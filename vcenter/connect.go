@@ -99,6 +99,7 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return "credentials: " + e.err.Error() }
 func (e *credentialsError) Unwrap() error { return e.err }
+func (e *credentialsError) Cause() string { return faults.CauseCredentials }
 
 // logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
 // other calls may. A change of the configuration ends it with a Restart, beside

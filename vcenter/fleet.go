@@ -61,7 +61,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	}
 	now := make([]*vCenter, len(vcenters))
 	for i := range vcenters {
-		s := newSpec(&vcenters[i], requirements)
+		s := &spec{vcenters[i], requirements}
 		if now[i] = before[s.cfg.Name]; now[i] == nil {
 			now[i] = newVCenter(s, f.opts)
 			now[i].inbox.Follow(f.interest)

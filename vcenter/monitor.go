@@ -209,10 +209,10 @@ func (m *monitor) retrust(ctx context.Context) {
 
 // stateCause returns the Cause of a State with an error.
 func stateCause(err error) error {
-	switch CauseOf(err) {
-	case CauseUntrusted:
+	switch faults.CauseOf(err) {
+	case faults.CauseUntrusted:
 		return inventory.ErrUntrusted
-	case CauseCredentials, CausePostponed, faults.CauseRejected:
+	case faults.CauseCredentials, faults.CausePostponed, faults.CauseRejected:
 		return inventory.ErrLogin
 	case faults.CauseDenied:
 		return inventory.ErrDenied
@@ -228,16 +228,16 @@ func (m *monitor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
-	cause := CauseOf(err)
+	cause := faults.CauseOf(err)
 	// That a login waits follows from the failures before.
-	if (cause != CausePostponed || !m.outage.Lasts()) && m.outage.Begins(cause) {
+	if (cause != faults.CausePostponed || !m.outage.Lasts()) && m.outage.Begins(cause) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	m.update(func(m *monitor) bool {
 		of := stateCause(err)
-		if cause == CausePostponed && m.now.state.Err != nil {
+		if cause == faults.CausePostponed && m.now.state.Err != nil {
 			of = m.now.state.Cause // what it waits after
 		}
 		m.now.state.Err, m.now.state.Cause, m.now.state.NextLogin = err, of, session.NextAttempt(err)

@@ -84,13 +84,13 @@ func (m *monitor) setSpec(s *spec) {
 		m.now.spec, m.now.state, m.now.tags, m.now.credentialsErr = s, inventory.State{VCenter: m.name}, TagsNotRead, nil
 		m.configured = time.Now()
 	}
-	if before.tags != s.tags {
+	if before.Tags != s.Tags {
 		m.now.tags = TagsNotRead
 	}
 	m.publish(false)
 	restart := s.needsRestart(before, d)
 	m.restart = m.restart || restart
-	m.inbox.SetTagRequirements(s.tagRequirements, !restart)
+	m.inbox.SetTagRequirements(s.tagRequirements(), !restart)
 	m.checkCredentials = true // the account may be another
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/session"
@@ -23,6 +24,16 @@ type Requirements struct {
 	// FaultDomains whether the vSAN fault domains of hosts are. A change restarts the
 	// watch of each vCenter.
 	HostGroups, FaultDomains bool
+}
+
+// RequirementsOf returns what the placement by a configuration needs of the vCenters.
+func RequirementsOf(cfg *config.Config) Requirements {
+	policy := &cfg.Topology.Policy
+	categories := policy.Categories()
+	return Requirements{
+		Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths(),
+		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
+	}
 }
 
 // Options tune a fleet. The zero value serves a daemon that needs no tags.

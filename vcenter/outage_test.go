@@ -119,17 +119,17 @@ func TestCauses(t *testing.T) {
 	panicked := (&faults.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
 	denied := vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})
 	for want, errs := range map[string][]error{
-		CauseUntrusted:          {&session.UntrustedError{}},
-		CauseCredentials:        {&credentialsError{errors.New("no such Secret")}, &credentialsError{denied}},
-		CausePostponed:          {session.LockoutError{}},
-		CauseInternal:           {panicked},
+		faults.CauseUntrusted:   {&session.UntrustedError{}},
+		faults.CauseCredentials: {&credentialsError{errors.New("no such Secret")}, &credentialsError{denied}},
+		faults.CausePostponed:   {session.LockoutError{}},
+		faults.CauseInternal:    {panicked},
 		faults.CauseRejected:    {session.ErrRejected},
 		faults.CauseDenied:      {denied},
 		faults.CauseFault:       {vcentertest.SOAPFault(types.SystemError{})},
 		faults.CauseUnreachable: {errors.New("connection refused"), context.DeadlineExceeded},
 	} {
 		for _, err := range errs {
-			if got := CauseOf(fmt.Errorf("vCenter %q: %w", "east", wrapped{err})); got != want {
+			if got := faults.CauseOf(fmt.Errorf("vCenter %q: %w", "east", wrapped{err})); got != want {
 				t.Errorf("%T: %s, want %s", err, got, want)
 			}
 		}

@@ -100,7 +100,7 @@ func harmless(d *deprived) {
 
 func untidy(d *deprived) {
 	d.east.Fault("WaitForUpdatesEx", &types.SystemError{})
-	d.until("error", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Err) })
+	d.until("error", func(states []inventory.State) bool { return faults.Is[*types.SystemError](states[0].Err) })
 	d.east.Fault("WaitForUpdatesEx", nil)
 	d.until("no error", func(states []inventory.State) bool { return states[0].Err == nil })
 	harmless(d)

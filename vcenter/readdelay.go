@@ -28,11 +28,7 @@ const (
 
 // readWindow returns the time within which an index of that size is read again.
 func readWindow(machines int) time.Duration {
-	// In this order, since a product could be out of range.
-	if machines >= int(maxWindow/windowPerMachine) {
-		return maxWindow
-	}
-	return time.Duration(machines) * windowPerMachine
+	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
 }
 
 // newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
@@ -41,22 +37,11 @@ func readWindow(machines int) time.Duration {
 func (m *monitor) newReadDelay() time.Duration { return random(m.readWindow()) }
 
 // random returns a random part of a time, zero of none.
-func random(all time.Duration) time.Duration {
-	if all <= 0 {
-		return 0
-	}
-	return rand.N(all)
-}
+func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
 
 // readWindow returns the time within which the vCenter is read again, zero if it was never
 // read.
-func (m *monitor) readWindow() time.Duration {
-	machines, watched := m.memory.Machines()
-	if !watched {
-		return 0
-	}
-	return readWindow(machines)
-}
+func (m *monitor) readWindow() time.Duration { return readWindow(m.memory.Machines()) }
 
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
 // keeps its snapshot and has an error, as in an outage: what happened since the

@@ -10,6 +10,7 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
@@ -169,7 +170,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
 	w.until("missed", func([]inventory.State) bool { return w.fleet.Health()[0].CredentialsErr != nil })
-	if h := w.fleet.Health(); h[0].Err != nil || CauseOf(h[0].CredentialsErr) != CauseCredentials || h[1].CredentialsErr != nil {
+	if h := w.fleet.Health(); h[0].Err != nil || faults.CauseOf(h[0].CredentialsErr) != faults.CauseCredentials || h[1].CredentialsErr != nil {
 		t.Errorf("%v with %v, %v", h[0].Err, h[0].CredentialsErr, h[1].CredentialsErr)
 	}
 	east.EndSessions()

@@ -81,15 +81,15 @@ func (f *Fleet) Health() []Health {
 
 func (v *vCenter) health() Health {
 	now, spec := v.status.Load(), v.spec.Load()
-	h := Health{State: v.state(), Rejected: v.throttle.Rejected(spec.tags), Tags: TagsRead}
-	if spec.tags {
+	h := Health{State: v.state(), Rejected: v.throttle.Rejected(spec.Tags), Tags: TagsRead}
+	if spec.Tags {
 		h.Tags = TagsNotRead
 	}
 	if now.isOf(spec) {
 		h.CredentialsErr = now.credentialsErr
 		h.Answered = !now.endpoint.LastAnswer().IsZero()
 		h.CertificateEnds = now.endpoint.CertificateEnds()
-		if spec.tags {
+		if spec.Tags {
 			h.Tags = now.tags
 		}
 	}

@@ -40,7 +40,7 @@ type vCenter struct {
 func newVCenter(s *spec, opts Options) *vCenter {
 	v := &vCenter{
 		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.LoginLimits, opts.accounts),
-		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
+		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements()), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
 	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
@@ -91,18 +91,11 @@ func (v *vCenter) sessionOf(is *status) *session.Session {
 // A spec is how a vCenter is configured at a time. It is never changed.
 type spec struct {
 	cfg config.VCenter
-	// tags reports whether tags are read, groups whether host groups are, and domains
-	// whether fault domains are.
-	tags, groups, domains bool
-	// tagRequirements are the tags that are read.
-	tagRequirements watch.TagRequirements
+	Requirements
 }
 
-func newSpec(cfg *config.VCenter, requirements Requirements) *spec {
-	return &spec{
-		cfg: *cfg, tags: requirements.Tags, groups: requirements.HostGroups, domains: requirements.FaultDomains,
-		tagRequirements: watch.TagRequirements{Categories: requirements.Categories, Paths: requirements.Paths},
-	}
+func (s *spec) tagRequirements() watch.TagRequirements {
+	return watch.TagRequirements{Categories: s.Categories, Paths: s.Paths}
 }
 
 // needsRestart reports whether a watch by another spec does not serve this one, where
@@ -111,5 +104,5 @@ func newSpec(cfg *config.VCenter, requirements Requirements) *spec {
 func (s *spec) needsRestart(before *spec, d config.VCenterDifference) bool {
 	d.Credentials, d.IPFamilies = false, false
 	return d != config.VCenterDifference{Name: d.Name} ||
-		before.tags != s.tags || before.groups != s.groups || before.domains != s.domains
+		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains
 }

@@ -68,8 +68,8 @@ func (m *monitor) logUnusable(ctx context.Context, err error) {
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
 	err = faults.Printable{Err: err}
-	cause := CauseOf(err)
-	if (cause != CausePostponed || !m.unusable.Lasts()) && m.unusable.Begins(cause) {
+	cause := faults.CauseOf(err)
+	if (cause != faults.CausePostponed || !m.unusable.Lasts()) && m.unusable.Begins(cause) {
 		log.Error(err, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
 	} else {
 		log.V(4).Info("Still cannot use the changed credentials", "err", err)
@@ -107,7 +107,7 @@ func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.
 func (m *monitor) watchOptions() watch.Options {
 	return watch.Options{
 		VCenter: m.name, Datacenters: m.cfg.Datacenters,
-		Tags: m.wanted.tags, Groups: m.wanted.groups, Domains: m.wanted.domains,
+		Tags: m.wanted.Tags, Groups: m.wanted.HostGroups, Domains: m.wanted.FaultDomains,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
 		Guard: m.guard, ParseMetadata: m.opts.parseMetadata, Slots: m.slots,

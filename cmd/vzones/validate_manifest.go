@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/config"
@@ -88,7 +90,7 @@ func validateCredentials(report io.Writer, file string, secret manifest.Object, 
 	for _, v := range secret.Values {
 		data[v.Key] = []byte(v.Content.Reveal())
 	}
-	servers := credentials.Servers(data)
+	servers := serversIn(data)
 	for _, c := range configs {
 		for _, v := range c.VCenters {
 			same := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
@@ -104,6 +106,23 @@ func validateCredentials(report io.Writer, file string, secret manifest.Object, 
 		}
 	}
 	return len(servers) > 0, err
+}
+
+// serversIn returns the addresses that the keys of a Secret are for, in order, each as it is
+// written there.
+func serversIn(data map[string][]byte) []string {
+	servers := map[string]bool{}
+	for key, value := range data {
+		for _, kind := range []string{".username", ".password", ".vc-session-manager-url", ".vc-session-manager-token"} {
+			if server, ok := strings.CutSuffix(key, kind); ok && server != "" {
+				servers[server] = true
+			}
+		}
+		if server := strings.TrimSpace(string(value)); strings.HasPrefix(key, "server_") && server != "" {
+			servers[server] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(servers))
 }
 
 // place moves a mistake from a value to its place in the file. What is about an environment variable has no line.

@@ -140,21 +140,6 @@ func (k keys) equal(other keys, data map[string][]byte) bool {
 	return slices.EqualFunc(k.all(), other.all(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
 }
 
-// Servers returns the addresses that the keys of a Secret are for, in order, each as it is
-// written there.
-func Servers(data map[string][]byte) []string {
-	servers := map[string]bool{}
-	for key, value := range data {
-		if prefix, ok := address(key); ok {
-			servers[prefix] = true
-		}
-		if server := strings.TrimSpace(string(value)); strings.HasPrefix(key, prefixServer) && server != "" {
-			servers[server] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(servers))
-}
-
 // address returns what is before the dot of a key with an address.
 func address(key string) (string, bool) {
 	for _, kind := range []string{keyUser, keyPassword, keyURL, keyToken} {

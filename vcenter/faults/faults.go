@@ -2,30 +2,25 @@ package faults
 
 import (
 	"errors"
-	"reflect"
 
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
 // Gone reports whether an object that was asked for is no longer there.
-func Gone(err error) bool { return Is[types.ManagedObjectNotFound](err) }
+func Gone(err error) bool { return Is[*types.ManagedObjectNotFound](err) }
 
-// Is reports whether an error holds a vSphere fault of type F or of one that
-// extends F, as PasswordExpired extends InvalidLogin. Causes of faults count too.
+// Is reports whether an error holds a vSphere fault of type F. An F such as types.BaseInvalidLogin stands for
+// InvalidLogin and what extends it, as PasswordExpired does. Causes of faults count too.
 func Is[F any](err error) bool {
 	_, ok := Of[F](err)
 	return ok
 }
 
-// Of returns the first fault of type F, or the F that the first fault extends.
-func Of[F any](err error) (F, bool) {
-	var found F
-	ok := anyFault(err, func(f types.BaseMethodFault) bool {
-		base, is := embedded(reflect.ValueOf(f), reflect.TypeFor[F]())
-		if is {
-			found = base.Interface().(F)
-		}
+// Of returns the first fault of type F.
+func Of[F any](err error) (found F, ok bool) {
+	ok = anyFault(err, func(f types.BaseMethodFault) (is bool) {
+		found, is = f.(F)
 		return is
 	})
 	return found, ok
@@ -47,28 +42,6 @@ func FromServer(err error) bool {
 		}
 	}
 	return false
-}
-
-// embedded finds a type in a struct, which is itself or what it embeds: govmomi embeds
-// the fault that a fault extends.
-func embedded(v reflect.Value, want reflect.Type) (reflect.Value, bool) {
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Struct {
-		return v, false
-	}
-	if v.Type() == want {
-		return v, true
-	}
-	for i := range v.NumField() {
-		if v.Type().Field(i).Anonymous {
-			if base, ok := embedded(v.Field(i), want); ok {
-				return base, true
-			}
-		}
-	}
-	return v, false
 }
 
 // anyFault reports whether a fault in an error's tree, or a cause of one, is as wanted.

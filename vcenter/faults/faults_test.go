@@ -41,13 +41,13 @@ func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 		"a fault without detail":       {err: soap.WrapSoapFault(&soap.Fault{Code: "ServerFaultCode"})},
 		"an error that wraps nothing":  {err: wrapsNothing{}},
 	} {
-		got := [5]bool{faults.Gone(c.err), faults.Denied(c.err), faults.SessionLost(c.err), faults.Is[types.InvalidLogin](c.err), faults.Is[types.SecurityError](c.err)}
+		got := [5]bool{faults.Gone(c.err), faults.Denied(c.err), faults.SessionLost(c.err), faults.Is[types.BaseInvalidLogin](c.err), faults.Is[types.BaseSecurityError](c.err)}
 		if want := [5]bool{c.gone, c.denied, c.lost, c.login, c.secure}; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	f, ok := faults.Of[types.NoPermission](vcentertest.SOAPFault(types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}))
-	if !ok || f.PrivilegeId != "System.View" {
+	f, ok := faults.Of[types.BaseNoPermission](vcentertest.SOAPFault(types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}))
+	if !ok || f.GetNoPermission().PrivilegeId != "System.View" {
 		t.Errorf("%v, %v", f, ok)
 	}
 }

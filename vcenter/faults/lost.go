@@ -18,12 +18,12 @@ func (l *SessionLostError) Unwrap() error { return l.Err }
 
 // SessionLost reports whether the server no longer knows the session.
 func SessionLost(err error) bool {
-	return errors.As(err, new(*SessionLostError)) || Is[types.NotAuthenticated](err)
+	return errors.As(err, new(*SessionLostError)) || Is[*types.NotAuthenticated](err)
 }
 
 // Denied reports whether the account may not see an object that was asked for. It is
 // false for a lost session, though vSphere's NotAuthenticated extends NoPermission.
-func Denied(err error) bool { return Is[types.NoPermission](err) && !SessionLost(err) }
+func Denied(err error) bool { return Is[types.BaseNoPermission](err) && !SessionLost(err) }
 
 // InProperties returns a SessionLostError if a property is missing since the session is
 // not authenticated. Properties that are missing for other reasons, such as

@@ -42,19 +42,32 @@ func (o *Outage) End() (lasted time.Duration, ended bool) {
 
 // The causes of errors. They hold nothing of what an error says.
 const (
-	CauseRejected = "credentials rejected"
+	// CauseCredentials is that the credentials are not there, or cannot be read.
+	CauseCredentials = "credentials missing or unreadable"
+	CauseRejected    = "credentials rejected"
+	// CausePostponed is a login that is not tried yet, so that the account is not locked.
+	CausePostponed = "login postponed, so that the account is not locked"
+	// CauseUntrusted is a certificate of the vCenter, or of what it is reached by.
+	CauseUntrusted = "certificate not trusted"
 	// CauseDenied is that the account lacks a privilege.
 	CauseDenied = "permission denied"
 	// CauseFault is any other fault that the vCenter answers with, or an answer that is refused.
 	CauseFault = "answers with an error"
 	// CauseUnreachable is that there is no connection, or no answer of a vCenter.
 	CauseUnreachable = "unreachable"
+	// CauseInternal is a panic of the daemon.
+	CauseInternal = "internal error of the daemon"
 )
 
-// CauseOf returns in a few words what fails, one of these causes: what an error says differs from one
-// attempt to the next.
+// CauseOf returns in a few words what fails, one of these causes: errors with the same cause are the same
+// outage, however they are worded. An error of another package may have a method Cause.
 func CauseOf(err error) string {
+	var own interface{ Cause() string }
 	switch {
+	case errors.As(err, &own):
+		return own.Cause()
+	case Recovered(err):
+		return CauseInternal
 	case errors.Is(err, ErrRejected):
 		return CauseRejected
 	case Denied(err):

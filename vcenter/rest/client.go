@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -47,31 +46,13 @@ const (
 // contacts nothing.
 func NewClient(c *soap.Client) *Client { return &Client{http: c.NewServiceClient("/api", "")} }
 
-// An Authenticator adds to the request of a login what proves who asks.
-type Authenticator interface {
-	SignRequest(*http.Request) error
-}
-
-// Password is an Authenticator by name and password.
-type Password struct{ userinfo *url.Userinfo }
-
-// ByPassword returns the Authenticator for a name and a password.
-func ByPassword(u *url.Userinfo) Password { return Password{u} }
-
-// SignRequest implements Authenticator.
-func (p Password) SignRequest(req *http.Request) error {
-	password, _ := p.userinfo.Password()
-	req.SetBasicAuth(p.userinfo.Username(), password)
-	return nil
-}
-
 // Login opens a session, below /rest first if legacy is set and below /api first otherwise. Only if
 // nobody has looked at the password there, since nothing serves the path, it is shown at the other
-// root.
-func (c *Client) Login(ctx context.Context, who Authenticator, legacy bool) error {
+// root. Sign adds to a request what proves who asks.
+func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, legacy bool) error {
 	login := Request{Method: http.MethodPost, Resource: resourceSession, prepare: func(req *http.Request) error {
 		req.Header.Set("vmware-use-header-authn", "true") // no cookie
-		return who.SignRequest(req)
+		return sign(req)
 	}}
 	c.home = root(legacy)
 	err := c.send(ctx, c.home, &login, &c.session)

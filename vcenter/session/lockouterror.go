@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"vzones/vcenter/faults"
 )
 
 // A postponedError is the error of a login that is not tried now, or has just failed and is
@@ -75,6 +77,9 @@ type LockoutError struct {
 func (e LockoutError) Error() string {
 	return fmt.Sprintf("the credentials are not tried yet: another attempt that fails within %v could lock the account", e.Window)
 }
+
+// Cause implements what faults.CauseOf looks for.
+func (LockoutError) Cause() string { return faults.CausePostponed }
 
 // An unansweredError is the error of a login that was sent and not answered: the server may
 // reject it or open a session all the same.

@@ -34,16 +34,16 @@ const (
 // asRejection returns the rejection that a fault of a login is, or else the error. Faults
 // count by what they extend: PasswordExpired is an InvalidLogin.
 func asRejection(err error, of rejection) error {
-	if faults.Is[types.PasswordExpired](err) {
+	if faults.Is[*types.PasswordExpired](err) {
 		return passwordExpired
 	}
-	if faults.Is[types.InvalidLogin](err) {
+	if faults.Is[types.BaseInvalidLogin](err) {
 		return of
 	}
-	if f, ok := faults.Of[types.NoPermission](err); ok && !faults.SessionLost(err) {
+	if f, ok := faults.Of[types.BaseNoPermission](err); ok && !faults.SessionLost(err) {
 		privilege := ""
-		if f.PrivilegeId != "" {
-			privilege = " (it lacks the privilege " + f.PrivilegeId + ")"
+		if id := f.GetNoPermission().PrivilegeId; id != "" {
+			privilege = " (it lacks the privilege " + id + ")"
 		}
 		return rejection("the account may not log in" + privilege + ": give it the role ReadOnly on the vCenter")
 	}

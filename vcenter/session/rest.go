@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -153,15 +154,16 @@ func (r *REST) start(ctx context.Context, attempt login) *restLogin {
 }
 
 func (r *REST) open(ctx context.Context, c *rest.Client) error {
-	var who rest.Authenticator = rest.ByPassword(userinfo(r.creds))
-	rejected := restPasswordRejected
+	rejected, sign := restPasswordRejected, func(req *http.Request) error {
+		req.SetBasicAuth(r.creds.User, r.creds.Password.Reveal())
+		return nil
+	}
 	if r.creds.Certificate != "" {
 		signer, err := r.tokens.issue(ctx)
 		if err != nil {
 			return err
 		}
-		who = signer
-		rejected = restCertificateRejected
+		rejected, sign = restCertificateRejected, signer.SignRequest
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -169,7 +171,7 @@ func (r *REST) open(ctx context.Context, c *rest.Client) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	legacy := r.endpoint.legacyLogin.Load()
-	err := r.endpoint.openSession(ctx, "tagging: log in", func(ctx context.Context) error { return c.Login(ctx, who, legacy) })
+	err := r.endpoint.openSession(ctx, "tagging: log in", func(ctx context.Context) error { return c.Login(ctx, sign, legacy) })
 	switch rest.ClassOf(err) {
 	case rest.Unauthenticated:
 		r.endpoint.legacyLogin.Store(!legacy)

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/vcenter/credentials"
+	"vzones/vcenter/faults"
 )
 
 // An UntrustedError says that a server has shown a certificate that is not
@@ -29,6 +30,9 @@ type UntrustedError struct {
 	// manager is set if it was to be a session manager.
 	manager *managerTrust
 }
+
+// Cause implements what faults.CauseOf looks for.
+func (*UntrustedError) Cause() string { return faults.CauseUntrusted }
 
 // Error says what is wrong with the certificate, what to write, and which one it is, in one
 // line.

@@ -230,7 +230,7 @@ func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObje
 
 // refusesWhole reports whether a change of the list was refused because of one of the machines in it.
 func (d *detailList) refusesWhole(err error) bool {
-	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.InvalidArgument](err))
+	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
 // readRest reads the details of the machines on the list that the filter has not reported. Those

@@ -77,7 +77,7 @@ func (v *views) watchDatacenters(ctx context.Context) error {
 func (v *views) watchDetails(ctx context.Context, list types.ManagedObjectReference) error {
 	for {
 		err := v.filter(ctx, v.details, model.DetailSpec(list, *v.hosts))
-		if len(v.hosts.Properties()) == 0 || !faults.Is[types.InvalidProperty](err) {
+		if len(v.hosts.Properties()) == 0 || !faults.Is[*types.InvalidProperty](err) {
 			return err
 		}
 		klog.FromContext(ctx).Info("The vCenter refuses some properties of host groups and fault domains", "err", faults.Printable{Err: err})

@@ -236,11 +236,11 @@ type hostAccess struct {
 // NewMemory returns the memory of a vCenter that was never watched.
 func NewMemory() *Memory { return &Memory{} }
 
-// Machines returns how many machines the vCenter had when it was last watched, and whether
-// it ever was.
-func (m *Memory) Machines() (n int, watched bool) {
+// Machines returns how many machines the vCenter had when it was last watched, zero if it never
+// was.
+func (m *Memory) Machines() int {
 	if m.model == nil {
-		return 0, false
+		return 0
 	}
-	return m.model.Len(), true
+	return m.model.Len()
 }

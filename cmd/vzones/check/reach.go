@@ -50,19 +50,19 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
 	text := plain(state.VCenter, state.Err)
-	switch vcenter.CauseOf(state.Err) {
-	case vcenter.CauseCredentials:
+	switch faults.CauseOf(state.Err) {
+	case faults.CauseCredentials:
 		return finding.CredentialsMissing, text
-	case faults.CauseRejected, vcenter.CausePostponed:
+	case faults.CauseRejected, faults.CausePostponed:
 		return finding.CredentialsRejected, text
-	case vcenter.CauseUntrusted:
+	case faults.CauseUntrusted:
 		if report.Certificate != nil {
 			text += "; it is for " + names(report.Certificate)
 		}
 		return finding.CertificateUntrusted, text
 	case faults.CauseDenied:
 		return finding.InventoryDenied, text
-	case faults.CauseFault, vcenter.CauseInternal:
+	case faults.CauseFault, faults.CauseInternal:
 		return finding.AnswersWrong, text
 	}
 	if report.Failed != preflight.Done {

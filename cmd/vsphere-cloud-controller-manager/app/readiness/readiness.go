@@ -99,9 +99,9 @@ func condition(h *vcenter.Health) string {
 	}
 	switch {
 	case h.Err != nil && h.Snapshot == nil:
-		return "down, never read" + next + ": " + vcenter.CauseOf(h.Err)
+		return "down, never read" + next + ": " + faults.CauseOf(h.Err)
 	case h.Err != nil:
-		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, vcenter.CauseOf(h.Err))
+		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, faults.CauseOf(h.Err))
 	case h.Snapshot == nil && h.Answered:
 		return "connecting: " + causeReading
 	case h.Snapshot == nil:
@@ -109,7 +109,7 @@ func condition(h *vcenter.Health) string {
 	case h.Snapshot.Incomplete != nil:
 		return "synced, but not all of its machines can be seen: " + causeDatacenters
 	case h.CredentialsErr != nil:
-		return "synced, in a session that cannot be renewed: " + vcenter.CauseCredentials
+		return "synced, in a session that cannot be renewed: " + faults.CauseCredentials
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		return "synced, but its tags cannot be read: " + faults.CauseRejected
 	case h.Rejected:

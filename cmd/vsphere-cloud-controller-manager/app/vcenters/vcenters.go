@@ -115,13 +115,13 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 // restore is what to do about a vCenter that cannot be read, where the error does not say it.
 func restore(cause string) string {
 	switch cause {
-	case vcenter.CauseUntrusted:
+	case faults.CauseUntrusted:
 		return ""
 	case faults.CauseDenied:
 		return ": give the account its role on the vCenter"
 	case faults.CauseFault:
 		return ": look at the vCenter's own logs"
-	case vcenter.CauseInternal:
+	case faults.CauseInternal:
 		return ": report the stack in the daemon's log as a bug"
 	}
 	return ": check that it runs and that the cluster reaches it"
@@ -133,8 +133,8 @@ func problems(h *vcenter.Health) map[string]report.Problem {
 	wrong := func(reason, cause, text string) {
 		all[reason] = report.Problem{Key: reason, Cause: cause, Reason: reason, Text: text}
 	}
-	switch cause := vcenter.CauseOf(h.Err); {
-	case h.Err != nil && cause == vcenter.CauseCredentials:
+	switch cause := faults.CauseOf(h.Err); {
+	case h.Err != nil && cause == faults.CauseCredentials:
 		wrong(reasonMissing, "login", quote.NoteWith(h.Err.Error(), kept+": restore the credentials"))
 	case h.Err != nil && cause == faults.CauseRejected:
 		wrong(reasonRejected, "login", quote.NoteWith(h.Err.Error(), kept+": correct the credentials"))

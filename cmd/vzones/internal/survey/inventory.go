@@ -59,7 +59,7 @@ func readInventory(ctx context.Context, s *session.Session, into *model.Tree, wa
 				into.Add(o)
 				read.add(o)
 			})
-			if !faults.Is[types.InvalidProperty](err) || read.facts.Access == model.NoHostFacts || !read.facts.Any() {
+			if !faults.Is[*types.InvalidProperty](err) || read.facts.Access == model.NoHostFacts || !read.facts.Any() {
 				return err
 			}
 			read.facts.Access++
