@@ -154,7 +154,7 @@ func (r *REST) start(ctx context.Context, attempt login) *restLogin {
 }
 
 func (r *REST) open(ctx context.Context, c *rest.Client) error {
-	rejected, sign := restPasswordRejected, func(req *http.Request) error {
+	rejected, sign := restPasswordRejected, func(req *http.Request) error { //nolint:unparam // that of a token can fail
 		req.SetBasicAuth(r.creds.User, r.creds.Password.Reveal())
 		return nil
 	}
