@@ -80,7 +80,7 @@ type missingCategory struct {
 }
 
 func (m missingCategory) text() string {
-	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The CSI driver needs the category in each of its vCenters: "+
+	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. If the vSphere CSI driver runs in the cluster, it needs the category in each of its vCenters: "+
 		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
 		quoted(m.lacking), m.category)
 }

@@ -3,20 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"vzones/test/bench/figures"
 )
 
-// tenfold is how much more machines that are no Nodes the larger fleet of a case has.
-const tenfold = 10
-
-// shared are the cases of vCenters that many clusters share: 2,000 and 20,000 of
+// shared are the cases of vCenters that many clusters share: up to 40,000 of
 // their machines are no Nodes.
 func shared() []benchCase {
-	const few = 2000
 	var all []benchCase
-	for _, others := range []int{few, few * tenfold} {
+	for _, others := range []int{2000, 20000} {
 		all = append(all, benchCase{
 			name: fmt.Sprintf("start-all-%d", others), about: fmt.Sprintf("the daemon starts beside %d VMs that are no Nodes", others),
 			fleet:   layout{vcenters: 3, nodes: 300, others: others},
@@ -24,27 +21,33 @@ func shared() []benchCase {
 		})
 	}
 	return append(all, benchCase{
-		name: "rest-all", about: fmt.Sprintf("nothing changes beside %d VMs that are no Nodes, and beside a tenth of them", few*tenfold),
-		fleet:   layout{vcenters: 3, nodes: 300, others: few * tenfold},
+		name: "rest-all", about: "no Node changes beside 40,000 VMs that are no Nodes, of which 100 are used each second, and beside none",
+		fleet:   layout{vcenters: 3, nodes: 300, others: 40000},
 		measure: rest, deadline: 9 * time.Minute,
-		bounds: []figures.Bound{{Of: figures.RequestsGrowth, Max: 1.1}, {Of: figures.BytesGrowth, Max: 1.1}},
+		bounds: []figures.Bound{{Of: figures.RequestsGrowth, Max: 1.1}, {Of: figures.CPUGrowth, Max: 1.1}, {Of: figures.MemoryGrowth, Max: 20}},
 	})
 }
 
-// rest measures what the daemon asks for and holds in a window in which nothing
-// changes, beside the machines of the case that are no Nodes and beside a tenth.
+// rest measures what the daemon asks for and holds in a window in which no Node
+// changes, beside the machines of the case that are no Nodes and beside none.
 func rest(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
 	result.TimeOf = "window"
 	window := 2 * time.Minute
 	if b.short {
 		window = time.Minute
 	}
+	using, stop := context.WithCancel(ctx)
+	var g sync.WaitGroup
+	g.Go(func() { b.useOthers(using) })
 	var err error
-	if result.Daemon, err = b.restOnce(ctx, c, window); err != nil {
+	result.Daemon, err = b.restOnce(ctx, c, window)
+	stop()
+	g.Wait()
+	if err != nil {
 		return err
 	}
 	smaller := c.fleet
-	smaller.others /= tenfold
+	smaller.others = 0
 	if err := b.replace(ctx, smaller); err != nil {
 		return err
 	}
@@ -52,9 +55,24 @@ func rest(ctx context.Context, b *bench, c benchCase, result *figures.Case) erro
 		return err
 	}
 	s := result.Smaller
-	result.Notes = append(result.Notes, fmt.Sprintf("beside %d VMs that are no Nodes: %d requests, %.0f KiB, %.1f MiB at rest",
-		smaller.others, s.Requests.Total, float64(s.Requests.Bytes)/(1<<10), float64(s.RestBytes)/(1<<20)))
+	result.Notes = append(result.Notes, fmt.Sprintf("beside no VM that is no Node: %d requests, %.0f KiB, %.2f s of CPU, %.1f MiB at rest",
+		s.Requests.Total, float64(s.Requests.Bytes)/(1<<10), s.CPUSeconds, float64(s.RestBytes)/(1<<20)))
 	return nil
+}
+
+// useOthers uses a hundred machines that are no Nodes each second until the context is done.
+func (b *bench) useOthers(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	vcenters := b.stack.Fleet.VCenters()
+	for n := 0; ; n++ {
+		select {
+		case <-tick.C:
+			vcenters[n%len(vcenters)].UseFillers(n)
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (b *bench) restOnce(ctx context.Context, c benchCase, window time.Duration) (*figures.Reading, error) {

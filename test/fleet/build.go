@@ -21,8 +21,9 @@ type inventory struct {
 	index int // of the vCenter in the fleet
 
 	names    map[string][]types.ManagedObjectReference // all but fillers
-	machines []*machine                                // in the order of the description
-	made     int                                       // machines ever made
+	fillers  []*mo.VirtualMachine
+	machines []*machine // in the order of the description
+	made     int        // machines ever made
 	dcs      map[string]*datacenter
 	order    []*datacenter
 

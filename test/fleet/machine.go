@@ -203,5 +203,22 @@ func (b *inventory) fill(n int) {
 		vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
 		p := places[i%len(places)]
 		b.putVM(p.folder, p.host, p.pool, vm)
+		b.fillers = append(b.fillers, vm)
 	}
+}
+
+// UseFillers switches the n-th filler off or on, and has its guest report another host name, as somebody does
+// who has nothing to do with Nodes.
+func (v *VCenter) UseFillers(n int) {
+	v.world.Lock()
+	defer v.world.Unlock()
+	vm := v.inv.fillers[n%len(v.inv.fillers)]
+	state := types.VirtualMachinePowerStatePoweredOff
+	if vm.Runtime.PowerState == state {
+		state = types.VirtualMachinePowerStatePoweredOn
+	}
+	v.inv.update(vm, changes{
+		{Name: "runtime.powerState", Val: state}, {Name: "summary.runtime.powerState", Val: state},
+		{Name: "guest.hostName", Val: fmt.Sprint("guest-", n)},
+	})
 }

@@ -52,7 +52,7 @@ type Case struct {
 	// Healthy is the same of the daemon without what the case has go wrong; nil
 	// where nothing does.
 	Healthy *Reading `json:"healthy,omitempty"`
-	// Smaller is the same of the daemon with a tenth of the machines that are no
+	// Smaller is the same of the daemon beside no machines that are no
 	// Nodes; nil where they do not vary.
 	Smaller *Reading `json:"smaller,omitempty"`
 	// ToFloor and ToHealthy are the daemon's seconds divided by the others', 0

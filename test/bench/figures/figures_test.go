@@ -89,7 +89,7 @@ func TestCompareFigures(t *testing.T) {
 func TestWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesFloorCPU, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesFloorCPU, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, CPUGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
 			if err := c.Check([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}
@@ -97,16 +97,16 @@ func TestWithoutFigures(t *testing.T) {
 	}
 }
 
-// A growth is a ratio to what was measured with a tenth of the machines.
+// A growth compares with what was measured beside no machines that are no Nodes.
 func TestGrowth(t *testing.T) {
-	reading := func(requests int, bytes, rest int64) *Reading {
-		return &Reading{RestBytes: rest, Requests: &Requests{Total: requests, Bytes: bytes}}
+	reading := func(requests int, cpu float64, rest int64) *Reading {
+		return &Reading{RestBytes: rest << 20, CPUSeconds: cpu, Requests: &Requests{Total: requests}}
 	}
-	c := &Case{Daemon: reading(110, 200, 300), Smaller: reading(100, 100, 100)}
-	if err := c.Check([]Bound{{RequestsGrowth, 1.1}, {BytesGrowth, 1.1}, {MemoryGrowth, 3}}); err != nil {
+	c := &Case{Daemon: reading(110, 2, 30), Smaller: reading(100, 1, 10)}
+	if err := c.Check([]Bound{{RequestsGrowth, 1.1}, {CPUGrowth, 1.1}, {MemoryGrowth, 20}}); err != nil {
 		t.Fatal(err)
 	}
-	want := []Limit{{RequestsGrowth, 1.1, 1.1, true}, {BytesGrowth, 1.1, 2, false}, {MemoryGrowth, 3, 3, true}}
+	want := []Limit{{RequestsGrowth, 1.1, 1.1, true}, {CPUGrowth, 1.1, 2, false}, {MemoryGrowth, 20, 20, true}}
 	if diff := cmp.Diff(want, c.Limits); diff != "" {
 		t.Error(diff)
 	}

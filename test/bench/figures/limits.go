@@ -23,11 +23,12 @@ const (
 	// OtherRequests are those to vCenters that are neither the long poll nor the
 	// reading of tags.
 	OtherRequests Quantity = "other requests"
-	// The growths are ratios: with ten times the machines that are no Nodes.
+	// The growths compare with what was measured beside no machines that are no Nodes: ratios,
+	// and mebibytes more.
 
-	RequestsGrowth Quantity = "requests / of a tenth"
-	BytesGrowth    Quantity = "bytes / of a tenth"
-	MemoryGrowth   Quantity = "memory / of a tenth"
+	RequestsGrowth Quantity = "requests / of none"
+	CPUGrowth      Quantity = "CPU / of none"
+	MemoryGrowth   Quantity = "MiB - of none"
 	// LogPerMinute are megabytes of the daemon's log.
 	LogPerMinute Quantity = "log MB/minute"
 	// LogLinesPerMinute are lines of the daemon's log in a window in which nothing changes.
@@ -104,7 +105,7 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 			return 0, false
 		}
 		return d.Seconds - c.Healthy.Seconds, true
-	case RequestsGrowth, BytesGrowth, MemoryGrowth:
+	case RequestsGrowth, CPUGrowth, MemoryGrowth:
 		return c.growth(q)
 	case LogPerMinute:
 		return float64(d.LogBytes) / 1e6 / (d.LogSeconds / 60), d.LogSeconds > 0
@@ -149,27 +150,21 @@ func (r *Reading) requests(q Quantity) (value float64, ok bool) {
 	return 0, false
 }
 
-// growth divides a figure of the daemon by that with a tenth of the machines that are
-// no Nodes.
+// growth compares a figure of the daemon with that beside no machines that are no Nodes.
 func (c *Case) growth(q Quantity) (value float64, ok bool) {
-	of := func(r *Reading) int64 {
-		switch {
-		case r == nil:
-		case q == MemoryGrowth:
-			return r.RestBytes
-		case r.Requests == nil:
-		case q == BytesGrowth:
-			return r.Requests.Bytes
-		default:
-			return int64(r.Requests.Total)
-		}
-		return 0
-	}
-	now, before := of(c.Daemon), of(c.Smaller)
-	if now == 0 || before == 0 {
+	if c.Daemon == nil || c.Smaller == nil {
 		return 0, false
 	}
-	return float64(now) / float64(before), true
+	now, before := c.Daemon.CPUSeconds, c.Smaller.CPUSeconds
+	switch {
+	case q == MemoryGrowth:
+		return mebibytes(c.Daemon.RestBytes - c.Smaller.RestBytes), c.Smaller.RestBytes > 0
+	case q == RequestsGrowth && (c.Daemon.Requests == nil || c.Smaller.Requests == nil):
+		return 0, false
+	case q == RequestsGrowth:
+		now, before = float64(c.Daemon.Requests.Total), float64(c.Smaller.Requests.Total)
+	}
+	return now / before, before > 0
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
