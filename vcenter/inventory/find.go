@@ -120,8 +120,8 @@ func matches(states []State, id Identity) []match {
 }
 
 // findByUUID decides which machine with its UUID is a Node's:
-//   - Several that run are ambiguous, and so are several that are off. Beside one that runs, one whose power
-//     state is not known may run.
+//   - Several that run are ambiguous, and so are several that are off. One whose power state is not known
+//     may run: one that is off counts beside neither.
 //   - A Node that was found before has the machine that it was found as, its home, as long as that
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
@@ -130,10 +130,10 @@ func matches(states []State, id Identity) []match {
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	fits := matches(states, id)
-	runs := slices.ContainsFunc(fits, match.runs)
-	if runs {
-		fits = slices.DeleteFunc(fits, match.isOff)
+	if on := slices.DeleteFunc(slices.Clone(fits), match.isOff); len(on) > 0 {
+		fits = on
 	}
+	runs := slices.ContainsFunc(fits, match.runs)
 	var err error
 	switch elsewhere := slices.ContainsFunc(fits, func(m match) bool { return !id.isHome(m) }); {
 	case len(fits) == 0:

@@ -122,7 +122,7 @@ func TestTable(t *testing.T) {
 							want = "ambiguous"
 						}
 					case "power unknown":
-						if others.on+others.off == 0 && (!joins || allRead) {
+						if others.on == 0 && (!joins || allRead) {
 							want = home
 						}
 					case "gone", "of another UUID", "removed":
