@@ -3,18 +3,21 @@ package session
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
 
-// Accounts count the logins that failed of all entries of the configuration together:
-// several may lead to one vCenter with the same account, which vCenter locks whichever
-// entry's login failed. The throttle of each entry asks it. Nil counts nothing.
+// Accounts are the ledger of a fleet's logins: those under way and those that failed lately, by whom they count
+// for. A login counts for the entry of the configuration, whatever its credentials, and for the account at an
+// address, since several entries may lead to one vCenter with the same account, which vCenter locks whichever
+// entry's login failed.
 type Accounts struct {
 	limits LoginLimits
 
-	mu   sync.Mutex
-	used map[account]*accountUse
+	mu sync.Mutex
+	// used has the logins of each *LoginThrottle and each account.
+	used map[any]*accountUse
 	// ended is closed, and replaced, when a login ends.
 	ended chan struct{}
 }
@@ -22,8 +25,7 @@ type Accounts struct {
 // An account is an address and who logs in there.
 type account struct{ host, user string }
 
-// accountUse are the logins of an account under way, and when others failed within the
-// window.
+// accountUse are the logins under way, and when others failed within the window.
 type accountUse struct {
 	pending int
 	failed  []time.Time
@@ -31,61 +33,68 @@ type accountUse struct {
 
 // NewAccounts returns the accounts of a fleet, of which none has failed.
 func NewAccounts(limits LoginLimits) *Accounts {
-	return &Accounts{limits: limits.withDefaults(), used: map[account]*accountUse{}, ended: make(chan struct{})}
+	return &Accounts{limits: limits.withDefaults(), used: map[any]*accountUse{}, ended: make(chan struct{})}
 }
 
 func accountOf(l login) account {
 	return account{l.host, cmp.Or(l.creds.User, l.creds.Certificate, l.creds.SessionManagerURL)}
 }
 
-// begin returns a *postponedError if a login of the account has to wait, and otherwise
-// counts it as under way.
-func (a *Accounts) begin(of account, now time.Time) error {
-	if a == nil {
-		return nil
-	}
+// postponed returns a *postponedError if a login that counts for these has to wait.
+func (a *Accounts) postponed(now time.Time, whom ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	u := a.used[of]
-	if u == nil {
-		u = &accountUse{}
-		a.used[of] = u
+	return a.tooMany(now, whom)
+}
+
+func (a *Accounts) tooMany(now time.Time, whom []any) error {
+	maps.DeleteFunc(a.used, func(_ any, u *accountUse) bool {
+		u.failed = within(u.failed, a.limits.Window, now)
+		return u.pending == 0 && len(u.failed) == 0
+	})
+	for _, who := range whom {
+		if u := a.used[who]; u != nil {
+			if err := tooMany(u.failed, u.pending, a.limits); err != nil {
+				return err
+			}
+		}
 	}
-	u.failed = within(u.failed, a.limits.Window, now)
-	if err := tooMany(u.failed, u.pending, a.limits); err != nil {
+	return nil
+}
+
+// begin is postponed, and counts a login that need not wait as under way.
+func (a *Accounts) begin(now time.Time, whom ...any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.tooMany(now, whom); err != nil {
 		return err
 	}
-	u.pending++
+	for _, who := range whom {
+		if a.used[who] == nil {
+			a.used[who] = &accountUse{}
+		}
+		a.used[who].pending++
+	}
 	return nil
 }
 
 // end ends a login that has begun, with its error.
-func (a *Accounts) end(of account, err error, now time.Time) {
-	if a == nil {
-		return
-	}
+func (a *Accounts) end(err error, now time.Time, whom ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	close(a.ended)
 	a.ended = make(chan struct{})
-	u := a.used[of]
-	if u == nil {
-		return
-	}
-	u.pending--
-	if errors.Is(err, ErrRejected) || errors.As(err, new(*unansweredError)) {
-		u.failed = append(u.failed, now)
-	}
-	if u.pending == 0 && len(u.failed) == 0 {
-		delete(a.used, of)
+	for _, who := range whom {
+		u := a.used[who]
+		u.pending--
+		if errors.Is(err, ErrRejected) || errors.As(err, new(*unansweredError)) {
+			u.failed = append(u.failed, now)
+		}
 	}
 }
 
-// nextEnd returns a channel that is closed when a login ends, nil if that is not known.
+// nextEnd returns a channel that is closed when a login ends.
 func (a *Accounts) nextEnd() <-chan struct{} {
-	if a == nil {
-		return nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ended

@@ -14,10 +14,10 @@ func TestLockouts(t *testing.T) {
 	rejected := fmt.Errorf("logging in: %w", ErrRejected)
 	a := NewAccounts(LoginLimits{})
 	login := func(of account, err error, now time.Time) error {
-		if refused := a.begin(of, now); refused != nil {
+		if refused := a.begin(now, of); refused != nil {
 			return refused
 		}
-		a.end(of, err, now)
+		a.end(err, now, of)
 		return nil
 	}
 	for i, c := range []struct {
@@ -47,15 +47,15 @@ func TestLockouts(t *testing.T) {
 			t.Errorf("%d: got %v, want it at %v", i, err, at(c.until))
 		}
 	}
-	if len(a.used) != 1 { // other's failure is remembered until somebody looks
+	if len(a.used) != 1 { // the last one, until somebody looks
 		t.Errorf("%d accounts are remembered", len(a.used))
 	}
 	for range 2 {
-		if err := a.begin(elsewhere, at(500)); err != nil {
+		if err := a.begin(at(500), elsewhere); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(elsewhere, at(500)); !errors.As(err, new(*postponedError)) || !NextAttempt(err).IsZero() {
+	if err := a.begin(at(500), elsewhere); !errors.As(err, new(*postponedError)) || !NextAttempt(err).IsZero() {
 		t.Errorf("a third at the same time: %v", err)
 	}
 }

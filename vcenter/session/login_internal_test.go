@@ -28,11 +28,9 @@ func TestALoginThatPanics(t *testing.T) {
 		}()
 		_ = broken.logIn(t.Context())
 	}()
-	if n := broken.endpoint.throttle.pending; n != 0 {
-		t.Errorf("%d attempts are under way", n)
-	}
-	if n := len(broken.endpoint.throttle.failed); n != 1 {
-		t.Errorf("%d may have failed", n)
+	throttle := broken.endpoint.throttle
+	if u := throttle.accounts.used[throttle]; u.pending != 0 || len(u.failed) != 1 {
+		t.Errorf("%d attempts are under way, and %d may have failed", u.pending, len(u.failed))
 	}
 }
 

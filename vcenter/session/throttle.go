@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -34,16 +35,11 @@ const failuresMax = 10
 // failed or are under way in 180 s, of whatever credentials, API and entry of the account.
 type LoginThrottle struct {
 	limits LoginLimits
-	// accounts counts in addition what fails at the vCenters of all entries.
+	// accounts count the logins of all entries. What counts for this one is kept when the address
+	// changes, which may be another name of the same vCenter.
 	accounts *Accounts
 
-	mu sync.Mutex
-	// pending is how many attempts are under way.
-	pending int
-	// failed are when attempts ended that were rejected, or may have been, within
-	// the window. They are kept when the address changes, which may be another name of
-	// the same vCenter.
-	failed   []time.Time
+	mu       sync.Mutex
 	failures []*failure
 	// offered are the credentials that were configured last.
 	offered credentials.Credentials
@@ -67,9 +63,9 @@ type failure struct {
 }
 
 // NewLoginThrottle returns a throttle for one vCenter. Accounts are those of the whole fleet;
-// nil stands for none.
+// nil stands for accounts of its own.
 func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
-	return &LoginThrottle{limits: limits.withDefaults(), accounts: accounts}
+	return &LoginThrottle{limits: limits.withDefaults(), accounts: cmp.Or(accounts, NewAccounts(limits))}
 }
 
 // Offer notes the credentials that are configured now, and returns nil if they may be shown to
@@ -112,11 +108,7 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	if err := t.postponed(l.api, l.creds, now); err != nil {
 		return err
 	}
-	if err := t.accounts.begin(accountOf(l), now); err != nil {
-		return err
-	}
-	t.pending++
-	return nil
+	return t.accounts.begin(now, t, accountOf(l))
 }
 
 // beginQueued is begin after the logins that are under way, if the limits say so, for which it waits
@@ -151,8 +143,7 @@ func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, n
 	if f := t.failure(api, creds); f != nil && now.Before(f.until) {
 		return f.postponed(false)
 	}
-	t.failed = within(t.failed, t.limits.Window, now)
-	return tooMany(t.failed, t.pending, t.limits)
+	return t.accounts.postponed(now, t)
 }
 
 // end ends an attempt that has begun. The error is nil if the credentials were
@@ -161,8 +152,7 @@ func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, n
 func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.accounts.end(accountOf(l), err, now)
-	t.pending--
+	t.accounts.end(err, now, t, accountOf(l))
 	var silence *unansweredError
 	switch {
 	case err == nil:
@@ -178,7 +168,6 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 		f.silent = true
 		// One connection that breaks is no reason to wait.
 		if f.broken++; !silence.long && f.broken == 1 {
-			t.failed = append(t.failed, now)
 			return err
 		}
 		f.unanswered++
@@ -186,7 +175,6 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	default:
 		return err
 	}
-	t.failed = append(t.failed, now)
 	return t.failure(l.api, l.creds).postponed(true)
 }
 

@@ -174,6 +174,13 @@ func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
 	b2 := b
 	b2.Revision = "2"
+	accepts := func(api loginAPI) func(*LoginThrottle) {
+		return func(a *LoginThrottle) {
+			l := login{api: api, creds: a1}
+			_ = a.accounts.begin(time.Now(), a, accountOf(l))
+			_ = a.end(l, nil, time.Now())
+		}
+	}
 	for name, c := range map[string]struct {
 		do       func(a *LoginThrottle)
 		a, b, at bool // whether a and b may be shown at SOAP, and a at the REST API
@@ -181,11 +188,11 @@ func TestWhatIsForgotten(t *testing.T) {
 		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
 		"a replaces others":                 {func(a *LoginThrottle) { _ = a.Offer(a1, credentials.Credentials{}, time.Now()) }, true, false, true},
 		"the session's b are back":          {func(a *LoginThrottle) { _ = a.Offer(b, b, time.Now()) }, true, false, true},
-		"SOAP accepts a, tags still do not": {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginSOAP, creds: a1}, nil, time.Now()) }, true, true, false},
+		"SOAP accepts a, tags still do not": {accepts(loginSOAP), true, true, false},
 		"b is written again":                {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
 		"b is written again, c is in use":   {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
 		"b is as it was, c is in use":       {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
-		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginREST, creds: a1}, nil, time.Now()) }, false, false, true},
+		"tags accept a":                     {accepts(loginREST), false, false, true},
 		"another address":                   {(*LoginThrottle).Moved, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,8 +251,8 @@ func TestFailuresAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(a.failures) > failuresMax || len(a.failed) > 3 {
-		t.Errorf("%d failures and %d times are kept", len(a.failures), len(a.failed))
+	if n := len(a.accounts.used[a].failed); len(a.failures) > failuresMax || n > 3 || len(a.accounts.used) > 3 {
+		t.Errorf("%d failures and %d times of %d accounts are kept", len(a.failures), n, len(a.accounts.used))
 	}
 }
 
