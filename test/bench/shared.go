@@ -36,19 +36,12 @@ func rest(ctx context.Context, b *bench, c benchCase, result *figures.Case) erro
 	if b.short {
 		window = time.Minute
 	}
-	using, stop := context.WithCancel(ctx)
-	var g sync.WaitGroup
-	g.Go(func() { b.useOthers(using) })
 	var err error
-	result.Daemon, err = b.restOnce(ctx, c, window)
-	stop()
-	g.Wait()
-	if err != nil {
+	if result.Daemon, err = b.restOnce(ctx, c, window); err != nil {
 		return err
 	}
-	smaller := c.fleet
-	smaller.others = 0
-	if err := b.replace(ctx, smaller); err != nil {
+	c.fleet.others = 0
+	if err := b.replace(ctx, c.fleet); err != nil {
 		return err
 	}
 	if result.Smaller, err = b.restOnce(ctx, c, window); err != nil {
@@ -81,6 +74,16 @@ func (b *bench) restOnce(ctx context.Context, c benchCase, window time.Duration)
 	if err != nil {
 		return nil, err
 	}
+	if err := t.await(ctx, machines); err != nil {
+		return nil, t.abandon(err)
+	}
+	using, stop := context.WithCancel(ctx)
+	var g sync.WaitGroup
+	if c.fleet.others > 0 {
+		g.Go(func() { b.useOthers(using) })
+	}
 	reading, _, err := t.quiet(ctx, machines, window)
+	stop()
+	g.Wait()
 	return reading, err
 }
