@@ -167,17 +167,22 @@ func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatIsBrokenForLong is logged in to after growing pauses, and logged out of before.
+// TestAVCenterThatIsBrokenForLong is logged in to after growing pauses, and logged out of before. So is
+// one that answers some calls of each reading well.
 func TestAVCenterThatIsBrokenForLong(t *testing.T) {
 	t.Parallel()
-	for _, code := range []int{400, 401, 403, 500} {
-		t.Run(http.StatusText(code), func(t *testing.T) {
+	const all, names = "POST /com/vmware/cis/tagging/*", "GET /com/vmware/cis/tagging/*"
+	for _, c := range []struct {
+		calls string
+		code  int
+	}{{all, 400}, {all, 401}, {all, 403}, {all, 500}, {names, 401}, {names, 500}} {
+		t.Run(http.StatusText(c.code)+" to "+c.calls[:4], func(t *testing.T) {
 			t.Parallel()
 			opts := quick
 			opts.LoginLimits.RenewMin, opts.LoginLimits.RenewMax = 200*time.Millisecond, 2*time.Second
 			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 				sim.VCenter("east").Fault("CreatePropertyCollector", new(types.SystemError))
-				sim.VCenter("west").FaultREST("POST /com/vmware/cis/tagging/*", code)
+				sim.VCenter("west").FaultREST(c.calls, c.code)
 			})
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 			time.Sleep(7 * time.Second) // pauses of 0.2, 0.4, 0.8, 1.6, 2 and 2 s

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -43,8 +42,8 @@ type REST struct {
 	// client is logged in, nil until then; login is the login that is under way.
 	client *rest.Client
 	login  *restLogin
-	// served reports whether a call was answered well since the login.
-	served atomic.Bool
+	// served reports whether all calls of a function were answered well since the login.
+	served bool
 }
 
 // A restLogin is a login to the REST API, beside the goroutine that wants it. The client is
@@ -67,7 +66,8 @@ func (r *REST) isCloned() bool { return isShared(r.creds) }
 
 // With calls f with the client that is logged in, after logging in where that has not happened yet, the server has
 // forgotten it or nothing useful came through the session for long. A login that takes longer than other
-// calls goes on in the background, and the next call waits for it again.
+// calls goes on in the background, and the next call waits for it again. F calls no With. Only if all of it succeeds,
+// something useful has come: a service may answer some calls and not know the session in others.
 func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	if r.client == nil {
 		if err := r.logIn(ctx); err != nil {
@@ -77,9 +77,12 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	err := f(r.client)
 	isUnknown := rest.ClassOf(err) == rest.Unauthenticated
 	switch {
+	case err == nil:
+		r.served = true
+		r.endpoint.restRenewal.useful()
 	case isUnknown && r.isCloned():
 		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.host(), err)
-	case isUnknown && r.served.Load(), r.renewalDue(err):
+	case isUnknown && r.served, r.renewalDue(err):
 		r.forget(ctx)
 		return r.With(ctx, f)
 	}
@@ -88,19 +91,14 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 
 // Do makes one remote call, as that of the Endpoint.
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
-	err := r.endpoint.Do(ctx, name, call)
-	if err == nil {
-		r.served.Store(true)
-		r.endpoint.restRenewal.useful()
-	}
-	return err
+	return r.endpoint.Do(ctx, name, call)
 }
 
 // forget ends the session, which may be there still whatever the server has answered.
 func (r *REST) forget(ctx context.Context) {
 	old := r.client
 	r.client = nil
-	r.served.Store(false)
+	r.served = false
 	_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
 }
 

@@ -26,14 +26,15 @@ type definition struct {
 
 // definitions reads the categories that matter. One that the account cannot see is left out.
 func (r *reader) definitions(ctx context.Context) (all []definition, err error) {
-	err = tags.With(ctx, r.rest, func(s tags.Service) error {
-		all, err = r.define(ctx, s)
+	err = r.rest.With(ctx, func(c *rest.Client) error {
+		all, err = r.define(ctx, c)
 		return err
 	})
 	return all, err
 }
 
-func (r *reader) define(ctx context.Context, s tags.Service) ([]definition, error) {
+func (r *reader) define(ctx context.Context, c *rest.Client) ([]definition, error) {
+	s := tags.NewClient(c, r.rest.Do)
 	ids, err := s.Categories(ctx)
 	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
 		return nil, fmt.Errorf("listing the tag categories: %w", err)
@@ -46,12 +47,12 @@ func (r *reader) define(ctx context.Context, s tags.Service) ([]definition, erro
 	var all []definition
 	for _, name := range r.q.Categories {
 		for _, id := range ids {
-			c, ok := known[id]
-			if !ok || c.Name != name {
+			is, ok := known[id]
+			if !ok || is.Name != name {
 				continue
 			}
-			d := definition{Category: Category{Name: name, Multiple: c.Cardinality == "MULTIPLE", Types: c.Types}}
-			if err := r.readTags(ctx, s, id, &d); err != nil {
+			d := definition{Category: Category{Name: name, Multiple: is.Cardinality == "MULTIPLE", Types: is.Types}}
+			if err := r.readTags(ctx, c, id, &d); err != nil {
 				return nil, fmt.Errorf("reading the tag category %s: %w", quote.Value(name), err)
 			}
 			all = append(all, d)
@@ -60,12 +61,12 @@ func (r *reader) define(ctx context.Context, s tags.Service) ([]definition, erro
 	return all, nil
 }
 
-func (r *reader) readTags(ctx context.Context, s tags.Service, id string, d *definition) (err error) {
-	if d.tags, err = r.tagsOf(ctx, id); err != nil {
+func (r *reader) readTags(ctx context.Context, c *rest.Client, id string, d *definition) (err error) {
+	if d.tags, err = r.tagsOf(ctx, c, id); err != nil {
 		return fmt.Errorf("listing its tags: %w", err)
 	}
 	slices.Sort(d.tags)
-	if d.known, err = readEach(ctx, d.tags[:min(len(d.tags), definedNames)], s.Tag); err != nil {
+	if d.known, err = readEach(ctx, d.tags[:min(len(d.tags), definedNames)], tags.NewClient(c, r.rest.Do).Tag); err != nil {
 		return fmt.Errorf("reading its tags: %w", err)
 	}
 	for _, tag := range d.known {

@@ -45,12 +45,12 @@ func (r *reader) tagged(ctx context.Context, defined []definition) (all []topolo
 		return nil, nil // some vCenters answer a request without a tag with all objects
 	}
 	var objects map[string][]types.ManagedObjectReference
-	err = tags.With(ctx, r.rest, func(s tags.Service) error {
-		if objects, err = r.objectsWith(ctx, ids); err != nil {
+	err = r.rest.With(ctx, func(c *rest.Client) error {
+		if objects, err = r.objectsWith(ctx, c, ids); err != nil {
 			return fmt.Errorf("listing the objects of %d tags: %w", len(ids), err)
 		}
 		unnamed := slices.DeleteFunc(slices.Sorted(maps.Keys(objects)), func(id string) bool { return known[id].Name != "" })
-		further, err := readEach(ctx, unnamed[:min(len(unnamed), attachedNames)], s.Tag)
+		further, err := readEach(ctx, unnamed[:min(len(unnamed), attachedNames)], tags.NewClient(c, r.rest.Do).Tag)
 		if err != nil {
 			return fmt.Errorf("reading tags: %w", err)
 		}
@@ -153,8 +153,8 @@ func (r *reader) describe(ctx context.Context, objects map[string][]types.Manage
 }
 
 // tagsOf returns the IDs of the tags of a category that the account may read.
-func (r *reader) tagsOf(ctx context.Context, category string) (ids []string, err error) {
-	err = r.ask(ctx, "tagging: list tags of category", &rest.Request{
+func (r *reader) tagsOf(ctx context.Context, c *rest.Client, category string) (ids []string, err error) {
+	err = r.ask(ctx, c, "tagging: list tags of category", &rest.Request{
 		Method: http.MethodPost, Resource: "tagging/tag", LegacyID: category, Action: "list-tags-for-category",
 		Body: map[string]string{"category_id": category},
 	}, &ids)
@@ -163,7 +163,7 @@ func (r *reader) tagsOf(ctx context.Context, category string) (ids []string, err
 
 // objectsWith returns the objects to which each of the tags is attached, in order, as far as the account may
 // read them. A tag that is attached to nothing is no key.
-func (r *reader) objectsWith(ctx context.Context, ids []string) (map[string][]types.ManagedObjectReference, error) {
+func (r *reader) objectsWith(ctx context.Context, c *rest.Client, ids []string) (map[string][]types.ManagedObjectReference, error) {
 	var answer []struct {
 		Tag     string `json:"tag_id"`
 		Objects []struct {
@@ -171,7 +171,7 @@ func (r *reader) objectsWith(ctx context.Context, ids []string) (map[string][]ty
 			Type string `json:"type"`
 		} `json:"object_ids"`
 	}
-	err := r.ask(ctx, "tagging: list attached objects", &rest.Request{
+	err := r.ask(ctx, c, "tagging: list attached objects", &rest.Request{
 		Method: http.MethodPost, Resource: "tagging/tag-association", Action: "list-attached-objects-on-tags",
 		Body: map[string][]string{"tag_ids": ids},
 	}, &answer)
@@ -193,8 +193,6 @@ func (r *reader) objectsWith(ctx context.Context, ids []string) (map[string][]ty
 }
 
 // ask makes one request of the tagging API.
-func (r *reader) ask(ctx context.Context, name string, request *rest.Request, answer any) error {
-	return r.rest.With(ctx, func(c *rest.Client) error {
-		return r.rest.Do(ctx, name, func(ctx context.Context) error { return c.Do(ctx, request, answer) })
-	})
+func (r *reader) ask(ctx context.Context, c *rest.Client, name string, request *rest.Request, answer any) error {
+	return r.rest.Do(ctx, name, func(ctx context.Context) error { return c.Do(ctx, request, answer) })
 }
