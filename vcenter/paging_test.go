@@ -45,6 +45,33 @@ func TestFurtherPagesAreDenied(t *testing.T) {
 	}
 }
 
+// TestAnswersAtOnceThatAreTooLarge are asked for again with fewer objects.
+func TestAnswersAtOnceThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	sim, f, cfg := vcentertest.EastBehindFront(t)
+	sim.VCenter("east").LimitPages(1)
+	sim.VCenter("east").Fault("ContinueRetrievePropertiesEx", &types.NoPermission{PrivilegeId: "System.Read"})
+	f.Answer(func(w http.ResponseWriter, _ *http.Request, body string) bool {
+		if !strings.Contains(body, "<RetrieveProperties ") || strings.Count(body, "<objectSet>") < 2 {
+			return false
+		}
+		_, err := io.WriteString(w, strings.Repeat(" ", 9<<20))
+		return err == nil
+	})
+	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {
+		return Credentials{User: cfg.User, Password: cfg.Password}, nil
+	}, slow)
+	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
+	session, n := w.fleet.Sessions()[0].Session, 0
+	err := session.Retrieve(w.ctx, types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: "ManagedEntity", PathSet: []string{"name"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: session.Client().ServiceContent.RootFolder}, {Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: w.moid("n1")}}},
+	}, func(*types.ObjectContent) { n++ })
+	if err != nil || n != 2 {
+		t.Errorf("read %d objects, %v", n, err)
+	}
+}
+
 // TestCategoriesMayNotBeListed: tags that are attached are known all the same, and a
 // category that none of them has is one that the vCenter does not show.
 func TestCategoriesMayNotBeListed(t *testing.T) {

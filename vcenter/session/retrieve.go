@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -27,7 +28,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 // retrieve hands over the objects that were not seen before, and adds them to those.
 func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
-		return s.retrieveAtOnce(ctx, spec, seen, each)
+		return s.retrieveAtOnce(ctx, spec, size, seen, each)
 	}
 	collector := s.vim.ServiceContent.PropertyCollector
 	res, err := methods.RetrievePropertiesEx(ctx, s.vim, &types.RetrievePropertiesEx{
@@ -52,7 +53,7 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 		})
 		if faults.Denied(err) {
 			s.unpaged.Store(true)
-			return s.retrieveAtOnce(ctx, spec, seen, each)
+			return s.retrieveAtOnce(ctx, spec, size, seen, each)
 		}
 		if err != nil {
 			return err
@@ -62,18 +63,24 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 	return nil
 }
 
-// retrieveAtOnce reads properties without pages, and hands over all objects but those
-// that were handed over before. Some vCenters want System.Read on the root folder for
-// further pages (7.0.3.2 to 8.0.2), and for nothing else.
-func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
-	res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
-		This:    s.vim.ServiceContent.PropertyCollector,
-		SpecSet: []types.PropertyFilterSpec{spec},
-	})
-	if err != nil {
-		return err
+// retrieveAtOnce reads properties without pages, of so many objects of the specification at a time, and hands
+// over all objects but those that were handed over before. Some vCenters want System.Read on the root folder
+// for further pages (7.0.3.2 to 8.0.2), and for nothing else.
+func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+	for some := range slices.Chunk(spec.ObjectSet, int(size)) {
+		spec.ObjectSet = some
+		res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
+			This:    s.vim.ServiceContent.PropertyCollector,
+			SpecSet: []types.PropertyFilterSpec{spec},
+		})
+		if err != nil {
+			return err
+		}
+		if err := handOver(res.Returnval, seen, each); err != nil {
+			return err
+		}
 	}
-	return handOver(res.Returnval, seen, each)
+	return nil
 }
 
 func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
