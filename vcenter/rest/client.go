@@ -26,8 +26,8 @@ const (
 type Client struct {
 	http    *soap.Client
 	session string
-	// legacy reports whether the vCenter serves resources below /rest only, found whether
-	// that is known: it has answered a request for one.
+	// legacy reports whether resources are asked for below /rest, at first where the session was opened;
+	// found whether the vCenter has answered a request for one there.
 	legacy, found atomic.Bool
 	// home is the root where the session was opened.
 	home root
@@ -59,9 +59,9 @@ func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, lega
 	if isPathMissing(err, &login) {
 		if other := c.send(ctx, !c.home, &login, &c.session); !isPathMissing(other, &login) {
 			c.home, err = !c.home, other
-			c.legacy.Store(bool(c.home))
 		}
 	}
+	c.legacy.Store(bool(c.home))
 	if err == nil && c.session == "" {
 		err = errors.New("the answer to the login has no session ID")
 	}
@@ -119,16 +119,17 @@ func (r *Request) address(at root) (path, query string) {
 // Do sends a request and decodes the answer, unless that is nil. A failure that the server
 // answers with is a *StatusError.
 //
-// Until the vCenter has answered one for a resource, /rest is tried if nothing serves the path
-// below /api, and is stayed with if it serves the path.
+// Until the vCenter has answered one for a resource, the other root is tried if nothing serves the path
+// below the one, and is stayed with if it serves the path.
 func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
 	at := root(c.legacy.Load())
 	err := c.send(ctx, at, r, answer)
-	if at == api && !c.found.Load() && isPathMissing(err, r) {
-		if older := c.send(ctx, rest, r, answer); !isPathMissing(older, r) {
-			class := ClassOf(older)
-			c.legacy.Store(older == nil || class == Denied || class == NotFound)
-			err = older
+	if !c.found.Load() && isPathMissing(err, r) {
+		if other := c.send(ctx, !at, r, answer); !isPathMissing(other, r) {
+			if class := ClassOf(other); other == nil || class == Denied || class == NotFound {
+				c.legacy.Store(bool(!at))
+			}
+			err = other
 		}
 	}
 	if err == nil {

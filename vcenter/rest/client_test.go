@@ -101,6 +101,15 @@ func TestRoots(t *testing.T) {
 		"/rest first, which is gone": {true, map[string]string{
 			"POST /rest": notFoundREST, "POST /api/session": `201"id-1"`, "GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`, "DELETE /api/session": "204",
 		}, []string{"POST /rest/com/vmware/cis/session ", "POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /api/session id-1"}},
+		"/rest first, since /api has another service": {true, map[string]string{
+			"POST /api": "400", "GET /api": "400", "DELETE /api": "400",
+			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
+			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
+		}, []string{"POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
+		"a session of /rest, tags of /api": {true, map[string]string{
+			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200", "GET /rest/com/vmware/cis/tagging": notFoundREST,
+			"GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`,
+		}, []string{"POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, requests := serve(t, with(c.answers))
