@@ -61,7 +61,7 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 			return nil, false, nil
 		}
 		res, ok, err := next.AuthenticateRequest(r)
-		if err != nil || !ok {
+		if (err != nil || !ok) && failures.Tokens() > -50 { // it is served again within a minute
 			failures.Reserve() // also beyond the limit, since many requests may be under way
 		}
 		return res, ok, err
