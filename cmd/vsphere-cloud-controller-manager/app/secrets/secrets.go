@@ -4,6 +4,7 @@ package secrets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -47,6 +48,11 @@ func (w *Watcher) Apply(refs []config.SecretRef) {
 	for _, ref := range refs {
 		if w.secrets[ref] = before[ref]; before[ref] == nil {
 			w.secrets[ref] = newWatched(w.client, ref)
+		}
+	}
+	for ref, s := range before {
+		if w.secrets[ref] != s {
+			close(s.dropped)
 		}
 	}
 	w.applied.Notify()
@@ -136,6 +142,7 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error)
 type watched struct {
 	ref      config.SecretRef
 	informer cache.SharedIndexInformer
+	dropped  chan struct{} // Watcher.Apply closes it
 
 	mu     sync.Mutex
 	err    error         // why the Secret cannot be read now
@@ -144,7 +151,7 @@ type watched struct {
 
 func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
 	informer := informers.NewFilteredSecretInformer(client, ref.Namespace, 0, cache.Indexers{}, only(ref))
-	return &watched{ref: ref, informer: informer, failed: make(chan struct{})}
+	return &watched{ref: ref, informer: informer, dropped: make(chan struct{}), failed: make(chan struct{})}
 }
 
 // run watches the Secret until the context is done.
@@ -196,6 +203,8 @@ func (s *watched) synced(ctx context.Context) error {
 		select {
 		case <-s.informer.HasSyncedChecker().Done():
 		case <-failed:
+		case <-s.dropped:
+			return errors.New("it is not watched any more")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -128,6 +128,32 @@ func TestASecretThatMayNotBeRead(t *testing.T) {
 	until(t, w, changed, "first")
 }
 
+// TestASecretThatIsNotWatchedAnyMore: a Get of it does not wait for its deadline.
+func TestASecretThatIsNotWatchedAnyMore(t *testing.T) {
+	client, asked, answer := fake.NewClientset(secret("vsphere", "first")), make(chan struct{}, 10), make(chan struct{})
+	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		asked <- struct{}{}
+		<-answer
+		return false, nil, nil
+	})
+	w, _ := follow(t, client, ref)
+	defer close(answer)
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() {
+		_, err := w.Get(ctx, ref)
+		got <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	w.Apply(nil)
+	w.Apply([]config.SecretRef{ref})
+	if err := <-got; err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it is %v", err)
+	}
+}
+
 func TestOtherSecrets(t *testing.T) {
 	other := config.SecretRef{Namespace: "kube-system", Name: "another"}
 	client := fake.NewClientset(secret("vsphere", "first"), secret("another", "other"))
