@@ -149,7 +149,7 @@ func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string
 	switch {
 	case err != nil:
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
-	case reply == inventory.Gone:
+	case reply == inventory.Gone, reply == inventory.Other:
 		return nil
 	case reply == inventory.There:
 		return fmt.Errorf("%s, which the machine was, is still there: delete the Node by hand if it is not its machine any more", name)

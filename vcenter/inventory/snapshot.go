@@ -67,17 +67,17 @@ type Snapshot struct {
 // A Reply is what a vCenter says of a managed object.
 type Reply int
 
-// The replies. Only Gone is evidence that a machine does not exist.
+// The replies. Only Gone is evidence that a managed object does not exist.
 const (
 	// Unasked: it was not asked, or has not answered yet.
 	Unasked Reply = iota
-	// Gone: the managed object does not exist, or is a template by now.
+	// Gone: the managed object does not exist.
 	Gone
 	// Hidden: the account may not see it, so that it may exist.
 	Hidden
 	// There: it exists, and its UUID is not known.
 	There
-	// Other: it exists, and its UUID is not that of the Node's machine.
+	// Other: it exists and is not the Node's machine any more: a template, or one with another UUID.
 	Other
 )
 

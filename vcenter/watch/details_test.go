@@ -1,11 +1,14 @@
 package watch
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/inventory"
@@ -113,4 +116,42 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A templates is a vCenter that says of each machine that it is a template.
+type templates struct{}
+
+func (templates) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	of := req.(*methods.RetrievePropertiesExBody).Req.SpecSet[0].ObjectSet[0].Obj
+	res.(*methods.RetrievePropertiesExBody).Res = &types.RetrievePropertiesExResponse{Returnval: &types.RetrieveResult{
+		Objects: []types.ObjectContent{{Obj: of, PropSet: []types.DynamicProperty{{Name: "config.template", Val: true}}}},
+	}}
+	return nil
+}
+
+// TestATemplateIsNotForgotten: a machine that the list has refused and that is a template by now stays in the
+// index, whichever of the two is known first. What becomes a machine again has its UUID.
+func TestATemplateIsNotForgotten(t *testing.T) {
+	for name, known := range map[string]bool{"reported before": true, "reported later": false} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newWatch(templates{}, nil)
+			filter := indexFilter(w)
+			report := func(u types.ObjectUpdate) {
+				if _, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{u}}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			report(update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "config.template", known))
+			w.details.refused["vm-1"] = time.Now()
+			reply, err := AskAbout(t.Context(), w.session, "vm-1")
+			if err != nil || w.details.takeReply(t.Context(), "vm-1", reply, true) {
+				t.Errorf("forgotten, %v", err)
+			}
+			report(update(types.ObjectUpdateKindModify, "config.template", true))
+			report(update(types.ObjectUpdateKindModify, "config.template", false))
+			if s := w.model.Snapshot(model.View{}); len(s.Entries(identity(t, stranger).UUIDs[0])) != 1 || len(s.Unreadable) > 0 {
+				t.Errorf("a machine again, it is unreadable %v and in %v", s.Unreadable, s.Index)
+			}
+		})
+	}
 }

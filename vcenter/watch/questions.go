@@ -119,8 +119,7 @@ func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]in
 	return replies, g.Wait()
 }
 
-// AskAbout asks a vCenter whether a machine exists. A template counts as gone: it is nobody's
-// machine any more. With an error the reply is [inventory.Hidden].
+// AskAbout asks a vCenter whether a machine exists. With an error the reply is [inventory.Hidden].
 func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error) {
 	template := false
 	err := s.Retrieve(ctx, types.PropertyFilterSpec{
@@ -132,9 +131,11 @@ func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error
 		}
 	})
 	switch {
-	case err == nil && !template:
+	case err == nil && template:
+		return inventory.Other, nil
+	case err == nil:
 		return inventory.There, nil
-	case err == nil, faults.Gone(err) && !faults.SessionLost(s.Classify(err)):
+	case faults.Gone(err) && !faults.SessionLost(s.Classify(err)):
 		return inventory.Gone, nil
 	case faults.Denied(err):
 		return inventory.Hidden, nil
