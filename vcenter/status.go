@@ -41,14 +41,6 @@ const (
 	TagsFailed
 )
 
-// readingOf returns how a reading with this error ended.
-func readingOf(err error) TagReading {
-	if err != nil {
-		return TagsFailed
-	}
-	return TagsRead
-}
-
 // A Health is a vCenter's state, with what else serves to monitor it. Nodes do not depend
 // on that.
 type Health struct {

@@ -178,7 +178,10 @@ func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 // TagsRead sends how a reading of tags ended.
 func (r *reporter) TagsRead(ctx context.Context, err error) {
 	r.send(ctx, func(m *monitor) bool {
-		m.now.tags = readingOf(err)
+		m.now.tags = TagsRead
+		if err != nil {
+			m.now.tags = TagsFailed
+		}
 		return false
 	})
 }

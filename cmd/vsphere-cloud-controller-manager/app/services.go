@@ -50,8 +50,8 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.registry)
-	finder := &credentials.Finder{Secrets: s.secrets, Revision: func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) }}
-	s.fleet = vcenter.NewFleet(a.cfg.VCenters, finder.Find, vcenter.Options{
+	revision := func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) }
+	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
 		LoginLimits:  loginLimits(a.warm()),

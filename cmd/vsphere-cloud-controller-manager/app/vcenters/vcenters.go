@@ -54,9 +54,6 @@ type Recorder struct {
 // kept is what an outage means for Nodes.
 const kept = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
 
-// mostVisible is how many datacenters an Event names.
-const mostVisible = 8
-
 type key struct{ vcenter, reason string }
 
 // Run records Events until the context is done.
@@ -153,7 +150,7 @@ func problems(h *vcenter.Health) map[string]report.Problem {
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"
 		if len(s.VisibleDatacenters) > 0 {
-			visible = quote.Some(s.VisibleDatacenters, mostVisible)
+			visible = quote.Some(s.VisibleDatacenters, 8)
 		}
 		wrong(reasonDatacenters, s.Incomplete.Error(), fmt.Sprintf("%v; the account sees %s; until it is found, no Node of any vCenter is deleted", s.Incomplete, visible))
 	}
