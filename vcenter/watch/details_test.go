@@ -155,3 +155,28 @@ func TestATemplateIsNotForgotten(t *testing.T) {
 		})
 	}
 }
+
+// TestAMachineThatTheListHasLostIsPutOnItAgain if the index still has it, or has it again on the same page.
+func TestAMachineThatTheListHasLostIsPutOnItAgain(t *testing.T) {
+	list := &refusing{}
+	w, _ := newWatch(list, nil)
+	index, details := indexFilter(w), types.ManagedObjectReference{Type: "PropertyFilter", Value: "details"}
+	w.views.details[details] = true
+	report := func(filter types.ManagedObjectReference, updates ...types.ObjectUpdate) {
+		if _, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: updates}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.progress.indexed() // what comes onto the list is not read at once
+	enter, leave := update(types.ObjectUpdateKindEnter, "config.uuid", stranger), update(types.ObjectUpdateKindLeave)
+	report(index, enter)
+	for range 2 {
+		before := list.requests
+		if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &w.progress); err != nil || list.requests != before+1 {
+			t.Errorf("%d requests, %v", list.requests-before, err)
+		}
+		report(details, enter)
+		report(details, leave)
+		report(index, leave, enter)
+	}
+}

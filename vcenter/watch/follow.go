@@ -195,7 +195,9 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 		w.names.apply(filter, u)
 	case w.views.details[filter]:
 		w.model.Tree.Apply(u)
-		if l := w.details.listed[u.Obj.Value]; l != nil {
+		if u.Kind == types.ObjectUpdateKindLeave {
+			delete(w.details.listed, u.Obj.Value) // if it is wanted, it is tried again
+		} else if l := w.details.listed[u.Obj.Value]; l != nil {
 			l.reported = true
 		}
 	case w.views.datacenters[filter]:
