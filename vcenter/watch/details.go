@@ -273,7 +273,8 @@ func (d *detailList) checkDoubtful(ask func(id string)) {
 	}
 }
 
-// takeReply forgets a machine that may be gone and is, and reports whether it was that.
+// takeReply forgets a machine that may be gone and is, and reports whether it was that. One that the list has
+// refused and that exists is tried once more: it may have been refused while it was made.
 func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
 	switch {
 	case !d.isDoubtful(id):
@@ -282,6 +283,7 @@ func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.R
 		d.refused[id] = time.Now()
 		return true
 	case isNew && d.listed[id] == nil:
+		delete(d.refused, id)
 		klog.FromContext(ctx).Info("The vCenter does not let a machine be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
 	}
 	return false

@@ -76,7 +76,7 @@ func TestMachinesThatMayBeGone(t *testing.T) {
 				t.Errorf("asked about: %v", asked)
 			}
 			for _, reply := range []inventory.Reply{inventory.Hidden, inventory.There} {
-				if w.details.takeReply(t.Context(), "vm-1", reply, true) || w.model.Has("vm-1") != c.indexed {
+				if w.details.takeReply(t.Context(), "vm-1", reply, false) || w.model.Has("vm-1") != c.indexed {
 					t.Errorf("reply %v removes it", reply)
 				}
 			}
@@ -91,7 +91,8 @@ func TestMachinesThatMayBeGone(t *testing.T) {
 	}
 }
 
-// TestRefusedMachinesAreTriedAgain after some minutes, or when the index has them anew.
+// TestRefusedMachinesAreTriedAgain after some minutes, when the index has them anew, or once the vCenter has
+// said that they exist.
 func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := model.MachineRef("vm-1")
@@ -102,13 +103,20 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 		for i, c := range []struct {
 			after time.Duration
 			enter bool
+			there bool
 			want  int
-		}{{want: 1}, {after: refusedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2}, {enter: true, want: 3}, {want: 3}} {
+		}{
+			{want: 1}, {after: refusedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2},
+			{enter: true, want: 3}, {want: 3}, {there: true, want: 4}, {there: true, want: 4},
+		} {
 			time.Sleep(c.after)
 			if c.enter {
 				if _, err := w.apply(enter); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if c.there {
+				w.details.takeReply(t.Context(), "vm-1", inventory.There, w.homeReplies.add("vm-1", inventory.There))
 			}
 			w.details.retryRefused()
 			if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || list.requests != c.want || len(w.details.listed) > 0 {
