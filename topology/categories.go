@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"vzones/topology/quote"
 	"vzones/topology/suggest"
@@ -17,7 +18,7 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 		for _, r := range rules {
 			for _, category := range r.categories() {
 				if slices.Contains(absent, category) {
-					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category, instead(category, p.Visible)}})
+					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category, p.Visible}})
 				}
 			}
 		}
@@ -25,31 +26,42 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-type noCategory struct{ label, category, instead string }
+type noCategory struct {
+	label, category string
+	there           []string
+}
 
 func (n noCategory) text() string {
+	if len(n.there) == 0 {
+		return n.key()
+	}
+	names := make([]string, 0, insteadMax)
+	for _, name := range n.there[:min(len(n.there), insteadMax)] {
+		names = append(names, quote.Value(name))
+	}
+	more := ""
+	if further := len(n.there) - len(names); further > 0 {
+		more = fmt.Sprintf(" and %d more", further)
+	}
+	return n.key() + " There are " + strings.Join(names, ", ") + more + "."
+}
+
+// key is the text without the categories that there are, which anybody in the vCenter may change.
+func (n noCategory) key() string {
 	return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
 		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
-		n.category, n.instead, n.label)
+		n.category, meant(n.category, n.there), n.label)
 }
 
 // insteadMax is how many categories are named that are there instead of one.
 const insteadMax = 10
 
-// instead names the categories that there are instead of one, and the one that was probably meant.
-func instead(category string, there []string) string {
-	if len(there) == 0 {
-		return ""
-	}
-	names := make([]string, len(there))
-	for i, name := range there {
-		names[i] = quote.Value(name)
-	}
-	meant := ""
+// meant names the one of the categories that there are that was probably meant by another one.
+func meant(category string, there []string) string {
 	if near := suggest.Nearest(category, there); near != "" {
-		meant = "; is " + quote.Value(near) + " meant?"
+		return " (is " + quote.Value(near) + " meant?)"
 	}
-	return " (there are " + quote.Some(names, insteadMax) + meant + ")"
+	return ""
 }
 
 // MissingCategories returns a conflict for each category of region and zone that some

@@ -81,6 +81,15 @@ func (c Conflict) Text() string {
 	return c.why.text()
 }
 
+// Key is the same for conflicts that say the same to a person. It is the text without what others than those
+// who have to change something may change.
+func (c Conflict) Key() string {
+	if n, is := c.why.(noCategory); is {
+		return n.key()
+	}
+	return c.Text()
+}
+
 // An explanation is what a text is made of. Texts are made only when they are
 // read, since placements are resolved far more often than that.
 type explanation interface{ text() string }

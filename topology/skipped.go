@@ -121,15 +121,15 @@ func (r *resolution) noCategory(category string) error {
 			break
 		}
 	}
-	return unseenCategory{where, category, instead(category, r.policy.Visible)}
+	return unseenCategory{where, category, meant(category, r.policy.Visible)}
 }
 
 // unseenCategory is ErrUnknown and ErrNoCategory.
-type unseenCategory struct{ where, category, instead string }
+type unseenCategory struct{ where, category, meant string }
 
 func (u unseenCategory) Error() string {
 	return fmt.Sprintf("%s has no tag category %q that the account can see%s: correct its name in the configuration, make the category there, "+
-		"or give the account the role Read-only in the global permissions", u.where, u.category, u.instead)
+		"or give the account the role Read-only in the global permissions", u.where, u.category, u.meant)
 }
 
 func (unseenCategory) Is(target error) bool { return target == ErrUnknown || target == ErrNoCategory }

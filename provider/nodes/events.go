@@ -60,25 +60,25 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
 			continue
 		}
-		text := conflict.Text()
-		now[text] = true
-		next = sooner(next, c.isWrong(ctx, n, r, aboutConflict+text, report.Problem{Key: text, Reason: reasonConflict, Text: text}, 0))
-		reported[text] = conflict.Labels
+		key := conflict.Key()
+		now[key] = true
+		next = sooner(next, c.isWrong(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
+		reported[key] = conflict.Labels
 	}
 	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
 		return next
 	}
-	for _, text := range slices.Sorted(maps.Keys(reported)) {
-		if now[text] || slices.ContainsFunc(reported[text], func(label string) bool { return isUnknown(r.decision, label) }) {
+	for _, key := range slices.Sorted(maps.Keys(reported)) {
+		if now[key] || slices.ContainsFunc(reported[key], func(label string) bool { return isUnknown(r.decision, label) }) {
 			continue
 		}
 		if len(reported) == 1 {
-			if wait := c.isOver(ctx, n, r, aboutConflict+text); wait > 0 {
+			if wait := c.isOver(ctx, n, r, aboutConflict+key); wait > 0 {
 				return wait
 			}
 		}
-		delete(reported, text) // another one may be the same in other words
-		delete(r.problems, aboutConflict+text)
+		delete(reported, key) // another one may be the same in other words
+		delete(r.problems, aboutConflict+key)
 	}
 	return next
 }

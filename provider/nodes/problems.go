@@ -24,7 +24,7 @@ const (
 	aboutPlace    = "place"    // why a machine has no placement
 	aboutDrift    = "drift"
 	aboutType     = "type"
-	aboutConflict = "conflict " // and its text
+	aboutConflict = "conflict " // and its key
 	aboutLabel    = "label"     // a label is not known that the Node can do without, or has: only the condition says so
 	aboutOwner    = "owner"     // it is not known whether the Node is ours: likewise
 )

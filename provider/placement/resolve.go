@@ -70,7 +70,7 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	if errors.Is(err, topology.ErrNoCategory) {
 		for _, conflict := range none {
 			if policy.IsRequired(conflict.Labels[0]) {
-				return placement, topology.Errorf(topology.Kinds{topology.ErrUnknown, topology.ErrNoCategory}, "%s", conflict.Text())
+				return placement, topology.Errorf(topology.Kinds{topology.ErrUnknown, topology.ErrNoCategory}, "%s", conflict.Key())
 			}
 		}
 	}
