@@ -35,15 +35,8 @@ func (n noCategory) text() string {
 	if len(n.there) == 0 {
 		return n.key()
 	}
-	names := make([]string, 0, insteadMax)
-	for _, name := range n.there[:min(len(n.there), insteadMax)] {
-		names = append(names, quote.Value(name))
-	}
-	more := ""
-	if further := len(n.there) - len(names); further > 0 {
-		more = fmt.Sprintf(" and %d more", further)
-	}
-	return n.key() + " There are " + strings.Join(names, ", ") + more + "."
+	names := strings.Trim(fmt.Sprintf("%q", n.there), "[]")
+	return n.key() + " There are " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
 }
 
 // key is the text without the categories that there are, which anybody in the vCenter may change.
@@ -52,9 +45,6 @@ func (n noCategory) key() string {
 		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
 		n.category, meant(n.category, n.there), n.label)
 }
-
-// insteadMax is how many categories are named that are there instead of one.
-const insteadMax = 10
 
 // meant names the one of the categories that there are that was probably meant by another one.
 func meant(category string, there []string) string {
