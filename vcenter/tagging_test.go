@@ -149,7 +149,7 @@ func TestTaggingHangsFromTheStart(t *testing.T) {
 // is well, tags are read, and a SOAP session that is lost meanwhile is replaced.
 func TestLoginsToATaggingServiceThatStarts(t *testing.T) {
 	t.Parallel()
-	for _, code := range []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+	for _, code := range []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			t.Parallel()
 			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").FaultREST(openREST, code) })

@@ -183,30 +183,3 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	}
 }
-
-// TestALoginToTaggingThatAGatewayGivesUp may have opened a session: the third is not tried for minutes.
-func TestALoginToTaggingThatAGatewayGivesUp(t *testing.T) {
-	for _, code := range []int{http.StatusBadGateway, http.StatusGatewayTimeout} {
-		_, f, cfg := vcentertest.EastBehindFront(t)
-		f.Answer(func(w http.ResponseWriter, r *http.Request, _ string) bool {
-			if r.Method != http.MethodPost || r.URL.Path != "/api/session" {
-				return false
-			}
-			w.WriteHeader(code)
-			return true
-		})
-		s, err := open(t, &cfg, credentials.Credentials{User: cfg.User, Password: cfg.Password}, 30*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 5 {
-			if readCategories(t.Context(), s) == nil {
-				t.Error("no error")
-			}
-		}
-		if n := len(f.Requests("/api/session", "")); n != 2 {
-			t.Errorf("%d: %d logins", code, n)
-		}
-		closing(t, s)
-	}
-}

@@ -63,7 +63,7 @@ var errUnusable = &unansweredError{errors.New("the answer cannot be used"), fals
 func decided(err error) bool {
 	switch rest.ClassOf(err) {
 	case rest.NoSuchPath, rest.NotFound, rest.Busy:
-		return !rest.HasStatus(err, http.StatusBadGateway) && !rest.HasStatus(err, http.StatusGatewayTimeout)
+		return !rest.HasStatus(err, http.StatusGatewayTimeout)
 	}
 	var fault interface{ Fault() types.BaseMethodFault }
 	var refused faults.RefusedAnswer
