@@ -34,14 +34,10 @@ func readWindow(machines int) time.Duration {
 // newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
 // reading has to wait: a random part of the window. The first reading of a process
 // does not wait, nor does one after a change of the configuration.
-func (m *monitor) newReadDelay() time.Duration { return random(m.readWindow()) }
+func (m *monitor) newReadDelay() time.Duration { return random(readWindow(m.memory.Machines())) }
 
 // random returns a random part of a time, zero of none.
 func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
-
-// readWindow returns the time within which the vCenter is read again, zero if it was never
-// read.
-func (m *monitor) readWindow() time.Duration { return readWindow(m.memory.Machines()) }
 
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
 // keeps its snapshot and has an error, as in an outage: what happened since the
@@ -82,7 +78,7 @@ func (m *monitor) postponeReading(ctx context.Context, wait time.Duration) {
 	}
 	m.update(func(m *monitor) bool {
 		m.now.state.Cause, m.now.state.NextLogin = inventory.ErrPending, time.Time{}
-		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, m.readWindow())
+		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
 		return true
 	})
 }

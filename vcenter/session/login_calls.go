@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -61,8 +62,7 @@ var errUnusable = &unansweredError{errors.New("the answer cannot be used"), fals
 // a gateway before it that does not know how the request ended. Of the REST API's answers it is one
 // by which neither the password was looked at nor a session opened.
 func decided(err error) bool {
-	switch rest.ClassOf(err) {
-	case rest.NoSuchPath, rest.NotFound, rest.Busy:
+	if slices.Contains([]rest.Class{rest.NoSuchPath, rest.NotFound, rest.Busy}, rest.ClassOf(err)) {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)
 	}
 	var fault interface{ Fault() types.BaseMethodFault }

@@ -58,8 +58,6 @@ type restLogin struct {
 // Credentials returns those of the SOAP session.
 func (r *REST) Credentials() credentials.Credentials { return r.creds }
 
-func (r *REST) host() string { return r.soap.URL().Host }
-
 // isCloned reports whether the SOAP session was cloned. It is the session of the REST API too
 // then.
 func (r *REST) isCloned() bool { return isShared(r.creds) }
@@ -71,7 +69,7 @@ func (r *REST) isCloned() bool { return isShared(r.creds) }
 func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	if r.client == nil {
 		if err := r.logIn(ctx); err != nil {
-			return fmt.Errorf("logging in to the tagging API of %s: %w", r.host(), err)
+			return fmt.Errorf("logging in to the tagging API of %s: %w", r.soap.URL().Host, err)
 		}
 	}
 	err := f(r.client)
@@ -81,7 +79,7 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 		r.served = true
 		r.endpoint.restRenewal.useful()
 	case isUnknown && r.isCloned():
-		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.host(), err)
+		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.soap.URL().Host, err)
 	case isUnknown && r.served, r.renewalDue(err):
 		r.forget(ctx)
 		return r.With(ctx, f)
@@ -117,7 +115,7 @@ func (r *REST) logIn(ctx context.Context) error {
 		return nil
 	}
 	if r.login == nil {
-		attempt := login{loginREST, r.host(), r.creds}
+		attempt := login{loginREST, r.soap.URL().Host, r.creds}
 		if err := r.endpoint.throttle.beginQueued(ctx, attempt, r.endpoint.loginTimeout); err != nil {
 			return &RESTLoginError{err}
 		}
