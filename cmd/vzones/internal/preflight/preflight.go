@@ -7,7 +7,6 @@ package preflight
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,7 +63,8 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Re
 	seen := came.now()
 	r.Addresses, r.Certificate = seen.addresses, seen.certificate
 	if err == nil {
-		r.APIVersion, err = readVersion(res)
+		r.APIVersion, err = session.APIVersion(res)
+		_ = res.Body.Close()
 		seen.answered = true
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -77,27 +77,4 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Re
 		}
 	}
 	return r
-}
-
-// readVersion reads the answer of a vCenter.
-func readVersion(res *http.Response) (string, error) {
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("it answers with HTTP status %d", res.StatusCode)
-	}
-	var versions struct {
-		Namespaces []struct {
-			Name    string `xml:"name"`
-			Version string `xml:"version"`
-		} `xml:"namespace"`
-	}
-	if err := xml.NewDecoder(res.Body).Decode(&versions); err != nil {
-		return "", errors.New("it does not answer as a vCenter does")
-	}
-	for _, n := range versions.Namespaces {
-		if n.Name == "urn:vim25" {
-			return n.Version, nil
-		}
-	}
-	return "", errors.New("it does not name the vSphere API")
 }
