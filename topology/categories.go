@@ -10,8 +10,8 @@ import (
 )
 
 // NoCategory returns a conflict for each label whose category is among those that
-// no vCenter shows to the account, which says what Visible has instead. It is the whole
-// fleet's, and equal for all Nodes.
+// no vCenter shows to the account. Its text lists the categories in Visible, which the
+// machine's vCenter has.
 func (p Policy) NoCategory(absent []string) []Conflict {
 	var conflicts []Conflict
 	for _, rules := range []Rules{p.Rules, p.Levels} {
@@ -36,17 +36,17 @@ func (n noCategory) text() string {
 		return n.key()
 	}
 	names := strings.Trim(fmt.Sprintf("%q", n.there), "[]")
-	return n.key() + " There are " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
+	return n.key() + " The machine's vCenter has " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
 }
 
-// key is the text without the categories that there are, which anybody in the vCenter may change.
+// key is the text without the list of categories, which anybody in the vCenter may change.
 func (n noCategory) key() string {
 	return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
 		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
 		n.category, meant(n.category, n.there), n.label)
 }
 
-// meant names the one of the categories that there are that was probably meant by another one.
+// meant suggests the category in a list whose name is nearest to that of a missing one.
 func meant(category string, there []string) string {
 	if near := suggest.Nearest(category, there); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"

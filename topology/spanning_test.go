@@ -83,6 +83,12 @@ func TestNoCategory(t *testing.T) {
 	if fmt.Sprint(got) != "[r l]" || p.NoCategory(nil) != nil {
 		t.Errorf("got %v", got)
 	}
+	before := p.NoCategory([]string{"a"})[0]
+	p.Visible = []string{"backup", "new\nline"}
+	// What others make is in the text, on one line, and no other conflict.
+	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The machine's vCenter has "backup", "new\nline".` {
+		t.Errorf("%s", now.Text())
+	}
 }
 
 func TestPolicy(t *testing.T) {

@@ -42,12 +42,12 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 // confirmAbsent makes all requests in parallel. That the vCenter has the machine counts
 // more than what could not be read.
 func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) error {
-	is := v.status.Load()
-	s := v.sessionOf(is)
+	published := v.status.Load()
+	s := v.sessionOf(published)
 	if s == nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", v.name)
 	}
-	if err := v.checkDiscovered(ctx, s, is); err != nil {
+	if err := v.checkDiscovered(ctx, s, published); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 	}
 	last := v.lastSeen(s, id)
@@ -73,23 +73,23 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	return joinAnswers(errs)
 }
 
-// hostsHold is for how many times the hold hosts are waited for that are not connected.
+// hostsHold bounds how long a host that is not connected delays an absence, in multiples of the hold.
 const hostsHold = 12
 
 // checkDiscovered returns why the vCenter may lack machines that exist. One that was restored from
 // a backup discovers those that were made since, under new managed object IDs, once their hosts are
 // connected.
-func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, is *status) error {
+func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, published *status) error {
 	const lacks = "it may lack machines, as after a restore from a backup"
-	until := is.readSince.Add(v.absenceHold)
+	until := published.readSince.Add(v.absenceHold)
 	switch {
-	case v.absenceHold == 0, !is.interrupted && is.readSince.IsZero():
+	case v.absenceHold == 0, !published.interrupted && published.readSince.IsZero():
 		return nil
-	case is.interrupted:
+	case published.interrupted:
 		return errors.New("it is being read again: " + lacks)
 	case time.Until(until) > 0:
 		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--absence-hold)", lacks, until.UTC().Format("15:04:05 MST"))
-	case v.discovered.Load() == is.readSince.UnixNano(), time.Since(is.readSince) > hostsHold*v.absenceHold:
+	case v.discovered.Load() == published.readSince.UnixNano(), time.Since(published.readSince) > hostsHold*v.absenceHold:
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -99,7 +99,7 @@ func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, is *s
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v", lacks, quote.Plain(host), hostsHold*v.absenceHold)
 	}
-	v.discovered.Store(is.readSince.UnixNano())
+	v.discovered.Store(published.readSince.UnixNano())
 	return nil
 }
 

@@ -157,9 +157,10 @@ func (f *Fleet) changed(announce bool) {
 
 // Follow replaces the machines whose details are read.
 func (f *Fleet) Follow(ids []inventory.Identity) {
+	interest := watch.NewInterest(ids)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.interest = watch.NewInterest(ids)
+	f.interest = interest
 	for _, v := range *f.vcenters.Load() {
 		v.inbox.Follow(f.interest)
 	}

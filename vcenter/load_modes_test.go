@@ -101,7 +101,7 @@ func loadModes() []loadMode {
 			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
 		},
 		{
-			name: "has the power and guests of others' machines change a hundred times a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n%2 == 0 {
 					return v.PowerOff("n3")
 				}

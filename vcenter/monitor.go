@@ -57,7 +57,6 @@ type monitor struct {
 
 func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
 	first := v.status.Load().spec
-
 	return &monitor{
 		vCenter: v, credentials: credentials, opts: opts, changed: changed,
 		memory: watch.NewMemory(), updates: make(chan update),
@@ -226,8 +225,7 @@ func stateCause(err error) error {
 func (m *monitor) fail(ctx context.Context, err error) {
 	m.answered = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
-	log := klog.FromContext(ctx)
-	log = withNextLogin(log, err)
+	log := withNextLogin(klog.FromContext(ctx), err)
 	cause := faults.CauseOf(err)
 	// That a login waits follows from the failures before.
 	if (cause != faults.CausePostponed || !m.outage.Lasts()) && m.outage.Begins(cause) {

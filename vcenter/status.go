@@ -72,16 +72,16 @@ func (f *Fleet) Health() []Health {
 }
 
 func (v *vCenter) health() Health {
-	now, spec := v.status.Load(), v.spec.Load()
-	h := Health{State: v.state(), Rejected: v.throttle.Rejected(spec.Tags), Tags: TagsRead}
-	if spec.Tags {
+	now, configured := v.status.Load(), v.spec.Load()
+	h := Health{State: v.state(), Rejected: v.throttle.Rejected(configured.Tags), Tags: TagsRead}
+	if configured.Tags {
 		h.Tags = TagsNotRead
 	}
-	if now.isOf(spec) {
+	if now.isOf(configured) {
 		h.CredentialsErr = now.credentialsErr
 		h.Answered = !now.endpoint.LastAnswer().IsZero()
 		h.CertificateEnds = now.endpoint.CertificateEnds()
-		if spec.Tags {
+		if configured.Tags {
 			h.Tags = now.tags
 		}
 	}

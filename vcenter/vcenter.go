@@ -68,24 +68,24 @@ func (v *vCenter) configure(s *spec) {
 
 // state returns what is known of the vCenter at the address that is configured now.
 func (v *vCenter) state() inventory.State {
-	is, spec := v.status.Load(), v.spec.Load()
+	published, configured := v.status.Load(), v.spec.Load()
 	s := inventory.State{VCenter: v.name}
-	if is.isOf(spec) {
-		s = is.state
+	if published.isOf(configured) {
+		s = published.state
 	}
-	s.Address = spec.cfg.Address()
+	s.Address = configured.cfg.Address()
 	return s
 }
 
 // session returns the session with the vCenter at the address that is configured now, nil if there is none.
 func (v *vCenter) session() *session.Session { return v.sessionOf(v.status.Load()) }
 
-// sessionOf is that for a status.
-func (v *vCenter) sessionOf(is *status) *session.Session {
-	if is.session == nil || !is.session.Serves(&v.spec.Load().cfg) {
+// sessionOf returns the session in a status, nil if it is with another address than the configured one.
+func (v *vCenter) sessionOf(published *status) *session.Session {
+	if published.session == nil || !published.session.Serves(&v.spec.Load().cfg) {
 		return nil
 	}
-	return is.session
+	return published.session
 }
 
 // A spec is how a vCenter is configured at a time. It is never changed.

@@ -65,8 +65,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 // logUnusable logs once for each cause why the session that is open is not replaced by one with the
 // changed credentials.
 func (m *monitor) logUnusable(ctx context.Context, err error) {
-	log := klog.FromContext(ctx)
-	log = withNextLogin(log, err)
+	log := withNextLogin(klog.FromContext(ctx), err)
 	err = faults.Printable{Err: err}
 	cause := faults.CauseOf(err)
 	if (cause != faults.CausePostponed || !m.unusable.Lasts()) && m.unusable.Begins(cause) {

@@ -53,7 +53,7 @@ func rest(ctx context.Context, b *bench, c benchCase, result *figures.Case) erro
 	return nil
 }
 
-// useOthers uses a hundred machines that are no Nodes each second until the context is done.
+// useOthers changes power state and host name of a hundred fillers each second until the context is done.
 func (b *bench) useOthers(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func (b *bench) useOthers(ctx context.Context) {
 	for n := 0; ; n++ {
 		select {
 		case <-tick.C:
-			vcenters[n%len(vcenters)].UseFillers(n)
+			vcenters[n%len(vcenters)].UseFiller(n)
 		case <-ctx.Done():
 			return
 		}

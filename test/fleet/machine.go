@@ -207,9 +207,8 @@ func (b *inventory) fill(n int) {
 	}
 }
 
-// UseFillers switches the n-th filler off or on, and has its guest report another host name, as somebody does
-// who has nothing to do with Nodes.
-func (v *VCenter) UseFillers(n int) {
+// UseFiller switches the n-th filler off or on, and changes the host name that its guest reports.
+func (v *VCenter) UseFiller(n int) {
 	v.world.Lock()
 	defer v.world.Unlock()
 	vm := v.inv.fillers[n%len(v.inv.fillers)]

@@ -100,7 +100,7 @@ func matches(states []State, id Identity) []match {
 			}
 		}
 		outside := s.Snapshot.Outside
-		if e, ok := id.recorded(s.Snapshot); ok && !e.Unreadable && !slices.Contains(outside, e.ID) {
+		if e, ok := id.RecordedIn(s.Snapshot); ok && !e.Unreadable && !slices.Contains(outside, e.ID) {
 			outside = append(slices.Clone(outside), e.ID)
 		}
 		for _, moid := range outside {
@@ -111,7 +111,7 @@ func matches(states []State, id Identity) []match {
 	}
 	if len(all) == 0 {
 		for _, s := range states {
-			if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && s.Snapshot.isEligible(e) {
+			if e, ok := id.RecordedIn(s.Snapshot); ok && e.Unreadable && s.Snapshot.isEligible(e) {
 				note(match{snapshot: s.Snapshot, entry: e})
 			}
 		}
@@ -259,7 +259,7 @@ func IsIndexed(states []State, id Identity) bool {
 		if s.Snapshot == nil {
 			continue
 		}
-		if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && !e.Template {
+		if e, ok := id.RecordedIn(s.Snapshot); ok && e.Unreadable && !e.Template {
 			return true
 		}
 		for _, u := range id.UUIDs {

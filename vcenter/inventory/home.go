@@ -97,7 +97,7 @@ func (id Identity) keeps(states []State, was LastSeen) error {
 // why it may run then although nothing says so.
 func (id Identity) mayRunAs(in *Snapshot, moid string) (shown bool, err error) {
 	m := in.Machines[moid]
-	e, shown := id.recorded(in)
+	e, shown := id.RecordedIn(in)
 	shown = shown && e.ID == moid
 	for _, u := range id.UUIDs {
 		if i := slices.IndexFunc(in.Entries(u), func(e Entry) bool { return e.ID == moid }); i >= 0 {
@@ -162,7 +162,7 @@ func notAllRead(states []State, id Identity) error {
 // which exists and cannot be read. As long as it does, m is not the Node's: see keepsHome.
 func RecordsAnother(states []State, id Identity, m *Machine) bool {
 	return slices.ContainsFunc(states, func(s State) bool {
-		e, ok := id.recorded(s.Snapshot)
+		e, ok := id.RecordedIn(s.Snapshot)
 		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsSameMachine(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
 	})
 }

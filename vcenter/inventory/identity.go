@@ -52,9 +52,9 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// recorded returns the machine of the Node's record, if the snapshot knows it from such
+// RecordedIn returns the machine of the Node's record, if the snapshot knows it from such
 // records only.
-func (id Identity) recorded(s *Snapshot) (Entry, bool) {
+func (id Identity) RecordedIn(s *Snapshot) (Entry, bool) {
 	if s == nil || id.Recorded.ID == "" || !(LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {
 		return Entry{}, false
 	}

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Accounts are the ledger of a fleet's logins: those under way and those that failed lately, by whom they count
-// for. A login counts for the entry of the configuration, whatever its credentials, and for the account at an
-// address, since several entries may lead to one vCenter with the same account, which vCenter locks whichever
-// entry's login failed.
+// Accounts count the logins of a fleet that are under way or failed within the window. Each login counts for its entry
+// of the configuration, whatever the credentials, and for its account at an address: several entries may lead to
+// one vCenter with the same account, which vCenter locks whichever entry's login failed.
 type Accounts struct {
 	limits LoginLimits
 
@@ -40,7 +39,7 @@ func accountOf(l login) account {
 	return account{l.host, cmp.Or(l.creds.User, l.creds.Certificate, l.creds.SessionManagerURL)}
 }
 
-// postponed returns a *postponedError if a login that counts for these has to wait.
+// postponed returns a *postponedError if a login of these throttles and accounts has to wait.
 func (a *Accounts) postponed(now time.Time, whom ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +61,7 @@ func (a *Accounts) tooMany(now time.Time, whom []any) error {
 	return nil
 }
 
-// begin is postponed, and counts a login that need not wait as under way.
+// begin counts a login as under way, unless it has to wait: then it returns what postponed does.
 func (a *Accounts) begin(now time.Time, whom ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -62,10 +62,10 @@ func (r *REST) Credentials() credentials.Credentials { return r.creds }
 // then.
 func (r *REST) isCloned() bool { return isShared(r.creds) }
 
-// With calls f with the client that is logged in, after logging in where that has not happened yet, the server has
-// forgotten it or nothing useful came through the session for long. A login that takes longer than other
-// calls goes on in the background, and the next call waits for it again. F calls no With. Only if all of it succeeds,
-// something useful has come: a service may answer some calls and not know the session in others.
+// With logs in if there is no session, and calls f with its client. If the server has forgotten the session, or nothing
+// useful came through it for long, With logs in again and calls f once more. A login that takes longer than other
+// calls goes on in the background, and the next With waits for it. F must not call With. The session counts as useful
+// only if f succeeds: a service may answer some calls and not know the session in others.
 func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	if r.client == nil {
 		if err := r.logIn(ctx); err != nil {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -228,7 +229,8 @@ func DisconnectedHost(ctx context.Context, s Session) (name string, err error) {
 			is[p.Name] = p.Val
 		}
 		if state, known := is[model.HostConnected]; known && state != types.HostSystemConnectionStateConnected && is[power] != types.HostSystemPowerStateStandBy {
-			name = fmt.Sprint(is["name"])
+			n := fmt.Sprint(is["name"])
+			name = min(cmp.Or(name, n), n) // whichever is reported first
 		}
 	})
 	return name, quote.Errors(quote.Most, err, s.Destroy(ctx, view))

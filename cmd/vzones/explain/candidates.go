@@ -89,8 +89,7 @@ func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
 		return
 	}
 	outside := slices.Clone(l.snapshot.Outside)
-	recorded, is := l.snapshot.Recorded[id.Recorded.ID]
-	is = is && inventory.LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}.IsIn(s.Snapshot.VCenter, s.Snapshot.Instance)
+	recorded, is := id.RecordedIn(l.snapshot)
 	if is && !recorded.Unreadable {
 		outside = append(outside, recorded.ID)
 	}

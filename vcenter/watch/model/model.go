@@ -80,7 +80,7 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 		}
 		m.touch(id, now.uuid)
 		delete(m.index, id)
-		m.unknowns(id, false)
+		m.setUnknown(id, false)
 		return
 	}
 	if !known && m.before != nil {
@@ -91,7 +91,7 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	now.apply(u.ChangeSet)
 	m.touch(id, now.uuid)
 	m.index[id] = now
-	m.unknowns(id, now.uuid.IsZero())
+	m.setUnknown(id, now.uuid.IsZero())
 }
 
 // Forget removes a machine that is gone though no change says so.
@@ -108,12 +108,12 @@ func (m *Model) touch(id string, u inventory.UUID) {
 	}
 }
 
-// unknowns notes whether nothing tells the UUID of a machine.
-func (m *Model) unknowns(id string, is bool) {
+// setUnknown records whether the UUID of a machine was never known.
+func (m *Model) setUnknown(id string, isUnknown bool) {
 	switch _, was := m.unknown[id]; {
-	case is && !was:
+	case isUnknown && !was:
 		m.unknown[id], m.unread = m.firstSeen(id), nil
-	case was && !is:
+	case was && !isUnknown:
 		delete(m.unknown, id)
 		m.unread = nil
 	}
@@ -141,7 +141,7 @@ func (m *Model) ApplySummaries() (found bool) {
 		e.uuid, found = uuid, true
 		m.index[id] = e
 		m.touch(id, uuid)
-		m.unknowns(id, false)
+		m.setUnknown(id, false)
 	}
 	return found
 }
