@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -24,7 +25,6 @@ import (
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/plan"
-	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
 
@@ -44,7 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
 	asPlugin(cmd, os.Args[0])
-	cmd.SetArgs(completed(os.Args[0], args))
+	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -83,7 +83,7 @@ func outlivePipes() (stop func()) {
 // tool makes the commands.
 type tool struct{ *cli.Tool }
 
-// usage ends in the examples.
+// usage is the template of a command's usage, which ends in its examples.
 const usage = `Usage:
   {{.UseLine}}
 {{- if .HasAvailableSubCommands}}
@@ -94,9 +94,10 @@ Commands:
 
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- if .HasExample}}
 
 Examples:
-{{.Example}}
+{{.Example}}{{end}}
 `
 
 func (t *tool) command() *cobra.Command {
@@ -106,7 +107,7 @@ func (t *tool) command() *cobra.Command {
 		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
 the cluster as the daemon does, and writes nothing to either.
 
-validate, config and convert contact nothing. They read configurations of vzones, of
+validate and convert contact nothing. They read configurations of vzones, of
 the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
 vSphere CSI driver.
 
@@ -121,28 +122,48 @@ failed, such as reading a file.`,
   vzones check -c vsphere.yaml
   vzones nodes --from-cluster -o wide
   vzones explain node-1 -c vsphere.yaml`,
-		Version:           version.Get().GitVersion,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetUsageTemplate(usage)
-	defer cli.CompleteFormats(root)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		t.validateCommand(),
-		t.configCommand(),
 		t.convertCommand(),
 		explain.Command(t.Tool),
 		audit.Command(t.Tool),
 		check.Command(t.Tool),
 		nodes.Command(t.Tool),
-		role.Command(t.Tool),
 		plan.Command(t.Tool),
 		fleetmap.Command(t.Tool),
-		completionCommand(t.Tool),
+		t.versionCommand(),
 	)
 	return root
+}
+
+// versionCommand prints the version.
+func (t *tool) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  vzones version",
+		Args:    cli.NoArguments("write nothing behind it"),
+		RunE: func(*cobra.Command, []string) error {
+			t.Started = true
+			return t.Write([]byte("vzones version " + version.Get().GitVersion + "\n"))
+		},
+	}
+}
+
+// asPlugin names the commands as kubectl calls them, if the program has the name of a plugin.
+func asPlugin(root *cobra.Command, program string) {
+	if strings.TrimSuffix(filepath.Base(program), ".exe") != "kubectl-vzones" {
+		return
+	}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vzones"}
+	for _, cmd := range append(root.Commands(), root) {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "  vzones ", "  kubectl vzones ")
+	}
 }
 
 // helpCommand shows the help of a command, as --help does.
@@ -157,7 +178,6 @@ func helpCommand() *cobra.Command {
 				return err
 			}
 			found.InitDefaultHelpFlag()
-			found.InitDefaultVersionFlag()
 			return found.Help()
 		},
 	}

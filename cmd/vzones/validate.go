@@ -5,7 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +18,7 @@ import (
 	"vzones/config"
 	"vzones/config/parse"
 	"vzones/config/parse/manifest"
+	"vzones/vcenter/credentials"
 )
 
 func (t *tool) validateCommand() *cobra.Command {
@@ -54,14 +60,13 @@ A file named - is standard input.`,
 			return t.validate(files, o)
 		},
 	}
-	envFlag(cmd, &env)
+	cmd.Flags().BoolVar(&env, "env", false, envUsage)
 	cmd.Flags().BoolVar(&skipFiles, "skip-files", false, "do not read the CA files that the configuration names: they may be in the daemon's Pod only")
 	return cmd
 }
 
-func envFlag(cmd *cobra.Command, env *bool) {
-	cmd.Flags().BoolVar(env, "env", false, "let the environment variables of this shell, such as VSPHERE_USER, override the file, as those of the daemon's Pod do there")
-}
+// envUsage describes --env.
+const envUsage = "let the environment variables of this shell, such as VSPHERE_USER, override the file, as those of the daemon's Pod do there"
 
 // validate reads all files, whatever is wrong with one.
 func (t *tool) validate(files []string, o parse.Options) error {
@@ -95,4 +100,129 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 	}
 	// Mistakes that nobody sees are a failure.
 	return cmp.Or(t.Write(report.Bytes()), err)
+}
+
+// validateManifest validates the configurations and the credentials in a file of manifests.
+func validateManifest(report io.Writer, file string, data []byte, o parse.Options) error {
+	objects, err := manifest.Read(file, data)
+	if err != nil {
+		return err
+	}
+	var configs []*config.Config
+	found := false
+	for _, object := range objects {
+		for _, v := range object.Values {
+			if !isConfiguration(v.Key) {
+				continue
+			}
+			found = true
+			c, wrong := validateData(report, file, []byte(v.Content.Reveal()), o, func(e config.Error) config.Error { return place(e, v) })
+			if wrong != nil {
+				err = wrong
+				continue
+			}
+			configs = append(configs, c)
+		}
+	}
+	for _, object := range objects {
+		if object.Kind != manifest.Secret {
+			continue
+		}
+		read, wrong := validateCredentials(report, file, object, configs)
+		found = found || read
+		if wrong != nil {
+			err = wrong
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: there is no configuration and there are no credentials in the manifests: "+
+			"a configuration is in a ConfigMap or Secret under a key that ends in .yaml, .yml or .conf", file)
+	}
+	return err
+}
+
+// validateData validates a configuration, and returns it if it has no mistakes. What it prints is
+// moved to where the configuration is in the file.
+func validateData(report io.Writer, file string, data []byte, o parse.Options, moved func(config.Error) config.Error) (*config.Config, error) {
+	c, err := o.Parse(file, data)
+	if all, ok := errors.AsType[config.Errors](err); ok {
+		for i, e := range all {
+			all[i] = moved(e)
+		}
+	}
+	if err != nil {
+		return nil, mistakes(report, err)
+	}
+	for _, all := range [][]config.Warning{c.Warnings, c.Notes} {
+		for i, w := range all {
+			all[i] = config.Warning(moved(config.Error(w)))
+		}
+	}
+	printWarnings(report, "warning", c.Warnings)
+	printWarnings(report, "note", c.Notes)
+	return c, nil
+}
+
+// isConfiguration reports whether a key is that of a configuration.
+func isConfiguration(key string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
+}
+
+// validateCredentials reads the credentials in a Secret as the daemon does: those of the
+// vCenters whose configuration names it, and all others that it has. It reports whether there
+// are any.
+func validateCredentials(report io.Writer, file string, secret manifest.Object, configs []*config.Config) (found bool, err error) {
+	data := map[string][]byte{}
+	for _, v := range secret.Values {
+		data[v.Key] = []byte(v.Content.Reveal())
+	}
+	servers := serversIn(data)
+	for _, c := range configs {
+		for _, v := range c.VCenters {
+			same := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
+			if same && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.Same(s, v.Server) }) {
+				servers = append(servers, v.Server)
+			}
+		}
+	}
+	for _, server := range servers {
+		if _, wrong := credentials.Find(data, server); wrong != nil {
+			fmt.Fprintf(report, "%s:%d: %s: %v\n", file, secret.Line, secret, wrong)
+			err = cli.ErrFindings
+		}
+	}
+	return len(servers) > 0, err
+}
+
+// serversIn returns the addresses that the keys of a Secret are for, in order, each as it is
+// written there.
+func serversIn(data map[string][]byte) []string {
+	servers := map[string]bool{}
+	for key, value := range data {
+		for _, kind := range []string{".username", ".password", ".vc-session-manager-url", ".vc-session-manager-token"} {
+			if server, ok := strings.CutSuffix(key, kind); ok && server != "" {
+				servers[server] = true
+			}
+		}
+		if server := strings.TrimSpace(string(value)); strings.HasPrefix(key, "server_") && server != "" {
+			servers[server] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(servers))
+}
+
+// place moves a mistake from a value to its place in the file. What is about an environment variable has no line.
+func place(e config.Error, v manifest.Value) config.Error {
+	switch {
+	case e.Line == 0:
+	case v.First > 0:
+		e.Line += v.First - 1
+	default:
+		within := fmt.Sprintf("line %d of %s", e.Line, v.Key)
+		if e.Field != "" {
+			within += ", " + e.Field
+		}
+		e.Line, e.Field = v.Line, within
+	}
+	return e
 }

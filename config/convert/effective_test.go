@@ -208,9 +208,8 @@ func TestWritersRefuseMistakes(t *testing.T) {
 	data := []byte("vcenter:\n  10.0.0.1:\n    prot: 1\n")
 	_, parse := parse.Parse("f", data)
 	for name, write := range map[string]func() (*Written, error){
-		"Effective":    func() (*Written, error) { return Effective("f", data) },
-		"Convert":      func() (*Written, error) { return ToYAML("f", data, config.SecretRef{Namespace: "n", Name: "s"}) },
-		"ConvertToCSI": func() (*Written, error) { return ToCSI("f", data, CSIOptions{}) },
+		"Effective": func() (*Written, error) { return Effective("f", data) },
+		"Convert":   func() (*Written, error) { return ToYAML("f", data, config.SecretRef{Namespace: "n", Name: "s"}) },
 	} {
 		if w, err := write(); w != nil || err == nil || err.Error() != parse.Error() {
 			t.Errorf("%s: got %v and error %v, want %v", name, w, err, parse)

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,10 +35,6 @@ func FuzzWrite(f *testing.F) {
 		if _, mistakes := errors.AsType[config.Errors](err); err != nil && !mistakes {
 			t.Fatal(err)
 		}
-		csi, err := ToCSI("f", data, CSIOptions{})
-		if _, mistakes := errors.AsType[config.Errors](err); err != nil && !mistakes {
-			t.Fatal(err)
-		}
 		checkWritten(t, data, effective, want)
 		if converted != nil {
 			withoutAccounts := *want
@@ -49,26 +44,7 @@ func FuzzWrite(f *testing.F) {
 			}
 			checkWritten(t, data, converted, &withoutAccounts)
 		}
-		if csi != nil {
-			checkDriverTakes(t, csi)
-		}
 	})
-}
-
-// checkDriverTakes: where nothing has to be added by hand, the driver takes what was
-// written, and so does vzones.
-func checkDriverTakes(t *testing.T, w *Written) {
-	t.Helper()
-	d := readAsDriver(t, w)
-	if slices.ContainsFunc(w.Lost, func(w config.Warning) bool { return strings.HasPrefix(w.Message, "no user and password") }) {
-		return
-	}
-	if why := d.refused(); why != "" {
-		t.Errorf("the driver refuses it: %s\n%s", why, w.Private.Reveal())
-	}
-	if _, err := (parse.Options{SkipFiles: true}).Parse("f", []byte(w.Private.Reveal())); err != nil {
-		t.Errorf("does not load: %v\n%s", err, w.Private.Reveal())
-	}
 }
 
 // moveAccount does to a vCenter what Convert does.

@@ -4,86 +4,24 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"vzones/config"
 )
 
-// accountIn looks an account up as the writers mean it, with less care than the
-// daemon.
-func accountIn(s Secrets, ref config.SecretRef, server string) (login, bool) {
-	for _, data := range s.of(ref) {
-		if user, password, _ := findAccount(data, server); user != "" {
-			return login{server: server, user: user, password: password}, true
-		}
-	}
-	return login{}, false
-}
-
-// findAccount is for CSIOptions.Find.
-func findAccount(data map[string][]byte, server string) (string, config.Password, error) {
-	user, password := server+".username", server+".password"
+// accountIn looks an account up in the data of a Secret, with less care than the daemon.
+func accountIn(data map[string]string, server string) (user, password string) {
+	user, password = server+".username", server+".password"
 	for key, value := range data {
 		suffix, ok := strings.CutPrefix(key, "server_")
-		if ok && sameAddress(string(value), server) && data["password_"+suffix] != nil {
+		if ok && sameAddress(value, server) {
 			user, password = "username_"+suffix, "password_"+suffix
 		}
 	}
-	return string(data[user]), config.NewPassword(string(data[password])), nil
+	return data[user], data[password]
 }
 
 func sameAddress(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
 	return a == b || errX == nil && errY == nil && x == y
-}
-
-func TestReadSecrets(t *testing.T) {
-	const manifests = `apiVersion: v1
-kind: Secret
-metadata: {name: one}
-data: {10.0.0.1.username: dQ==, 10.0.0.1.password: cA==}
-stringData: {10.0.0.1.username: user}
----
-kind: Secret
-metadata: {name: two, namespace: n}
-stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", username_b: six, password_b: p6}
----
-`
-	s, err := readSecrets("f", []byte(manifests))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		ref    config.SecretRef
-		server string
-		want   string
-	}{
-		{config.SecretRef{Namespace: "any", Name: "one"}, "10.0.0.1", "user p"},
-		{config.SecretRef{Namespace: "any", Name: "one"}, "10.0.0.2", " "},
-		{config.SecretRef{Namespace: "n", Name: "two"}, "fd00::1", "six p6"},
-		{config.SecretRef{Namespace: "m", Name: "two"}, "fd00::1", " "},
-		{config.SecretRef{Namespace: "n", Name: "three"}, "10.0.0.1", " "},
-	} {
-		l, ok := accountIn(s, c.ref, c.server)
-		if got := l.user + " " + l.password.Reveal(); got != c.want || ok != (c.want != " ") {
-			t.Errorf("%v of %s: got %q, %t", c.ref, c.server, got, ok)
-		}
-	}
-	for _, bad := range []string{
-		"", "---\n", "vcenter: {}", "kind: ConfigMap", "a: [", "kind: Secret\ndata: {S3cret: S3cret!}", "S3cretS3cret",
-		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}",
-	} {
-		_, err := readSecrets("secret.yaml", []byte(bad))
-		if err == nil || !strings.HasPrefix(err.Error(), "secret.yaml") || strings.Contains(err.Error(), "S3cret!") || strings.Contains(err.Error(), "S3cretS3cret") {
-			t.Errorf("%q: got %v", bad, err)
-		}
-	}
-}
-
-func readSecrets(file string, data []byte) (Secrets, error) {
-	var s Secrets
-	err := s.Add(file, data)
-	return s, err
 }
 
 // TestConvertWantsAccountsThatASecretHolds: an account that the daemon would not find

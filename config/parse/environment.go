@@ -57,15 +57,14 @@ type value struct {
 	anyValue bool
 }
 
-func (v value) Place() problem.Position    { return v.text.At }
-func (v value) Problems() *problem.List    { return v.problems }
-func (v value) Text() schema.Text          { return v.text }
-func (v value) Secret() schema.Secret      { return schema.SecretOf(v.text) }
-func (v value) Number() schema.Number      { return schema.NumberOf(v.problems, v.text) }
-func (v value) List() schema.List          { return schema.Split(v.text) }
-func (v value) Asks() bool                 { return true }
-func (v value) Respelled(string)           {}
-func (v value) Single(bool) (string, bool) { return "", false }
+func (v value) Place() problem.Position { return v.text.At }
+func (v value) Problems() *problem.List { return v.problems }
+func (v value) Text() schema.Text       { return v.text }
+func (v value) Secret() schema.Secret   { return schema.SecretOf(v.text) }
+func (v value) Number() schema.Number   { return schema.NumberOf(v.problems, v.text) }
+func (v value) List() schema.List       { return schema.Split(v.text) }
+func (v value) Asks() bool              { return true }
+func (v value) Respelled(string)        {}
 
 func (v value) Toggle() schema.Toggle {
 	on, err := strconv.ParseBool(v.text.V)

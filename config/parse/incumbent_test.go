@@ -83,10 +83,6 @@ func effectOf(into any) string {
 		return "refused: " + to.Why
 	case schema.Ignored:
 		return "ignored: " + string(to)
-	case schema.OfCSI:
-		if to.Session == nil {
-			return "ignored: only the CSI driver reads it"
-		}
 	}
 	return "read"
 }

@@ -178,12 +178,8 @@ func (m *schemaMaker) field(path string, fields []schema.Field, f schema.Field) 
 	case schema.OlderName:
 		return deprecated(&jsonSchema{Type: []string{"string", "number", "boolean", "null"}},
 			"The in-tree provider's name of "+into.Name+", which the vSphere CPI ignores: write "+into.Name+".")
-	case schema.OfCSI:
-		why := into.Why
-		if why == "" {
-			why = schema.ForDriver
-		}
-		return deprecated(&jsonSchema{}, sentence(why))
+	case schema.OfSession:
+		return deprecated(&jsonSchema{}, sentence(into.Why()))
 	case schema.Ignored:
 		return deprecated(&jsonSchema{}, sentence(string(into)))
 	case schema.Refused:

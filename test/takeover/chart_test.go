@@ -46,8 +46,20 @@ daemonset:
   podLabels: {team: platform}
 %s`
 
+// ourValues are those of vzones' chart for the same, as the how-to has them.
+const ourValues = `%s
+config:
+  global: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}
+  vcenter:
+    %[2]s: {server: %[2]s, datacenters: [dc], thumbprint: %[3]q}
+  labels: {region: k8s-region, zone: k8s-zone}
+logging: {verbosity: 3}
+workload:
+  podLabels: {team: platform}
+`
+
 // TestReleaseTakenOver: helm upgrade makes a release of the vSphere CPI's chart one of vzones'
-// chart, with the values that vzones convert has made, and helm rollback the reverse. No Node
+// chart, and helm rollback the reverse. No Node
 // changes but for vzones' annotations and condition, and no object of the other chart is left. The daemons
 // run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
 // a token of the ServiceAccount that the release has at that time.
@@ -56,25 +68,25 @@ func TestReleaseTakenOver(t *testing.T) {
 	if missing != nil {
 		t.Skip(missing)
 	}
-	for name, more := range map[string]string{
-		"as it is": "",
+	for name, more := range map[string]struct{ cpi, ours string }{
+		"as it is": {},
 		// Kubernetes changes no selector of a DaemonSet, so that the two cannot have one name.
-		"the name of ours": "nameOverride: vsphere-cloud-controller-manager\n",
+		"the name of ours": {"nameOverride: vsphere-cloud-controller-manager\n", "fullnameOverride: vzones"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			takeReleaseOver(t, more)
+			takeReleaseOver(t, more.cpi, more.ours)
 		})
 	}
 }
 
-func takeReleaseOver(t *testing.T, more string) {
+func takeReleaseOver(t *testing.T, more, oursMore string) {
 	old, err := incumbent()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours := daemon(t)
-	r := newRelease(t, more)
+	r := newRelease(t, more, oursMore)
 	r.helm("install", "vsphere-cpi", r.cpiChart, "-f", r.file("cpi.yaml"))
 	before := r.objects()
 	if err := r.s.UseServiceAccount(t.Context()); err != nil {
@@ -90,8 +102,6 @@ func takeReleaseOver(t *testing.T, more string) {
 	r.expectUnchanged(removeOurs)
 	r.hold(cpi, "the CPI that has initialized them")
 
-	r.write("got.yaml", r.helm("get", "values", "vsphere-cpi", "-o", "yaml"))
-	r.convert("got.yaml")
 	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
 	during := r.objects()
 	r.gone(before, during)
@@ -122,7 +132,7 @@ type release struct {
 	cpiChart, chart, dir, port string
 }
 
-func newRelease(t *testing.T, more string) *release {
+func newRelease(t *testing.T, more, oursMore string) *release {
 	t.Helper()
 	s, err := stack.Start(t.Context(), stack.Options{Fleet: theChartsFleet, Bare: true})
 	if err != nil {
@@ -143,6 +153,8 @@ func newRelease(t *testing.T, more string) *release {
 	r.port = fmt.Sprint(vc.Port())
 	block, _ := pem.Decode(vc.Certificate())
 	r.write("cpi.yaml", fmt.Sprintf(theValues, vc.Host(), vc.User(), vc.Password(), thumbprint(block.Bytes), more))
+	r.write("values.yaml", fmt.Sprintf(ourValues, oursMore, vc.Host(), thumbprint(block.Bytes)))
+	r.write("credentials.yaml", fmt.Sprintf("credentials:\n  vsphere-cloud-secret:\n    %s: {username: %q, password: %q}\n", vc.Host(), vc.User(), vc.Password()))
 	watching, stop := context.WithCancel(t.Context())
 	if r.nodeRecorder, err = recordNodes(watching, s.Client.CoreV1().Nodes()); err != nil {
 		t.Fatal(err)
@@ -183,16 +195,6 @@ func (r *release) helm(args ...string) string {
 		r.t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, &stderr)
 	}
 	return string(out)
-}
-
-// convert converts values as the how-to says.
-func (r *release) convert(values string) {
-	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), "go", "run", "vzones/cmd/vzones", "convert", "--from-chart", r.file(values),
-		"--secret", r.file("credentials.yaml"), "--output", r.file("values.yaml"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		r.t.Fatalf("%v\n%s", err, out)
-	}
 }
 
 // run starts what the Pods of the release's DaemonSet would be, with the content of the

@@ -32,7 +32,7 @@ credentials are tried once.
 
 Each finding has an ID, such as VZ101, which docs/reference/findings.md explains. Equal
 findings about several objects are one line; -o wide has each of them, with what to do
-and the command that does it. -o sarif and -o junit are for pipelines.
+and the command that does it.
 
 The exit status is 1 if there is a finding of the severity of --fail-on or worse. One of
 severity info never fails.`
@@ -46,7 +46,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Long:  long,
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide
-  vzones check -c vsphere.yaml --fail-on error -o sarif`,
+  vzones check -c vsphere.yaml --fail-on error -o json`,
 		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t.Started = true
@@ -54,7 +54,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		},
 	}
 	o.world.Add(cmd.Flags())
-	o.format.Flag(cmd.Flags(), append(cli.Formats(), formatSARIF, formatJUnit)...)
+	o.format.Flag(cmd.Flags(), cli.Formats()...)
 	cmd.Flags().Var(&o.failOn, "fail-on", "the least severity for which the exit status is 1: error or warning")
 	return cmd
 }

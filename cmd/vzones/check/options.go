@@ -9,12 +9,6 @@ import (
 	"vzones/cmd/vzones/world"
 )
 
-// The formats beside those of lists.
-const (
-	formatSARIF cli.Format = "sarif"
-	formatJUnit cli.Format = "junit"
-)
-
 // options are what the flags of the command say.
 type options struct {
 	world  world.Flags

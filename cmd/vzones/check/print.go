@@ -81,16 +81,6 @@ type Finding struct {
 
 // print prints the findings in a format.
 func (r *result) print(t *cli.Tool, o *options) error {
-	switch o.format {
-	case formatSARIF:
-		return t.PrintJSON(r.sarif())
-	case formatJUnit:
-		data, err := r.junit(finding.Severity(o.failOn))
-		if err != nil {
-			return err
-		}
-		return t.Write(data)
-	}
 	l := &cli.List{
 		Columns:  []string{"VCENTER", "SEVERITY", "ID", "OBJECT", "FINDING", "WHAT TO DO", "COMMAND", "REFERENCE"},
 		WideFrom: 5, Data: r.report(),

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
@@ -48,26 +47,6 @@ type formatValue struct {
 
 func (v *formatValue) String() string { return string(*v.format) }
 func (v *formatValue) Type() string   { return "FORMAT" }
-
-// CompleteFormats has shells complete the formats of -o, for a command and those below.
-func CompleteFormats(cmd *cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		CompleteFormats(sub)
-	}
-	flag := cmd.Flags().Lookup("output")
-	if flag == nil {
-		return
-	}
-	v, ok := flag.Value.(*formatValue)
-	if !ok {
-		return
-	}
-	names := make([]string, len(v.formats))
-	for i := range v.formats {
-		names[i] = string(v.formats[i])
-	}
-	_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // once
-}
 
 func (v *formatValue) Set(text string) error {
 	if !slices.Contains(v.formats, Format(text)) {

@@ -20,10 +20,8 @@ type Need int
 
 // The needs.
 const (
-	// NoNodes: it asks nothing about Nodes.
-	NoNodes Need = iota
 	// NodesIfAny: it uses the Nodes of the cluster if there is a kubeconfig.
-	NodesIfAny
+	NodesIfAny Need = iota
 	// NodesOrMachines: Nodes of the cluster, or machines that flags name.
 	NodesOrMachines
 	// Cluster: it cannot do without the cluster.
@@ -73,7 +71,6 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Context, "context", "", "the context of the kubeconfig; by default the current one")
 	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, 1s at least; one that is not read by then has failed")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show on standard error what the packages of the daemon log, up to this level (1 to %d)", mostVerbose))
-	fs.Lookup("verbose").NoOptDefVal = "2"
 	if f.Need == NodesOrMachines {
 		fs.StringSliceVar(&f.UUIDs, "uuid", nil, "in place of the cluster's Nodes: machines by their BIOS UUIDs")
 		fs.StringSliceVar(&f.Machines, "vm", nil, "in place of the cluster's Nodes: machines by their names")

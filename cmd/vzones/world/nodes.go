@@ -24,8 +24,6 @@ const pageSize = 1000
 // readNodes lists the Nodes, or makes them of the machines that were asked for.
 func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	switch {
-	case f.Need == NoNodes:
-		return nil
 	case f.withoutCluster():
 		w.standIns = true
 		return w.addMachines(f)

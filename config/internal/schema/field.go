@@ -68,9 +68,6 @@ type Source interface {
 	Asks() bool
 	// Respelled warns that its key is another spelling of a key.
 	Respelled(key string)
-	// Single returns the value if it is a single one. Where a key may stand alone for true, and
-	// is alone, that is its value.
-	Single(truth bool) (value string, ok bool)
 }
 
 // A Mapping is a Source of a format in which values have structure.

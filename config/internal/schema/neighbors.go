@@ -13,7 +13,7 @@ import (
 // kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go, and of other
 // releases (a session manager's, which 3.6 has and 3.7.0 has not, are in
 // docs/book/vc_shared_sessions.md, on master since pull request 4031), all of them in
-// csiGlobalKeys and csiVCenterKeys, kubernetes/kubernetes
+// csiKeys, kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 
@@ -61,12 +61,12 @@ func (o OlderName) Take(from Source) {
 // neighborKeys are the keys of the global section, or of an entry, that only a neighbor has.
 func (s *Section) neighborKeys(global bool) []Field {
 	if !global {
-		return slices.Concat(s.ofCSI(csiVCenterKeys),
+		return slices.Concat(s.csiKeys(false),
 			withoutEffect(ForVolumes, "default-datastore"),
 			withoutEffect(internalKey, "ipfamilypriority"),
 		)
 	}
-	return slices.Concat(s.ofCSI(csiGlobalKeys),
+	return slices.Concat(s.csiKeys(true),
 		[]Field{{Name: "vcenterip", Into: Spelling{Key: "server", Into: &s.Server}}},
 		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name", "secret-not-managed"),
 		withoutEffect(ForVolumes, "datastore", "default-datastore"),
@@ -113,16 +113,3 @@ const (
 	inTree       = "has no effect: it is the in-tree provider's"
 	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
 )
-
-// ofCSI are the keys of the driver's file in the section.
-func (s *Section) ofCSI(keys []CSIKey) []Field {
-	var fields []Field
-	for i := range keys {
-		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
-		if k.Name == sessionURL || k.Name == sessionToken {
-			k.Session = &s.Session
-		}
-		fields = append(fields, Field{Name: k.Name, Into: k})
-	}
-	return fields
-}

@@ -49,8 +49,6 @@ type Section struct {
 	SecretsDirectory            Text // of the global section alone
 	// Session is where a session manager stands, if one does.
 	Session problem.Position
-	// Own is what the section has for the CSI driver alone.
-	Own []CSIValue
 	// Apart reports whether the section's account is not for the entries, since the file names
 	// one place besides where theirs are. The environment has no part in that.
 	Apart bool

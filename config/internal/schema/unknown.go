@@ -46,7 +46,7 @@ func (Ignored) notOffered()   {}
 func (Refused) notOffered()   {}
 func (Spelling) notOffered()  {}
 func (OlderName) notOffered() {}
-func (OfCSI) notOffered()     {}
+func (OfSession) notOffered() {}
 
 // Places maps each key of the schema to where it belongs, for a hint where it
 // stands elsewhere. A key that belongs in several places gets no hint.

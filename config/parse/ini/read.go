@@ -281,11 +281,3 @@ func (v value) Toggle() schema.Toggle {
 	}
 	return schema.Toggle{V: on, At: v.at, Set: true, Bad: err != nil}
 }
-
-// Single returns what a key is set to. One without an = is true to gcfg.
-func (k Key) Single(truth bool) (string, bool) {
-	if k.blank && truth {
-		return "true", true
-	}
-	return k.value, k.value != ""
-}

@@ -146,12 +146,6 @@ func (v Value) Respelled(key string) {
 	}
 }
 
-// Single takes a single value, whatever it is.
-func (v Value) Single(bool) (string, bool) {
-	n := Follow(v.Node)
-	return n.Value, n.Kind == ScalarNode && !Unset(n)
-}
-
 // Group reads a mapping with known keys.
 func (v Value) Group(into schema.Group) {
 	if v.isMapping(v.Node, v.At) {

@@ -13,9 +13,6 @@ const (
 	privilegeRead = "System.Read"
 )
 
-// RolePrivileges returns the privileges that vCenter puts into every role: all that vzones needs.
-func RolePrivileges() []string { return []string{"System.Anonymous", privilegeRead, privilegeView} }
-
 // A Need is a privilege on objects of some types.
 type Need struct {
 	Privilege string
