@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/config/internal/check"
+	"vzones/config/check"
 	"vzones/topology"
 )
 

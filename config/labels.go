@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/config/internal/check"
+	"vzones/config/check"
 	"vzones/topology/quote"
 )
 

@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"vzones/config/internal/check"
+	"vzones/config/check"
 )
 
 // Check says what is wrong with a name for a Secret, if anything is.

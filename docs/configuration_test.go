@@ -170,7 +170,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 // read, and no other.
 func TestVariablesAreDocumented(t *testing.T) {
 	source, docs := make(map[string]bool), make(map[string]bool)
-	for _, file := range sources(t, "../config/internal/schema") {
+	for _, file := range sources(t, "../config/schema") {
 		maps.Copy(source, named(file, "Variable"))
 		for name, value := range constantsIn(file) {
 			if text, ok := literal(value); ok && strings.HasPrefix(strings.ToLower(name), "variable") {
@@ -200,7 +200,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 
 // TestSectionsAreDocumented: the reference has every section of the INI format.
 func TestSectionsAreDocumented(t *testing.T) {
-	source, docs := named(methodOf(t, "../config/internal/schema/ini.go", "File", "Sections"), "Name"), make(map[string]bool)
+	source, docs := named(methodOf(t, "../config/schema/ini.go", "File", "Sections"), "Name"), make(map[string]bool)
 	text := read(t, "reference/configuration.md")
 	for _, row := range rows(t, text, "## The INI format") {
 		name, _, _ := strings.Cut(strings.Trim(row[0], "[]"), " ")

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/internal/convert"
 	"vzones/config"
-	"vzones/config/convert"
 )
 
 // conversion has the values of the flags of convert.

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/internal/manifest"
 	"vzones/config"
 	"vzones/config/parse"
-	"vzones/config/parse/manifest"
 	"vzones/vcenter/credentials"
 )
 

@@ -209,15 +209,19 @@ func INIPasswords(data []byte) []string {
 	return found
 }
 
-// Main runs the tests of a package below config in that folder, so that paths begin with
-// testdata, and returns the exit status.
+// Main runs the tests of a package in the folder config, so that paths begin with testdata, and
+// returns the exit status.
 func Main(m *testing.M) int {
 	flag.BoolVar(&update, "update", false, "rewrite the golden files")
 	for {
 		if _, err := os.Stat("testdata/ini-good"); err == nil {
 			return m.Run()
 		}
-		if err := os.Chdir(".."); err != nil {
+		to := ".."
+		if _, err := os.Stat("config/testdata/ini-good"); err == nil {
+			to = "config"
+		}
+		if err := os.Chdir(to); err != nil {
 			panic(err)
 		}
 	}

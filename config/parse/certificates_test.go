@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/config/check"
 	"vzones/config/configtest"
-	"vzones/config/internal/check"
 	"vzones/config/parse"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // applyEnvironment puts the values of environment variables in place of the file's. An

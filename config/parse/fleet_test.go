@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"vzones/config"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
 	"vzones/config/parse"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // override is a key of the global section and of an entry, and what a vCenter has of

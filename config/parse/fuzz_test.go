@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/config/check"
 	"vzones/config/configtest"
-	"vzones/config/internal/check"
 	"vzones/config/parse"
 	"vzones/config/parse/ini"
 	"vzones/topology"

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
 	"vzones/config/parse"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // keysBelow notes the keys below some fields, with what they are read into. Of what has a

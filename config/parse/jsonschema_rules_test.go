@@ -3,8 +3,8 @@ package parse_test
 import (
 	"strings"
 
-	"vzones/config/internal/check"
-	"vzones/config/internal/schema"
+	"vzones/config/check"
+	"vzones/config/schema"
 	"vzones/topology"
 )
 

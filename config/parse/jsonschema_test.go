@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
 	"vzones/config/parse/yaml"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // schemaFile is the JSON schema of the YAML format, for editors and for the chart's values.

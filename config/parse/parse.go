@@ -21,12 +21,12 @@ import (
 	"strings"
 
 	"vzones/config"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
-	"vzones/config/internal/validate"
 	"vzones/config/parse/ini"
 	"vzones/config/parse/yaml"
+	"vzones/config/problem"
 	"vzones/config/readfile"
+	"vzones/config/schema"
+	"vzones/config/validate"
 )
 
 // Read reads and validates a configuration file, in whichever format it is, and

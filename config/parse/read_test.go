@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/config/check"
 	"vzones/config/configtest"
-	"vzones/config/internal/check"
 	"vzones/config/parse"
 	"vzones/topology"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
-	"vzones/config/internal/schema"
+	"vzones/config/schema"
 )
 
 const reference = "../docs/reference/configuration.md"

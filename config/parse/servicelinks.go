@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config/internal/problem"
+	"vzones/config/problem"
 	"vzones/topology/quote"
 )
 

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
+	"vzones/cmd/vzones/internal/manifest"
 	"vzones/cmd/vzones/running"
 	"vzones/config"
-	"vzones/config/parse/manifest"
 	"vzones/config/readfile"
 )
 

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/gcfg.v1"
 
 	"vzones/config/configtest"
-	"vzones/config/internal/problem"
+	"vzones/config/problem"
 )
 
 // The names of a file, in the order of their first lines. Two that differ in

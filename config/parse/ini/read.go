@@ -10,9 +10,9 @@ import (
 
 	"gopkg.in/gcfg.v1/types"
 
-	"vzones/config/internal/check"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/check"
+	"vzones/config/problem"
+	"vzones/config/schema"
 	"vzones/topology/suggest"
 )
 

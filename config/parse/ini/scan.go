@@ -8,8 +8,8 @@ import (
 	"gopkg.in/gcfg.v1/scanner"
 	"gopkg.in/gcfg.v1/token"
 
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/problem"
+	"vzones/config/schema"
 	"vzones/topology/quote"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config/internal/check"
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/check"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // Decoder reads YAML nodes into the schema. It reports what does not fit the

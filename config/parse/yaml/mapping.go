@@ -3,8 +3,8 @@ package yaml
 import (
 	"slices"
 
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/problem"
+	"vzones/config/schema"
 	"vzones/topology/suggest"
 )
 

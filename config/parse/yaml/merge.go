@@ -1,6 +1,6 @@
 package yaml
 
-import "vzones/config/internal/problem"
+import "vzones/config/problem"
 
 type visit int
 

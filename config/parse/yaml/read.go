@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // Read reads a file in the YAML format into the schema. Without one the

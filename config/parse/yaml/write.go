@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"vzones/config/internal/problem"
-	"vzones/config/internal/schema"
+	"vzones/config/problem"
+	"vzones/config/schema"
 )
 
 // Writer writes a schema as a file in the YAML format: what is set in it, by

@@ -1,0 +1,278 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	corev1 "k8s.io/api/core/v1"
+	kyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"vzones/config"
+	"vzones/config/check"
+	"vzones/config/configtest"
+	"vzones/config/parse"
+	"vzones/config/parse/yaml"
+	"vzones/config/problem"
+	"vzones/config/schema"
+)
+
+var aRef = config.SecretRef{Namespace: "kube-system", Name: "vsphere-cloud-secret"}
+
+// decodeSecret reads a manifest as kubectl does.
+func decodeSecret(t testing.TB, manifest config.Password) map[string]string {
+	t.Helper()
+	var s corev1.Secret
+	if err := kyaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest.Reveal()), 64).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Kind != "Secret" || s.APIVersion != "v1" || s.Namespace != aRef.Namespace || s.Name != aRef.Name || s.Data != nil {
+		t.Errorf("bad Secret: %+v", s.ObjectMeta)
+	}
+	return s.StringData
+}
+
+func TestConvert(t *testing.T) { testConvert(t, "good", 15) }
+
+func TestINIConvert(t *testing.T) { testConvert(t, "ini-good", 12) }
+
+// testConvert checks that the converted file means what the file did, but that the
+// accounts are in the Secret.
+func testConvert(t *testing.T, folder string, least int) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
+		want, err := parse.Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := ToYAML(file, data, aRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parse.Parse("converted.yaml", w.Data)
+		if err != nil {
+			t.Fatalf("does not load: %v\n%s", err, w.Data)
+		}
+		var accounts []string
+		for i := range want.VCenters {
+			vc := &want.VCenters[i]
+			if vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == "" {
+				accounts = append(accounts, vc.Server, vc.User, vc.Password.Reveal())
+			}
+			moveAccount(vc)
+		}
+		sameMeaning(t, got, want)
+		checkAccounts(t, w, accounts)
+		if !reflect.DeepEqual(w.Warnings, want.Warnings) {
+			t.Errorf("got warnings %v, want %v", w.Warnings, want.Warnings)
+		}
+	})
+}
+
+// checkAccounts checks that the Secret holds just the accounts: server, user and
+// password of each.
+func checkAccounts(t *testing.T, w *Written, accounts []string) {
+	t.Helper()
+	if len(accounts) == 0 {
+		if !w.Private.IsEmpty() {
+			t.Error("there is a Secret for no account")
+		}
+		return
+	}
+	data, keys := decodeSecret(t, w.Private), 0
+	for a := range slices.Chunk(accounts, 3) {
+		if user, password := accountIn(data, a[0]); user != a[1] || password != a[2] {
+			t.Errorf("not the account of %s", a[0])
+		}
+		if keys += 2; strings.Contains(a[0], ":") {
+			keys++
+		}
+	}
+	if len(data) != keys {
+		t.Errorf("the Secret has %d keys, want %d", len(data), keys)
+	}
+}
+
+func TestConvertKeepsTheStructure(t *testing.T) {
+	const file = `global:
+  user: user@vsphere.local
+  password: S3cretS3cret
+  insecureFlag: true
+  datacenters: ["dc1, dc2"]
+vcenter:
+  east: {server: vc-east.example.com, insecureFlag: no, ipFamily: []}
+  vc-west.example.com:
+  south: {server: "fd00::10", secretName: own, secretNamespace: vzones, user: u, password: S3cretS3cret}
+labels:
+  zone: "yes"
+  region: {inventory: datacenter, required: false}
+topology:
+  levels: [{label: example.com/rack, tag: rack}]
+nodes:
+  networks: ["a, b", "#c"]
+`
+	const want = `# Written by vzones convert from f.yaml.
+global:
+  insecureFlag: true
+  datacenters: ['dc1, dc2']
+  secretName: vsphere-cloud-secret
+  secretNamespace: kube-system
+vcenter:
+  east:
+    server: vc-east.example.com
+    insecureFlag: false
+  vc-west.example.com: {}
+  south:
+    server: fd00::10
+    secretName: own
+    secretNamespace: vzones
+labels:
+  region:
+    inventory: datacenter
+    required: false
+  zone: "yes"
+topology:
+  levels:
+    - label: example.com/rack
+      tag: rack
+nodes:
+  networks: ['a, b', '#c']
+`
+	w, err := ToYAML("f.yaml", []byte(file), aRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(w.Data) != want {
+		t.Errorf("got\n%s\nwant\n%s", w.Data, want)
+	}
+	checkAccounts(t, w, []string{
+		"vc-east.example.com", "user@vsphere.local", "S3cretS3cret",
+		"vc-west.example.com", "user@vsphere.local", "S3cretS3cret",
+	})
+	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret vzones/own: ` +
+		`write user and password there if it has none for fd00::10`
+	if len(w.Lost) != 1 || w.Lost[0].String() != lost {
+		t.Errorf("lost: %v", w.Lost)
+	}
+}
+
+func TestConvertLosesTheCommonWalk(t *testing.T) {
+	w, err := ToYAML("f.conf", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = user\npassword = password\n"+
+		"[Labels]\ntopology-categories = k8s-zone,k8s-rack\n"), aRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Lost) != 1 || w.Lost[0].Line != 5 || !strings.Contains(w.Lost[0].String(), "in one walk") {
+		t.Errorf("lost: %v", w.Lost)
+	}
+	if want := "labels:\n  zone: k8s-zone\ntopology:\n  levels:\n    - label: k8s-rack\n      tag: k8s-rack\n      required: true\n      nested: false\n"; !strings.HasSuffix(string(w.Data), want) {
+		t.Errorf("got\n%s", w.Data)
+	}
+}
+
+func TestConvertWantsOneAccountForAnAddress(t *testing.T) {
+	file := "vcenter:\n  a: {server: 10.0.0.1, user: a, password: S3cretS3cret}\n  b: {server: 10.0.0.1, port: 444, user: a, password: "
+	if _, err := ToYAML("f", []byte(file+"S3cretS3cret}\n"), aRef); err != nil {
+		t.Errorf("the same account: %v", err)
+	}
+	if _, err := ToYAML("f", []byte(strings.Replace(file, "user: a", "user: b", 1)+"S3cretS3cret}\n"), aRef); err == nil {
+		t.Error("another user: no error")
+	}
+	_, err := ToYAML("f", []byte(file+"Other42Other}\n"), aRef)
+	const want = "f:3: vcenter.b.password: is of another account than that of the same address in another entry, " +
+		"and a Secret has one for each address: write a Secret for this entry, or the same account for both"
+	if all, ok := errors.AsType[config.Errors](err); !ok || all.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConvertChecksTheName(t *testing.T) {
+	for _, ref := range []config.SecretRef{{Namespace: "kube-system", Name: ""}, {Namespace: "kube-system", Name: "A"}, {Namespace: "", Name: "s"}, {Namespace: "a.b", Name: "s"}, {Namespace: "n", Name: strings.Repeat("a", 254)}} {
+		w, err := ToYAML("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount), ref)
+		if _, mistakes := errors.AsType[config.Errors](err); w != nil || err == nil || mistakes || err.Error() != ref.Check().Error() {
+			t.Errorf("%v: got %v and error %v", ref, w, err)
+		}
+	}
+}
+
+// TestSecretManifests: any text that a file can hold comes back, for kubectl too.
+func TestSecretManifests(t *testing.T) {
+	check := func(user, password string) bool {
+		user, password = strings.ToValidUTF8(user, "?")+"u", strings.ToValidUTF8(password, "?")+"p"
+		m := secretManifest(aRef, []login{{"vc.example.com", user, config.NewPassword(password), 1}, {"fd00::10", password, config.NewPassword(user), 2}})
+		data := decodeSecret(t, m)
+		gotUser, gotPassword := accountIn(data, "fd00:0::10")
+		return gotUser == password && gotPassword == user && len(data) == 5 && data["vc.example.com.username"] == user && data["vc.example.com.password"] == password &&
+			data["server_1"] == "fd00::10" && data["username_1"] == password && data["password_1"] == user
+	}
+	for _, s := range oddTexts() {
+		if !check(s, "") {
+			t.Errorf("%q does not come back", s)
+		}
+	}
+	if err := quick.Check(check, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// oddTexts are texts that some reader takes for something else.
+func oddTexts() []string {
+	return []string{
+		"", " ", "yes", "null", "~", "0123", "1e3", "0x10", "1:20", "a: b", "a #b", "#", ";", `\`, `"`, `'`, `\"`, `a\`, "*a", "&a", "!a", "%a", "@a", "`",
+		"---", "...", "- a", "? a", "[a", "{a", "|", ">", "a\nb", "\n", "\ta", "a\tb ", " a", "<<", "=", "a=b", "\u0085", "\u2028", "\ufeff", "\x7f",
+		"ü", "\U0001f600", "2020-01-01", "a\n\n b\n", strings.Repeat("word ", 60),
+	}
+}
+
+// TestYAMLTexts: any text comes back from what the writer writes.
+func TestYAMLTexts(t *testing.T) {
+	check := func(s string) bool {
+		s = strings.ToValidUTF8(s, "?") + "x"
+		if got := lines(t, s+"\n"); got != s+"\n" {
+			t.Errorf("%q comes back as %q", s+"\n", got)
+		}
+		c := &schema.File{}
+		c.VCenters = []*schema.Section{{Name: s, Server: schema.Text{V: s, Set: true}, Datacenters: schema.List{V: []schema.Text{{V: s}, {V: "y"}}, Set: true}}}
+		c.Nodes.Labels.Rows = []schema.Row{{Key: s, Value: schema.Text{V: s, Set: true}}, {Key: "empty"}}
+		p := &problem.List{File: "f", Words: &problem.YAMLWords}
+		data := yaml.Writer{Comment: func(problem.Position) string { return "comment" }}.File(c, "head")
+		got := yaml.Read(data, p)
+		if p.Err() != nil && check.IsEntryName(s) {
+			t.Errorf("%q: %v\n%s", s, p.Err(), data)
+			return false
+		}
+		if !check.IsEntryName(s) {
+			return true
+		}
+		e := got.VCenters[0]
+		return e.Name == s && e.Server.V == s && e.Datacenters.V[0].V == s && e.Datacenters.V[1].V == "y" &&
+			got.Nodes.Labels.Rows[0].Key == s && got.Nodes.Labels.Rows[0].Value.V == s && got.Nodes.Labels.Rows[1].Value.V == "" &&
+			bytes.Count(data, []byte("# comment")) == 4
+	}
+	for _, s := range oddTexts() {
+		if !check(s) {
+			t.Errorf("%q does not come back", s)
+		}
+	}
+	if err := quick.Check(check, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// lines returns what a text is that was written and read again.
+func lines(t *testing.T, s string) string {
+	t.Helper()
+	c := &schema.File{}
+	c.Global = schema.Section{CAData: schema.Text{V: s, Set: true}, Server: schema.Text{V: "after", Set: true}}
+	p := &problem.List{File: "f", Words: &problem.YAMLWords}
+	got := yaml.Read(yaml.Writer{Comment: func(problem.Position) string { return "comment" }}.File(c, "head"), p)
+	if p.Err() != nil || got.Global.Server.V != "after" {
+		t.Errorf("%q: %v", s, p.Err())
+		return ""
+	}
+	return got.Global.CAData.V
+}

@@ -1,0 +1,230 @@
+package convert
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config"
+	"vzones/config/configtest"
+	"vzones/config/parse"
+	"vzones/config/schema"
+	"vzones/topology"
+)
+
+// meaning is what counts of a Config: not where it was read, and not the passwords.
+// Categories that only the CSI driver's file decides together are levels.
+func meaning(c *config.Config) config.Config {
+	m := *c
+	m.File, m.Warnings, m.Notes = "", nil, nil
+	m.VCenters = slices.Clone(m.VCenters)
+	for i := range m.VCenters {
+		vc := &m.VCenters[i]
+		vc.Password, vc.At, vc.TrustAt = config.Password{}, "", ""
+	}
+	var rules, further topology.Rules
+	for _, r := range m.Topology.Policy.Rules {
+		if r.Label == topology.LabelRegion || r.Label == topology.LabelZone {
+			rules = append(rules, r)
+		} else {
+			further = append(further, r)
+		}
+	}
+	m.Topology.Policy.Rules = rules
+	m.Topology.Policy.Levels = append(further, m.Topology.Policy.Levels...)
+	return m
+}
+
+func sameMeaning(t *testing.T, got, want *config.Config) {
+	t.Helper()
+	if g, w := meaning(got), meaning(want); !reflect.DeepEqual(g, w) {
+		t.Errorf("means something else:\n%+v\nwant\n%+v", g, w)
+	}
+}
+
+func TestEffective(t *testing.T) { testEffective(t, "good", 15) }
+
+func TestINIEffective(t *testing.T) { testEffective(t, "ini-good", 12) }
+
+// testEffective compares with the golden files under testdata/effective.
+func testEffective(t *testing.T, folder string, least int) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
+		want, err := parse.Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := Effective(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Golden(t, ".effective.yaml", string(w.Data))
+		got, err := parse.Parse("effective.yaml", w.Data)
+		if err != nil {
+			t.Fatalf("does not load: %v", err)
+		}
+		sameMeaning(t, got, want)
+		for i, vc := range got.VCenters {
+			if !vc.Password.IsEmpty() != !want.VCenters[i].Password.IsEmpty() || !vc.Password.IsEmpty() && vc.Password.Reveal() != "[redacted]" {
+				t.Errorf("vCenter %q: the password is not redacted", vc.Name)
+			}
+		}
+		if !reflect.DeepEqual(w.Warnings, want.Warnings) {
+			t.Errorf("got warnings %v, want %v", w.Warnings, want.Warnings)
+		}
+		checkSources(t, file, data, w.Data)
+	})
+}
+
+var keyWithValue = regexp.MustCompile(`^(- )?"?[A-Za-z0-9./-]+"?: \S`)
+
+var keyOfPath = regexp.MustCompile(`([A-Za-z-]+)(\[\d+\])?$`)
+
+// checkSources checks that each value has a source, and that the line which it
+// names has the key.
+func checkSources(t *testing.T, file string, data, written []byte) {
+	t.Helper()
+	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+	for line := range strings.Lines(string(written)) {
+		line = strings.TrimSpace(line)
+		if !keyWithValue.MatchString(line) {
+			continue
+		}
+		_, from, ok := strings.Cut(line, " # ")
+		if !ok {
+			t.Errorf("no source: %s", line)
+			continue
+		}
+		if from == "default" {
+			continue
+		}
+		var at int
+		rest := strings.TrimPrefix(from, file+":")
+		n, err := fmt.Sscanf(rest, "%d: ", &at)
+		if n != 1 || err != nil || at < 1 || at > len(lines) {
+			t.Errorf("no line: %s", line)
+			continue
+		}
+		// A path that ends in quotes is an entry's.
+		if key := keyOfPath.FindStringSubmatch(rest); len(key) > 1 && !strings.Contains(lines[at-1], key[1]) {
+			t.Errorf("%s: line %d does not have it: %s", line, at, lines[at-1])
+		}
+	}
+}
+
+// TestEffectiveIsComplete: each key that has a meaning is shown, so that none is
+// forgotten which comes later.
+func TestEffectiveIsComplete(t *testing.T) {
+	l, err := load("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+
+		"labels:\n  region: r\n  zone: {inventory: cluster}\ntopology:\n  levels: [{label: a, tag: b}]\n"), parse.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.effective()
+	var shows func(path string, fields []schema.Field)
+	shows = func(path string, fields []schema.Field) {
+		for _, f := range fields {
+			path := path + " " + f.Name
+			switch into := f.Into.(type) {
+			case schema.Group:
+				shows(path, into.Fields)
+			case schema.Ignored, schema.Refused, schema.Entries, schema.Elements, *schema.Rule, *schema.Table:
+			default:
+				elsewhere := slices.Contains([]string{"secretName", "secretNamespace", "caData"}, f.Name)
+				if _, set := schema.Given(into); set == elsewhere && f.Name != "password" {
+					t.Errorf("%s: shown is %v", path, set)
+				}
+			}
+		}
+	}
+	for _, f := range s.Fields() {
+		if g, ok := f.Into.(schema.Group); ok && f.Name != "global" && f.Name != "topology" {
+			shows(f.Name, g.Fields)
+		}
+	}
+	shows("vcenter", s.VCenters[0].Fields(false))
+}
+
+func TestEffectiveEnvironment(t *testing.T) {
+	environ := []string{"VSPHERE_USER=user", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_INSECURE=1", "VSPHERE_VCENTER_PORT=446"}
+	w, err := Effective("f.yaml", []byte("global:\n  port: 444\nvcenter:\n  10.0.0.1:\n    port: 445\n  10.0.0.2:\n"), environ...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	showsLines(t, w.Data, map[string]int{
+		"user: user # environment variable VSPHERE_USER\n":                 2,
+		"password: '[redacted]' # environment variable VSPHERE_PASSWORD\n": 2,
+		"insecureFlag: false # default\n":                                  2,
+		"port: 445 # f.yaml:5: vcenter[\"10.0.0.1\"].port\n":               1,
+		"port: 444 # f.yaml:2: global.port\n":                              1,
+		"S3cret":                                                           0,
+	})
+	if len(w.Warnings) != len(environ) {
+		t.Errorf("got warnings %v", w.Warnings)
+	}
+	w, err = Effective("f.yaml", []byte("global:\n  port: 444\n"), append(environ, "VSPHERE_VCENTER=10.0.0.1")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	showsLines(t, w.Data, map[string]int{
+		"server: 10.0.0.1 # environment variable VSPHERE_VCENTER\n":        1,
+		"user: user # environment variable VSPHERE_USER\n":                 1,
+		"password: '[redacted]' # environment variable VSPHERE_PASSWORD\n": 1,
+		"insecureFlag: true # environment variable VSPHERE_INSECURE\n":     1,
+		"port: 446 # environment variable VSPHERE_VCENTER_PORT\n":          1,
+		"S3cret": 0,
+	})
+	if len(w.Warnings) != len(environ)+1 {
+		t.Errorf("got warnings %v", w.Warnings)
+	}
+}
+
+// showsLines checks how often each line is there.
+func showsLines(t *testing.T, data []byte, lines map[string]int) {
+	t.Helper()
+	for line, count := range lines {
+		if got := strings.Count(string(data), line); got != count {
+			t.Errorf("%d times %q in:\n%s", got, line, data)
+		}
+	}
+}
+
+// TestEffectiveNamesAnyFile: a name with a line break does not end a comment.
+func TestEffectiveNamesAnyFile(t *testing.T) {
+	w, err := Effective("a\nlabels: {zone: x}\u2028#", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := parse.Parse("f", w.Data)
+	if err != nil || c.Topology.Policy.Labels() != nil {
+		t.Errorf("got %v and %v from\n%s", c, err, w.Data)
+	}
+}
+
+func TestWritersRefuseMistakes(t *testing.T) {
+	data := []byte("vcenter:\n  10.0.0.1:\n    prot: 1\n")
+	_, parse := parse.Parse("f", data)
+	for name, write := range map[string]func() (*Written, error){
+		"Effective": func() (*Written, error) { return Effective("f", data) },
+		"Convert":   func() (*Written, error) { return ToYAML("f", data, config.SecretRef{Namespace: "n", Name: "s"}) },
+	} {
+		if w, err := write(); w != nil || err == nil || err.Error() != parse.Error() {
+			t.Errorf("%s: got %v and error %v, want %v", name, w, err, parse)
+		}
+	}
+}
+
+// TestSkipFiles: where the daemon's files are not, its configuration can be read.
+func TestSkipFiles(t *testing.T) {
+	data := []byte("vcenter:\n  10.0.0.1:\n    caFile: testdata/ca/not-there.pem\n" + configtest.AnAccount)
+	if _, err := parse.Parse("f", data); err == nil {
+		t.Error("no error for a file that is not there")
+	}
+	c, err := parse.Options{SkipFiles: true}.Parse("f", data)
+	if err != nil || c.VCenters[0].CAFile != "testdata/ca/not-there.pem" || c.VCenters[0].CA != nil {
+		t.Errorf("got %v and error %v", c, err)
+	}
+}

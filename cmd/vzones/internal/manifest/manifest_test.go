@@ -1,0 +1,100 @@
+package manifest_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/cmd/vzones/internal/manifest"
+)
+
+const several = `# as kubectl prints them
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: one, namespace: n}
+  data:
+    a.conf: |
+      first
+      second
+    b: "quoted"
+  binaryData: {c: Yg==}
+- kind: List
+  items: [{kind: Secret}]
+- text
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: no}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: two}
+data: {user: dQ==, password: cA==}
+stringData:
+  password: instead
+---
+`
+
+func TestRead(t *testing.T) {
+	objects, err := manifest.Read("f", []byte(several))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		got = append(got, fmt.Sprintf("%d %s", o.Line, o))
+		for _, v := range o.Values {
+			got = append(got, fmt.Sprintf("%d %d %s %q", v.Line, v.First, v.Key, v.Content.Reveal()))
+		}
+	}
+	want := []string{
+		`6 ConfigMap n/one`, `14 0 c "b"`, `10 11 a.conf "first\nsecond\n"`, `13 0 b "quoted"`,
+		`23 Secret two`, `26 0 user "u"`, `28 0 password "instead"`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestIs(t *testing.T) {
+	for text, want := range map[string]bool{
+		several: true, "": false, "---\n": false, "vcenter: {}": false, "kind: Secret": false, "[Global]\nuser = a": false, "a: [": false,
+		"apiVersion: v1\nkind: Secret": true,
+	} {
+		if got := manifest.Is([]byte(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+// TestMistakes name the place and never a value.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: [":      "f:1: the file is not valid YAML from here on",
+		"S3cret: [": "f:1: the file is not valid YAML from here on",
+		"kind: Secret\nmetadata: {name: x}\ndata: {k: S3cret!}":              "f:3: data of Secret x is not base64 under the key \"k\"",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}":    "f:3: stringData of Secret x is not a text under the key \"a\"",
+		"kind: ConfigMap\nmetadata: {name: x}\nbinaryData:\n  a: [S3cret]\n": "f:4: binaryData of ConfigMap x is not a text under the key \"a\"",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: 12345678}":       "f:3: stringData of Secret x is not a text under the key \"a\": write it in quotes",
+		"kind: List\nitems:\n- {kind: Secret, data: {k: S3cret!}}":           "f:3: data of Secret without a name is not base64 under the key \"k\"",
+	} {
+		_, err := manifest.Read("f", []byte(text))
+		if err == nil || err.Error() != want || strings.Contains(err.Error(), "S3cret") {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+	// What is null is empty, in names too.
+	objects, err := manifest.Read("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
+	if err != nil || len(objects) != 1 || objects[0].String() != "Secret x" || !objects[0].Values[0].Content.IsEmpty() {
+		t.Errorf("got %v, %v", objects, err)
+	}
+	// A List in itself ends.
+	if objects, err := manifest.Read("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {
+		t.Errorf("got %v, %v", objects, err)
+	}
+}
