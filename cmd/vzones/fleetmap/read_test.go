@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/cmd/vzones/fleetmap/model"
 	"vzones/topology"
 )
 
@@ -25,8 +24,8 @@ func byTags() topology.Policy {
 	}}
 }
 
-// TestPlaceHost: a host has the region and zone that its own path gives, as far as it alone decides.
-func TestPlaceHost(t *testing.T) {
+// TestResolve: a host has the region and zone that its own path gives, as far as it alone decides.
+func TestResolve(t *testing.T) {
 	unread := object("ClusterComputeResource", "/dc/host/c")
 	unread.TagsErr = errors.New("the tagging service is down")
 	elsewhere := byTags()
@@ -44,22 +43,26 @@ func TestPlaceHost(t *testing.T) {
 		region, zone, missing, why string
 	}{
 		{name: "both", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c", "zone:a"), dc: object("Datacenter", "/dc", "region:r"), region: "r", zone: "a"},
-		{name: "no zone", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r", missing: "zone"},
-		{name: "nothing", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), missing: "region zone"},
+		{name: "no zone", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r", missing: "no zone"},
+		{name: "nothing", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), missing: "no region and no zone"},
 		{name: "two zones", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c", "zone:a", "zone:b"), dc: object("Datacenter", "/dc", "region:r"), region: "r", why: "2 tags of category"},
 		{name: "unread", policy: byTags(), cluster: unread, dc: object("Datacenter", "/dc", "region:r"), why: "the tagging service is down"},
 		{name: "on folders only", policy: elsewhere, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc")},
 		{name: "by the machine's pool", policy: names, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), region: "east"},
-		{name: "no category", policy: invisible, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r", why: noCategory},
+		{name: "no category", policy: invisible, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r"},
 	} {
-		var f model.HostFacts
+		var h host
 		p := topology.Path{Kind: topology.ComputePath, Objects: []*topology.Object{object("HostSystem", "/dc/host/c/h"), c.cluster, c.dc, root}}
-		placeHost(&f, c.policy, []topology.Path{p})
-		if f.Region != c.region || f.Zone != c.zone || strings.Join(f.Missing, " ") != c.missing {
-			t.Errorf("%s: region %q, zone %q, missing %q", c.name, f.Region, f.Zone, f.Missing)
+		h.resolve(c.policy, []topology.Path{p})
+		marks := map[kind]string{}
+		for _, m := range h.Marks {
+			marks[m.Kind] = m.Text
 		}
-		if c.why == "" && f.Undecided != "" || !strings.Contains(f.Undecided, c.why) {
-			t.Errorf("%s: undecided %q", c.name, f.Undecided)
+		if h.Region != c.region || h.Zone != c.zone || marks[untagged] != c.missing {
+			t.Errorf("%s: region %q, zone %q, marks %v", c.name, h.Region, h.Zone, marks)
+		}
+		if c.why == "" && marks[undecided] != "" || !strings.Contains(marks[undecided], c.why) {
+			t.Errorf("%s: undecided %q", c.name, marks[undecided])
 		}
 	}
 }

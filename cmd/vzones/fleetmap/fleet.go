@@ -1,0 +1,413 @@
+package fleetmap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"vzones/cmd/vzones/finding"
+	"vzones/topology/quote"
+)
+
+// A fleet has hosts, Nodes and vCenters as they were read, and after arrange the boxes that they are shown in.
+type fleet struct {
+	// Read is when it was read.
+	Read     time.Time
+	VCenters []*vcenter // in configured order
+	hosts    []*host
+	nodes    []*node
+	// Foreign is how many Nodes are another provider's. HasNodes reports whether there is a cluster.
+	Foreign  int
+	HasNodes bool
+
+	// Regions are the outermost boxes.
+	Regions []*box
+	Counts  counts
+	// Notes are all marks, by kind, the worst first.
+	Notes []*note
+}
+
+// A vcenter is a vCenter by its name in the configuration.
+type vcenter struct {
+	Name  string
+	Marks []mark
+}
+
+// A place is a region and a zone with what gives them their values, each empty if it is not known.
+type place struct{ Region, Zone, RegionBy, ZoneBy string }
+
+// A host is an ESXi host. One without an ID stands for machines of a vCenter whose host is not known.
+type host struct {
+	VCenter, ID string
+	Name        string
+	// Cluster is the inventory path of its cluster, or its own if it is standalone.
+	Cluster    string
+	Standalone bool
+	place
+	Marks []mark
+}
+
+// A node is a Node of the cluster.
+type node struct {
+	Name         string
+	ControlPlane bool
+	// Machine names its virtual machine, empty if that is not known.
+	Machine string
+	// host is nil if the Node has no place.
+	host *host
+	place
+	Marks []mark
+	// ID is its anchor on the page, 0 for none.
+	ID int
+}
+
+// A mark says what an operator should know of an object. Text is one line and fit to be shown.
+type mark struct {
+	Kind kind
+	Text string
+}
+
+func newMark(k kind, text string) mark { return mark{k, quote.Text(text)} }
+
+// A kind is what a mark says. Kinds are in order, the worst first.
+type kind int
+
+const (
+	unread kind = iota
+	unplaced
+	incomplete
+	drift
+	problem
+	untagged
+	undecided
+	disconnected
+	off
+	waits
+	maintenance
+)
+
+var kinds = [...]struct {
+	severity finding.Severity
+	// class and sign are those of the page. title says what has such marks.
+	class, sign, title string
+}{
+	unread:       {finding.Error, "bad", "✕", "vCenters that could not be read"},
+	unplaced:     {finding.Error, "bad", "✕", "Nodes without a place"},
+	incomplete:   {finding.Warning, "warn", "!", "vCenters that were read in part"},
+	drift:        {finding.Warning, "drift", "≠", "Nodes whose labels differ"},
+	problem:      {finding.Warning, "warn", "!", "Nodes with another problem"},
+	untagged:     {finding.Warning, "warn", "!", "hosts and clusters without region or zone"},
+	undecided:    {finding.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
+	disconnected: {finding.Warning, "warn", "!", "hosts that are not connected"},
+	off:          {finding.Info, "off", "○", "Nodes whose machine is off"},
+	waits:        {finding.Info, "waits", "…", "Nodes that are not initialized"},
+	maintenance:  {finding.Info, "info", "i", "hosts in maintenance mode"},
+}
+
+func (k kind) Class() string { return kinds[k].class }
+func (k kind) Sign() string  { return kinds[k].sign }
+func (k kind) Title() string { return kinds[k].title }
+
+// worst returns the worst kind of marks. There have to be some.
+func worst(marks []mark) kind {
+	return slices.MinFunc(marks, func(a, b mark) int { return cmp.Compare(a.Kind, b.Kind) }).Kind
+}
+
+func isProblem(marks []mark) bool {
+	return len(marks) > 0 && kinds[worst(marks)].severity != finding.Info
+}
+
+// The levels of boxes, from outside to inside.
+const (
+	levelRegion = iota
+	levelZone
+	levelCluster
+	levelHost
+)
+
+// A box is a region, a zone, or the part of a cluster or host that is in a zone.
+type box struct {
+	level int
+	// key names the object, the same in all zones that the object is in.
+	key string
+	// Title is its kind and name. Without a name it stands for no object.
+	Title, Kind, Name string
+	// Where names the region and zone that it is in, VCenters the vCenters.
+	Where    string
+	VCenters []string
+	// By are the sources of a region's or zone's value.
+	By     []string
+	Marks  []mark
+	Boxes  []*box
+	Nodes  []*node // of a host
+	Counts counts
+	ID     int // as that of a node
+}
+
+// each calls f with all boxes, the outer ones first.
+func each(boxes []*box, f func(*box)) {
+	for _, b := range boxes {
+		f(b)
+		each(b.Boxes, f)
+	}
+}
+
+// counts are how many there are, each once although it is in several boxes.
+type counts struct{ Regions, Zones, Clusters, Hosts, UsedHosts, Nodes, ControlPlane, Problems int }
+
+// A note is a kind of marks with the objects that have them.
+type note struct {
+	Kind  kind
+	Items []item
+}
+
+// An item is an object with a mark. ID is its anchor, 0 for none.
+type item struct {
+	ID                int
+	Name, Where, Text string
+}
+
+// arrange puts hosts and Nodes into boxes. The order in which they were read decides nothing. A host is where
+// its own path says, and wherever its Nodes are: tags on a resource pool or folder may put them elsewhere.
+func (f *fleet) arrange() {
+	rank := map[string]int{}
+	for i, v := range f.VCenters {
+		rank[v.Name], v.Name = i, quote.Name(v.Name)
+	}
+	slices.SortFunc(f.hosts, func(a, b *host) int {
+		return cmp.Or(rank[a.VCenter]-rank[b.VCenter], strings.Compare(a.VCenter, b.VCenter), nameless(a.Cluster, b.Cluster),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(f.nodes, func(a, b *node) int { return strings.Compare(a.Name, b.Name) })
+	on := map[*host][]*node{}
+	for _, n := range f.nodes {
+		n.Name = quote.Name(n.Name)
+		on[n.host] = append(on[n.host], n)
+	}
+	for _, h := range f.hosts {
+		if h.Region != "" || h.Zone != "" || len(on[h]) == 0 {
+			f.put(h, h.place)
+		} else { // its Nodes have their zone from elsewhere, so it needs no tags
+			h.Marks = slices.DeleteFunc(h.Marks, func(m mark) bool { return m.Kind == untagged || m.Kind == undecided })
+		}
+		for _, n := range on[h] {
+			b := f.put(h, n.place)
+			b.Nodes = append(b.Nodes, n)
+		}
+	}
+	byName := func(a, b *box) int { return nameless(a.Name, b.Name) }
+	slices.SortFunc(f.Regions, byName)
+	for _, r := range f.Regions {
+		slices.SortFunc(r.Boxes, byName)
+	}
+	each(f.Regions, (*box).gather)
+	each(f.Regions, func(b *box) { b.Counts = count([]*box{b}) })
+	f.Counts = count(f.Regions)
+	for _, n := range on[nil] {
+		f.Counts.node(n)
+	}
+	f.note(on[nil])
+}
+
+// nameless compares names. Without one is last.
+func nameless(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(len(b), len(a))
+	}
+	return strings.Compare(a, b)
+}
+
+// put returns the box of a host in a place, and makes those that are not there.
+func (f *fleet) put(h *host, p place) *box {
+	cluster := "cluster"
+	if h.Standalone {
+		cluster = "standalone host"
+	}
+	var b *box
+	boxes, vcenter, where := &f.Regions, quote.Name(h.VCenter), ""
+	for level, want := range [...]struct{ kind, name, none, key, by string }{
+		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
+		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
+		levelCluster: {cluster, h.Cluster, "machines whose host is not known", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
+		levelHost:    {"host", cmp.Or(h.Name, h.ID), "host not known", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
+	} {
+		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == want.key })
+		if i < 0 {
+			name := quote.Name(want.name)
+			b = &box{level: level, key: want.key, Kind: want.kind, Name: name, Title: want.kind + " " + name, Where: where}
+			if name == "" {
+				b.Title = want.none
+			}
+			i, *boxes = len(*boxes), append(*boxes, b)
+		}
+		b = (*boxes)[i]
+		if !slices.Contains(b.VCenters, vcenter) {
+			b.VCenters = append(b.VCenters, vcenter)
+		}
+		if by := quote.Text(want.by); by != "" && !slices.Contains(b.By, by) {
+			b.By = append(b.By, by)
+		}
+		if boxes = &b.Boxes; level < levelCluster {
+			where = strings.TrimPrefix(where+", "+b.Title, ", ")
+		}
+	}
+	b.Marks = slices.Clone(h.Marks)
+	return b
+}
+
+// gather moves a mark that all hosts of a cluster have to the cluster, once.
+func (b *box) gather() {
+	if b.level != levelCluster || len(b.Boxes) < 2 {
+		return
+	}
+	for _, m := range slices.Clone(b.Boxes[0].Marks) {
+		if slices.ContainsFunc(b.Boxes, func(h *box) bool { return !slices.Contains(h.Marks, m) }) {
+			continue
+		}
+		for _, h := range b.Boxes {
+			h.Marks = slices.DeleteFunc(h.Marks, func(other mark) bool { return other == m })
+		}
+		b.Marks = append(b.Marks, mark{m.Kind, fmt.Sprintf("all %d hosts: %s", len(b.Boxes), m.Text)})
+	}
+}
+
+// count counts boxes and what is in them.
+func count(boxes []*box) counts {
+	var c counts
+	seen := map[string]bool{}
+	add := func(to *int, what string, b *box) {
+		if key := what + string(rune('0'+b.level)) + b.key; !seen[key] {
+			seen[key] = true
+			*to++
+		}
+	}
+	each(boxes, func(b *box) {
+		if b.Name != "" {
+			add([]*int{&c.Regions, &c.Zones, &c.Clusters, &c.Hosts}[b.level], "is", b)
+			if len(b.Nodes) > 0 {
+				add(&c.UsedHosts, "used", b)
+			}
+		}
+		if isProblem(b.Marks) {
+			add(&c.Problems, "problem", b)
+		}
+		for _, n := range b.Nodes {
+			c.node(n)
+		}
+	})
+	return c
+}
+
+// node counts a Node.
+func (c *counts) node(n *node) {
+	c.Nodes++
+	if n.ControlPlane {
+		c.ControlPlane++
+	}
+	if isProblem(n.Marks) {
+		c.Problems++
+	}
+}
+
+// note collects all marks. An object that is in several boxes is in the list once.
+func (f *fleet) note(withoutPlace []*node) {
+	var all [len(kinds)]note
+	seen, ids := map[string]bool{}, 0
+	add := func(key string, of item, marks []mark) int {
+		if len(marks) > 0 && key != "" {
+			ids++
+			of.ID = ids
+		}
+		for _, m := range marks {
+			if once := key + fmt.Sprint(m); key == "" || !seen[once] {
+				seen[once], of.Text = true, m.Text
+				all[m.Kind].Items = append(all[m.Kind].Items, of)
+			}
+		}
+		return of.ID
+	}
+	for _, v := range f.VCenters {
+		add("", item{Name: "vCenter " + v.Name}, v.Marks)
+	}
+	for _, n := range withoutPlace {
+		add("", item{Name: n.Name}, n.Marks)
+	}
+	each(f.Regions, func(b *box) {
+		b.ID = add(b.key, item{Name: b.Title, Where: b.Where}, b.Marks)
+		for _, n := range b.Nodes {
+			n.ID = add("node "+n.Name, item{Name: n.Name, Where: b.Where + ", " + b.Title}, n.Marks)
+		}
+	})
+	for k := range all {
+		if all[k].Kind = kind(k); len(all[k].Items) > 0 {
+			f.Notes = append(f.Notes, &all[k])
+		}
+	}
+}
+
+// isComplete reports whether every vCenter was read and every Node has a place.
+func (f *fleet) isComplete() bool {
+	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != finding.Error
+}
+
+// summary is what a fleet has, in one line.
+func (f *fleet) summary() string {
+	c := &f.Counts
+	text := []string{
+		plural(len(f.VCenters), "vCenter"), plural(c.Regions, "region"), plural(c.Zones, "zone"), plural(c.Clusters, "cluster"), plural(c.Hosts, "host"),
+	}
+	if f.HasNodes {
+		text = append(text, c.nodes())
+	}
+	return strings.Join(text, ", ")
+}
+
+// foreign says how many Nodes are not on the map, empty for none.
+func (f *fleet) foreign() string {
+	if f.Foreign == 0 {
+		return ""
+	}
+	return plural(f.Foreign, "further Node") + " of another provider or outside of nodes.selector"
+}
+
+func (c *counts) nodes() string {
+	if c.ControlPlane == 0 {
+		return plural(c.Nodes, "Node")
+	}
+	return fmt.Sprintf("%s (%s control plane)", plural(c.Nodes, "Node"), number(c.ControlPlane))
+}
+
+// on says how many hosts there are, and on how many of them the Nodes are.
+func (f *fleet) on(c counts) string {
+	switch {
+	case !f.HasNodes:
+		return plural(c.Hosts, "host")
+	case c.Hosts == 0:
+		return c.nodes()
+	case c.Nodes == 0:
+		return "no Nodes on " + plural(c.Hosts, "host")
+	}
+	if c.UsedHosts == c.Hosts {
+		return c.nodes() + " on " + plural(c.Hosts, "host")
+	}
+	return fmt.Sprintf("%s on %s of %s", c.nodes(), number(c.UsedHosts), plural(c.Hosts, "host"))
+}
+
+// plural returns a number, with a comma before each three digits, and what is counted.
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return number(n) + " " + what
+}
+
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

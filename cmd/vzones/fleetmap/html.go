@@ -1,0 +1,57 @@
+package fleetmap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"vzones/topology/quote"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+)
+
+// fewOnPage is how many hosts and Nodes the page shows with their names at most. Of more it shows a cell each,
+// until somebody opens their cluster.
+const fewOnPage = 200
+
+// page returns the fleet as a page that loads nothing and has no script: its policy allows its own style alone.
+// html/template escapes what others named.
+func (f *fleet) page() ([]byte, error) {
+	sum := sha256.Sum256([]byte(pageCSS))
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"on": f.on, "plural": plural, "number": number, "join": strings.Join, "some": quote.Some, "worst": look,
+		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= fewOnPage },
+		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*few },
+	}).Parse(pageHTML)
+	if err != nil {
+		return nil, fmt.Errorf("reading the template of the page: %w", err)
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, map[string]any{
+		"Fleet": f, "Summary": f.summary(), "Foreign": f.foreign(), "Read": f.Read.UTC().Format(time.RFC3339), "ReadText": f.Read.UTC().Format("2 January 2006, 15:04 UTC"),
+		"CSS":    template.CSS(pageCSS),
+		"Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// look is the class of what has these marks.
+func look(marks []mark) string {
+	if len(marks) == 0 {
+		return "fine"
+	}
+	return worst(marks).Class()
+}
