@@ -32,7 +32,6 @@ API := $(call controlplane,etcd kube-apiserver)
 PODS := $(call controlplane,kube-scheduler kube-controller-manager)
 
 LINT := bin/tools/golangci-lint
-HUGO := bin/tools/hugo
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 HELM := bin/tools/helm
@@ -48,7 +47,7 @@ IMAGE ?= vsphere-cloud-controller-manager
 SOURCE ?=
 MAKE_RELEASE = GOTOOLCHAIN=$(GO_RELEASE) go run -C .ci/release . -source '$(CURDIR)' \
 	-version '$(VERSION)' -image '$(IMAGE)' -url '$(SOURCE)'
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds .ci/release
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
 # These are built from the same packages, most of which are Kubernetes'.
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
@@ -140,13 +139,6 @@ alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (be
 	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"
 	@VZONES_ALERTS=1 go test -count=1 -timeout 60m -v ./test/alerts
 
-# Not a part of test: it needs Node.js and npm.
-.PHONY: editors
-editors: ## show what editors say of the configuration with its schema (needs Node.js 20)
-	@mkdir -p bin/editors && cp test/editors/package.json test/editors/package-lock.json bin/editors/
-	@npm ci --prefix bin/editors --ignore-scripts --no-audit --no-fund --loglevel=error
-	@node test/editors/validate.mjs
-
 .PHONY: bench
 bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
 	@$(BUILD) bench -o bin/bench ./test/bench
@@ -170,7 +162,7 @@ compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.
 	@ONLY="$(ONLY)" exec bin/compat $(K8S)
 
 .PHONY: verify
-verify: lint check-platforms check-versions check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
+verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check go.mod, go.sum and the modules
 
 .PHONY: lint
 lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
@@ -214,30 +206,6 @@ vulncheck: ## look for known vulnerabilities in what the commands call (before a
 	@$(BUILD) govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
 
-.PHONY: check-generated
-check-generated:
-	@echo "check-generated: what make generate writes is current"
-	@.ci/check-generated
-
-.PHONY: generate
-generate: ## write the generated files
-	@go generate ./...
-
-# Not a part of verify, for Hugo takes two minutes to build. Its modules are not among
-# MODULES, since it builds without most of them; the build compares those with go.sum.
-.PHONY: docs
-docs: $(HUGO) ## build the documentation site into bin/site, and check it
-	@rm -rf bin/site
-	@HUGO_PARAMS_VERSION=$(VERSION) $(HUGO) --source . --config docs/site/hugo.toml --configDir docs/site/config \
-		--destination bin/site --noBuildLock --ignoreCache --panicOnWarning >bin/hugo.log 2>&1 || { cat bin/hugo.log >&2; exit 1; }
-	@VZONES_SITE=$(abspath bin/site) go test -count=1 -skip InBrowser ./docs/site
-	@echo "docs: bin/site/index.html, which needs no server"
-
-# Not a part of verify: it needs Chromium.
-.PHONY: docs-browser
-docs-browser: docs ## look at the documentation site in Chromium, at two widths (before a release)
-	@VZONES_SITE=$(abspath bin/site) VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./docs/site
-
 # Its pages are in bin/: of 30 Nodes, 3,000, and one in which each name is hostile.
 .PHONY: map-picture
 map-picture: ## draw docs/pictures/map.png, a page of vzones map (needs Chromium and pngquant)
@@ -278,9 +246,6 @@ $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 
 $(INCUMBENT): test/incumbent/go.mod
 	@$(BUILD) incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
-
-$(HUGO): .ci/docs/go.mod
-	@$(BUILD) hugo -C .ci/docs -o $(abspath $@) github.com/gohugoio/hugo
 
 $(PROMETHEUS): .ci/prometheus/go.mod
 	@$(BUILD) $(@F) -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)

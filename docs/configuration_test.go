@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -9,52 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/config"
 	"vzones/config/parse"
 	"vzones/test/page"
 )
-
-// In the paths of keys here, an entry under vcenter is called entry.
-const (
-	entry = "vcenter.entry."
-	level = "topology.levels[0]."
-)
-
-// tables says where in the file the keys of each table belong.
-var tables = map[string][]string{
-	"## Top level":                        {""},
-	"## Keys of `global` and of an entry": {"global.", entry},
-	"## Keys of `global` alone":           {"global."},
-	"## Keys of an entry alone":           {entry},
-	"## Keys of `labels`":                 {"labels."},
-	"## Keys of a rule":                   {"labels.region.", "labels.zone.", level},
-	"## Keys of `topology`":               {"topology."},
-	"## Keys of a level":                  {level},
-	"## Keys of `nodes`":                  {"nodes."},
-	"## What is refused":                  {""},
-}
-
-// documented returns the keys in the tables of the reference.
-func documented(t *testing.T) map[string]bool {
-	t.Helper()
-	text := read(t, "reference/configuration.md")
-	keys := make(map[string]bool)
-	for heading, places := range tables {
-		found := rows(t, text, heading)
-		if len(found) == 0 {
-			t.Errorf("no table below %q", heading)
-		}
-		for _, row := range found {
-			for _, place := range places {
-				if keys[place+row[0]] {
-					t.Errorf("%s%s is documented twice", place, row[0])
-				}
-				keys[place+row[0]] = true
-			}
-		}
-	}
-	return keys
-}
 
 // named returns the names of the fields in a node of source: the literals after Name.
 func named(n ast.Node, key string) map[string]bool {
@@ -69,64 +25,6 @@ func named(n ast.Node, key string) map[string]bool {
 		return true
 	})
 	return found
-}
-
-// mistakesOf returns what is wrong with a file that has one key.
-func mistakesOf(t *testing.T, key string) config.Errors {
-	t.Helper()
-	parts := strings.Split(key, ".")
-	var text strings.Builder
-	depth := 0
-	for _, part := range parts {
-		name, isList := strings.CutSuffix(part, "[0]")
-		fmt.Fprintf(&text, "%s%s:\n", strings.Repeat("  ", depth), name)
-		if depth++; isList {
-			fmt.Fprintf(&text, "%s-\n", strings.Repeat("  ", depth))
-			depth++
-		}
-	}
-	_, err := parse.Parse("f", []byte(strings.TrimSuffix(text.String(), "\n")+" x\n"))
-	found, ok := errors.AsType[config.Errors](err)
-	if !ok {
-		t.Fatalf("%s: %v", key, err)
-	}
-	return found
-}
-
-func isUnknown(found config.Errors, key string) bool {
-	return slices.ContainsFunc(found, func(e config.Error) bool {
-		return e.Field == key && strings.HasPrefix(e.Message, "unknown key")
-	})
-}
-
-// TestKeysAreDocumented: the parser has every key of the reference, and offers no other. The
-// tables are written by config/parse, from the descriptions of the keys.
-func TestKeysAreDocumented(t *testing.T) {
-	docs := documented(t)
-	for key := range docs {
-		if isUnknown(mistakesOf(t, key), key) {
-			t.Errorf("%s is documented and not in the schema", key)
-		}
-	}
-	for _, place := range []string{"", "global.", entry, "labels.", "labels.zone.", "nodes.", "topology.", level} {
-		const nonsense = "qqqqqqqqqqqqqqqqqqqq"
-		offered := 0
-		for _, e := range mistakesOf(t, place+nonsense) {
-			_, list, ok := strings.Cut(e.Message, "write one of ")
-			if !ok || !strings.HasPrefix(e.Message, "unknown key") {
-				continue
-			}
-			for name := range strings.SplitSeq(list, ", ") {
-				offered++
-				if !docs[place+name] {
-					t.Errorf("%s%s is a key that is not documented", place, name)
-				}
-			}
-		}
-		if offered == 0 {
-			t.Errorf("the parser offers no key at %q: %v", place, mistakesOf(t, place+nonsense))
-		}
-	}
 }
 
 // TestDefaultsAreDocumented compares the table with what a small file gives.
@@ -223,14 +121,13 @@ func TestSectionsAreDocumented(t *testing.T) {
 // mistakes and warnings, or the next block of text is what is said of it.
 func TestExamplesAreRead(t *testing.T) {
 	all := page.Blocks(read(t, "reference/configuration.md"))
-	good, bad := 0, 0
+	good := 0
 	for i, b := range all {
 		if b.Kind != "yaml" && b.Kind != "ini" {
 			continue
 		}
 		c, err := parse.Parse("vsphere.conf", []byte(b.Text))
 		if i+1 < len(all) && all[i+1].Kind == "text" {
-			bad++
 			if got := fmt.Sprint(err) + "\n"; got != all[i+1].Text {
 				t.Errorf("got:\n%s\nthe reference says:\n%s", got, all[i+1].Text)
 			}
@@ -241,7 +138,7 @@ func TestExamplesAreRead(t *testing.T) {
 			t.Errorf("%s\n%v", b.Text, err)
 		}
 	}
-	if good == 0 || bad == 0 {
-		t.Errorf("%d examples without and %d with mistakes", good, bad)
+	if good == 0 {
+		t.Error("the reference has no examples")
 	}
 }

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"vzones/config/parse"
@@ -40,26 +39,5 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 	}
 	if count == 0 {
 		t.Error("the how-tos show no configurations")
-	}
-}
-
-// TestEventsAreAskedForInANamespace: the Events of Nodes are in the namespace default, which the
-// context of whoever enters a command may not be.
-func TestEventsAreAskedForInANamespace(t *testing.T) {
-	found := 0
-	for page, text := range pages(t) {
-		for line := range strings.Lines(text) {
-			command := strings.TrimSpace(line)
-			if !strings.HasPrefix(command, "kubectl ") || !strings.Contains(command, " get events") {
-				continue
-			}
-			found++
-			if !strings.Contains(command, " -n ") && !strings.Contains(command, " -A") {
-				t.Errorf("%s: %s: name the namespace", page, command)
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("no page reads Events")
 	}
 }

@@ -112,10 +112,4 @@ func TestImageHasTheBinaryWhereManifestsNameIt(t *testing.T) {
 	if found, err := os.Stat(filepath.Join(root, link)); err != nil || !os.SameFile(found, binary) {
 		t.Errorf("%s is not the binary: %v", link, err)
 	}
-	guide := read(t, "how-to/build-an-image.md")
-	for _, name := range []string{path, link} {
-		if !strings.Contains(guide, "`"+name+"`") {
-			t.Errorf("the guide does not name %s", name)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -120,39 +119,6 @@ func TestIndexIsComplete(t *testing.T) {
 		}
 		if name := strings.TrimPrefix(page, "../docs/"); !strings.Contains(index, "("+name+")") {
 			t.Errorf("%s is not in the index", name)
-		}
-	}
-}
-
-// TestSiteHasThePages: the pages of the documentation site link to pages that it has too, and each
-// entry of the index has a line of its own, of which the site makes its navigation. make docs
-// shows the same, and takes Hugo.
-func TestSiteHasThePages(t *testing.T) {
-	mounted := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^source = "([^"]+\.md)"`).FindAllStringSubmatch(read(t, "site/hugo.toml"), -1) {
-		mounted[m[1]] = true
-	}
-	if len(mounted) == 0 {
-		t.Fatal("docs/site/hugo.toml mounts no pages")
-	}
-	for page, text := range pages(t) {
-		from := strings.TrimPrefix(filepath.ToSlash(page), "../")
-		if !mounted[from] && !strings.HasPrefix(from, "docs/") {
-			continue
-		}
-		prose(text, func(line string) {
-			for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
-				file, _, _ := strings.Cut(m[1], "#")
-				to := path.Join(path.Dir(from), file)
-				if !scheme.MatchString(file) && strings.HasSuffix(to, ".md") && !strings.HasPrefix(to, "docs/") && !mounted[to] {
-					t.Errorf("%s: %s is not a page of the site: mount it in docs/site/hugo.toml", from, to)
-				}
-			}
-		})
-	}
-	for i, line := range strings.Split(read(t, "README.md"), "\n") {
-		if links := link.FindAllString(line, -1); len(links) > 0 && !regexp.MustCompile(`^ *[-*] +\[`).MatchString(line) {
-			t.Errorf("README.md:%d: %s is not the beginning of an entry, so that the site's navigation does not have it", i+1, links[0])
 		}
 	}
 }

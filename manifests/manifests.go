@@ -4,8 +4,6 @@ package manifests
 
 import _ "embed"
 
-//go:generate go run -C ../.ci/dashboard . ../../manifests/chart/files/dashboard.json
-
 // Plain is the plain manifest: every object that the daemon needs, in the order
 // in which they can be applied.
 //

@@ -178,9 +178,6 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 		for _, call := range quoted(cells[1]) {
 			calls[call] = true
 		}
-		if len(cells) != 5 || slices.Contains(cells, "") {
-			t.Errorf("the row %q has %q", cells[0], cells)
-		}
 	}
 	for _, p := range deprivations {
 		tested = append(tested, p.row)

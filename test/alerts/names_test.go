@@ -1,9 +1,7 @@
 package alerts
 
 import (
-	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,16 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/topology"
 )
-
-var update = flag.Bool("update", false, "write the list of alerts into the reference")
 
 var (
 	ours     = regexp.MustCompile(`\bvsphere_ccm_\w+`)
@@ -203,88 +197,3 @@ func TestRunbooks(t *testing.T) {
 		}
 	}
 }
-
-var (
-	grepped = regexp.MustCompile(`\bgrep( -i)?((?: -e [^\s']+| -e '[^']*'| '[^']*')+)`)
-	quoted  = regexp.MustCompile(`'([^']*)'`)
-)
-
-// TestGreps: a pattern by which a runbook searches the log is in the reference of the log, which has lines of
-// the framework, or in the sources.
-func TestGreps(t *testing.T) {
-	texts := []string{read(t, filepath.Join(root, "docs", "reference", "logs.md"))}
-	for _, dir := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				texts = append(texts, read(t, path))
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	patterns := 0
-	for file, text := range runbooks(t) {
-		if strings.Contains(text, "--since") {
-			t.Errorf("%s: --since may leave out the only line about an outage, which is logged once", file)
-		}
-		for _, command := range grepped.FindAllStringSubmatch(text, -1) {
-			for _, pattern := range quoted.FindAllStringSubmatch(command[2], -1) {
-				patterns++
-				look := regexp.QuoteMeta(pattern[1])
-				if command[1] != "" {
-					look = "(?i)" + look
-				}
-				if in := regexp.MustCompile(look); !slices.ContainsFunc(texts, in.MatchString) {
-					t.Errorf("%s: no line of the log has %q", file, pattern[1])
-				}
-			}
-		}
-	}
-	if patterns == 0 {
-		t.Error("no runbook searches the log")
-	}
-}
-
-// TestReference: the list of alerts in the reference is that of the rules.
-func TestReference(t *testing.T) {
-	file := filepath.Join(root, "docs", "reference", "alerts.md")
-	var b strings.Builder
-	b.WriteString(`# Alerts
-
-These are the rules in [manifests/chart/files/alerts.yaml](../../manifests/chart/files/alerts.yaml),
-from which this page is written: ` + "`go test ./test/alerts -run TestReference -update`" + `.
-[Monitor vzones](../how-to/monitor.md) says how Prometheus gets them. The commands in the runbooks
-are for the namespace ` + "`kube-system`" + `: write yours, if vzones runs in another one.
-
-| severity | means |
-|---|---|
-| critical | look now: it does not recover without help, or new Nodes cannot join |
-| warning | look today: something waits or is not as it should be, and running Pods are not affected |
-| info | look when there is time |
-
-| alert | severity | for | what it says |
-|---|---|---|---|
-`)
-	groups := readRules(t)
-	for _, r := range groups.rules() {
-		runbook := strings.TrimPrefix(r.Annotations["runbook_url"], "docs/")
-		fmt.Fprintf(&b, "| [%s](../%s) | %s | %s | %s |\n", r.Alert, runbook, r.Labels["severity"], r.For, placeholders.ReplaceAllString(r.Annotations["summary"], "…"))
-	}
-	b.WriteString("\n## Expressions\n")
-	for _, r := range groups.rules() {
-		fmt.Fprintf(&b, "\n### %s\n\n```text\n%s\n```\n", r.Alert, r.Expr)
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(b.String(), read(t, file)); d != "" {
-		t.Errorf("%s is not current; go test ./test/alerts -run TestReference -update writes it (-want +got):\n%s", file, d)
-	}
-}
-
-var placeholders = regexp.MustCompile(`\{\{[^}]*\}\}`)

@@ -19,7 +19,7 @@ var pins = []pin{
 	{"vSphere CPI", "k8s.io/cloud-provider-vsphere", "test/incumbent", "[taken over from and given back to](../how-to/develop.md#run-tests) in a test"},
 }
 
-// page returns the text of the page with current tables.
+// page returns the text of the page with current tables, of those that it has.
 func page(root, text string, entries []entry, runs []run) (string, error) {
 	pinned, err := pinTable(root)
 	if err != nil {
@@ -41,9 +41,12 @@ func page(root, text string, entries []entry, runs []run) (string, error) {
 func between(text, name, table string) (string, error) {
 	begin, end := "<!-- "+name+": written by make compat -->\n", "<!-- end of "+name+" -->"
 	before, rest, ok := strings.Cut(text, begin)
+	if !ok {
+		return text, nil
+	}
 	_, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		return "", fmt.Errorf("%s has no %s … %s", pageFile, strings.TrimSpace(begin), end)
+	if !closed {
+		return "", fmt.Errorf("%s has no %s", pageFile, end)
 	}
 	return before + begin + table + end + after, nil
 }

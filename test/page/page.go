@@ -4,6 +4,7 @@ package page
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -30,22 +31,24 @@ func Read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Outputs returns the blocks of kind text below a heading of a page, up to the next heading, in their
-// order. The test fails if there is none.
-func Outputs(t testing.TB, path, heading string) []string {
-	t.Helper()
-	all := outputs(Read(t, path), heading)
-	if len(all) == 0 {
-		t.Fatalf("%s has no block of kind text below %q", path, heading)
-	}
-	return all
-}
+// A Block is a fenced block of a page: Kind follows the opening fence, Text has the lines between the fences.
+type Block struct{ Kind, Text string }
 
-func outputs(text, heading string) []string {
-	var all []string
-	for _, b := range Blocks(text) {
-		if b.Heading == heading && b.Kind == "text" {
-			all = append(all, b.Text)
+// Blocks returns the fenced blocks of the text of a page, in their order. One that is not closed ends
+// with the page.
+func Blocks(text string) []Block {
+	var all []Block
+	inside := false
+	for line := range strings.Lines(text) {
+		kind, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
+		switch {
+		case isFence && inside:
+			inside = false
+		case isFence:
+			all = append(all, Block{Kind: strings.TrimSpace(kind)})
+			inside = true
+		case inside:
+			all[len(all)-1].Text += line
 		}
 	}
 	return all
