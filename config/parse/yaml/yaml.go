@@ -9,7 +9,7 @@ import (
 )
 
 // This file alone names the library, for the tests too, so that another one is one line here.
-// What virtual machines say goes through a library of its own, see docs/decisions/0038.
+// What virtual machines say goes through a library of its own, see docs/decisions/0034.
 type (
 	// Node is an element of a YAML document with its position.
 	Node = yaml.Node
