@@ -162,3 +162,13 @@ func TestReasonsOfTheFrameworkAreDocumented(t *testing.T) {
 		t.Errorf("the reference has %v, the framework %v", got, want)
 	}
 }
+
+// TestTroubleshootHasEveryReason: the page about troubleshooting has the reason of each Event about a Node that waits.
+func TestTroubleshootHasEveryReason(t *testing.T) {
+	page := read(t, "how-to/troubleshoot.md")
+	for _, reason := range report.EventReasons() {
+		if !strings.Contains(page, reason) {
+			t.Errorf("it does not have %s", reason)
+		}
+	}
+}
