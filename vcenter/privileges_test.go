@@ -173,7 +173,7 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 	t.Parallel()
 	var rows, tested []string
 	calls := map[string]bool{}
-	for _, cells := range table(t, "../docs/reference/privileges.md", "## What each call needs") {
+	for _, cells := range table(t, "../docs/reference/permissions.md", "### What each call needs") {
 		rows = append(rows, cells[0])
 		for _, call := range quoted(cells[1]) {
 			calls[call] = true

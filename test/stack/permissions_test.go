@@ -27,7 +27,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		t.Fatalf("%s has no %s … %s", permissions, begin, end)
 	}
 	var b strings.Builder
-	b.WriteString("| where | right | who needs it | what fails without it | why it is not narrower |\n|---|---|---|---|---|\n")
+	b.WriteString("| where | right | who needs it | what fails without it |\n|---|---|---|---|\n")
 	used := map[string]bool{}
 	for _, r := range grantedRights(t) {
 		row, ok := leastRows[r.String()]
@@ -45,7 +45,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		if strings.HasSuffix(r.kind, "Binding") {
 			what = fmt.Sprintf("%s to `%s`", r.kind, r.role)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", where, what, row.who, fallen(row), row.narrower)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", where, what, row.who, fallen(row))
 	}
 	for name := range leastRows {
 		if !used[name] {
