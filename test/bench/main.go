@@ -1,7 +1,7 @@
 // Command bench measures what the daemon costs: requests to the vCenters, the
 // time to the last Node, CPU and memory. Beside each figure is the floor, that
 // of the framework with a provider that answers from a constant, measured in
-// the same run. make bench builds and runs it; docs/reference/benchmarks.md
+// the same run. make bench builds and runs it; RESULTS.md
 // says what the figures mean.
 //
 // The control plane is real and the daemon a process of its own; the vCenters
