@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Reference writes the table of the chart's values for docs/reference/chart.md.
+// Reference writes the table of the chart's values for docs/reference/chart.md, with the first sentence about
+// each: values.yaml has the rest.
 func (h *Helm) Reference() (string, error) {
 	values, err := h.Values()
 	if err != nil {
@@ -35,7 +36,8 @@ func (h *Helm) Reference() (string, error) {
 				def = "`" + strings.Trim(v.Default, `"`) + "`"
 			}
 		}
-		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", v.Name(), v.kind(whole), def, cell.Replace(v.Meaning))
+		first, _, _ := strings.Cut(v.Meaning, ". ")
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", v.Name(), v.kind(whole), def, cell.Replace(strings.TrimSuffix(first, ".")))
 	}
 	return out.String(), nil
 }
