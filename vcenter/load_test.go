@@ -16,7 +16,7 @@ const loadWindow = 15 * time.Second
 
 // A loadMode is something that a vCenter goes through, and the most that one daemon
 // may make of it: once, and that much more in each minute. The numbers in flight and
-// of sessions hold at any time. docs/reference/vcenter-load.md tells operators these numbers.
+// of sessions hold at any time. docs/how-to/sizing.md tells operators these numbers.
 type loadMode struct {
 	name string // what the vCenter does
 	// start is what is so when the daemon starts; without it the mode begins when

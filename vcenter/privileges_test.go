@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// A privilege is a row of the table in docs/reference/privileges.md.
+// A privilege is a row of the table in docs/reference/permissions.md.
 type privilege struct {
 	// row is its first cell, what tells apart several ways of taking it.
 	row, what string

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -28,7 +27,6 @@ func page(root, text string, entries []entry, runs []run) (string, error) {
 	for _, part := range []struct{ name, table string }{
 		{"pins", pinned},
 		{"results", resultTable(entries, runs)},
-		{"list", listTable(entries, runs)},
 	} {
 		if text, err = between(text, part.name, part.table); err != nil {
 			return "", err
@@ -94,28 +92,6 @@ func namesOrNone(names []string) string {
 		return "none"
 	}
 	return "`" + strings.Join(names, "`, `") + "`"
-}
-
-// listTable has a row for each entry, with a column for each run.
-func listTable(entries []entry, runs []run) string {
-	var b strings.Builder
-	b.WriteString("| run | covers |")
-	for _, r := range runs {
-		b.WriteString(" " + r.minor() + " |")
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(runs)) + "\n")
-	for _, e := range entries {
-		fmt.Fprintf(&b, "| `%s` | %s |", e.Name, e.Covers)
-		for _, r := range runs {
-			outcome := "not run"
-			if i := slices.IndexFunc(r.Results, func(one result) bool { return one.Name == e.Name }); i >= 0 {
-				outcome = r.Results[i].Outcome
-			}
-			b.WriteString(" " + outcome + " |")
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }
 
 // writePage writes the tables into the page.

@@ -123,7 +123,7 @@ func TestHandOver(t *testing.T) {
 		most time.Duration
 	}{
 		"SIGTERM": {func(d *Daemon) error { _, err := d.Stop(); return err }, 2 * time.Second},
-		"SIGKILL": {(*Daemon).kill, 15*time.Second + 4*time.Second}, // the Lease's time, and two looks of a standby at it; docs/how-to/upgrade.md says 20 s
+		"SIGKILL": {(*Daemon).kill, 15*time.Second + 4*time.Second}, // the Lease's time, and two looks of a standby at it; docs/how-to/upgrade-and-remove.md says 20 s
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := s.Reset(t.Context(), handOverFleet); err != nil {
