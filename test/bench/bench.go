@@ -27,7 +27,8 @@ type bench struct {
 	others []*v1.Node
 
 	stack *stack.Stack
-	flags map[string]string // of the daemon that was started last
+	// differ names the flags whose defaults the daemon and the floor do not share.
+	differ string
 }
 
 // whole bounds all cases together.

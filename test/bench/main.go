@@ -140,6 +140,15 @@ func (o options) programs(ctx context.Context, b *bench, report *figures.Report)
 	if b.floor.path, err = existing(o.floor); err != nil {
 		return err
 	}
+	var help [2]string
+	for i, p := range []program{b.daemon, b.floor} {
+		out, err := exec.CommandContext(ctx, p.path, "--help").Output()
+		if err != nil {
+			return fmt.Errorf("%s --help: %w", p.path, err)
+		}
+		help[i] = string(out)
+	}
+	b.differ = differences(defaults(help[0]), defaults(help[1]))
 	out, err := exec.CommandContext(ctx, b.daemon.path, "--version").Output()
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", o.daemon, err)

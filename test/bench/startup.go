@@ -82,7 +82,9 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 	if m := t.nodes.any(lost); m != "" {
 		return nil, t.abandon(fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", m))
 	}
-	b.compareFlags(t, result)
+	if p.floor && b.differ != "" && len(result.Notes) == 0 {
+		result.Notes = append(result.Notes, "the daemon and the floor have flags with different defaults: "+b.differ)
+	}
 	reading, err := t.end(took, requests)
 	if err != nil {
 		return nil, err
@@ -115,16 +117,4 @@ func (b *bench) restore(v *fleet.VCenter) error {
 	err := v.Recover()
 	v.SetDelay(b.delay)
 	return err
-}
-
-// compareFlags notes, once, with which other flags the floor ran: it is none
-// then.
-func (b *bench) compareFlags(t *trial, result *figures.Case) {
-	if !t.program.floor {
-		b.flags = settings(t.daemon.Log())
-		return
-	}
-	if differ := differences(b.flags, settings(t.daemon.Log())); differ != "" && len(result.Notes) == 0 {
-		result.Notes = append(result.Notes, "the daemon and the floor ran with different flags: "+differ)
-	}
 }

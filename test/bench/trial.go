@@ -175,21 +175,19 @@ func (t *trial) abandon(err error) error {
 	return err
 }
 
-// flagLine is what the framework prints for each flag when it starts.
-var flagLine = regexp.MustCompile(`FLAG: --([a-z0-9-]+)="(.*)"`)
+// flagLine matches the line of the help about a flag.
+var flagLine = regexp.MustCompile(`(?m)^ +(?:-\S, )?--([a-z0-9-]+)(?:.*\(default (.*)\))?`)
 
-// settings are the flags that a program ran with, from its log.
-func settings(log string) map[string]string {
+// defaults returns the defaults of a program's flags, by its help.
+func defaults(help string) map[string]string {
 	found := map[string]string{}
-	for _, match := range flagLine.FindAllStringSubmatch(log, -1) {
+	for _, match := range flagLine.FindAllStringSubmatch(help, -1) {
 		found[match[1]] = match[2]
 	}
-	delete(found, "secure-port") // another one each time
 	return found
 }
 
-// differences names the flags that two programs both have and that are not the
-// same.
+// differences names the flags that two programs both have, with different defaults.
 func differences(a, b map[string]string) string {
 	var differ []string
 	for name, value := range a {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +56,7 @@ func expectations() []command {
 		}},
 		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
 		{"log lines N TEXT", "checks how many lines of that contain it; `'` stands for a quotation mark", logLines},
+		{"log own N TEXT", "checks that at most N lines of that are from vzones' own source files, and that the last of them contains TEXT, as with `log lines`", logOwn},
 		{"log json", "checks that each line of the whole log is a JSON object, and that those of the framework about a Node have it as a field, as ours do", logJSON},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
@@ -339,6 +342,36 @@ func logSize(a *arguments) action {
 		said, err := w.said()
 		if err == nil && len(said) > most {
 			err = fmt.Errorf("the log has %d bytes", len(said))
+		}
+		return err
+	}
+}
+
+// logOwn checks how many lines are of files of vzones and not of the framework, and the last one of them.
+func logOwn(a *arguments) action {
+	most, text := a.number("N"), strings.ReplaceAll(a.word("TEXT"), "'", `"`)
+	return func(_ context.Context, w *world) error {
+		said, err := w.said()
+		if err != nil {
+			return err
+		}
+		own := map[string]bool{}
+		for _, folder := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
+			err = errors.Join(err, filepath.WalkDir("../../"+folder, func(path string, _ fs.DirEntry, err error) error {
+				own[filepath.Base(path)] = true
+				return err
+			}))
+		}
+		n, last := 0, ""
+		for line := range strings.Lines(said) {
+			header, _, _ := strings.Cut(line, "] ")
+			file, _, _ := strings.Cut(header[strings.LastIndexByte(header, ' ')+1:], ":")
+			if own[file] {
+				n, last = n+1, line
+			}
+		}
+		if n == 0 || n > most || !strings.Contains(last, text) {
+			err = errors.Join(err, fmt.Errorf("the log has %d lines of vzones, the last one %s", n, last))
 		}
 		return err
 	}

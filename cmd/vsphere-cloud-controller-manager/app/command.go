@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
-	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/options"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
@@ -30,8 +28,7 @@ func (a *App) execute(cmd *cobra.Command) error {
 // newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
 	// runFramework makes the provider, and the command's own Run is not used.
-	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
-	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
+	cmd := app.NewCloudControllerManagerCommand(opts, nil, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
 	cmd.SilenceUsage = true
@@ -57,7 +54,9 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		a.began = true
-		cliflag.PrintFlags(cmd.Flags())
+		set := &cobra.Command{}
+		cmd.Flags().Visit(set.Flags().AddFlag) // the flags on the command line
+		cliflag.PrintFlags(set.Flags())
 		return a.runFramework(ctx, opts)
 	}
 	return cmd

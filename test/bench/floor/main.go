@@ -45,7 +45,7 @@ func run() int {
 }
 
 // setDefaults and setFlagDefaults are those of cmd/vsphere-cloud-controller-manager.
-// The benchmark compares the flags that both print when they start.
+// The benchmark compares the defaults of both.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.KubeCloudShared.CloudProvider.Name = name
 	opts.NodeController.ConcurrentNodeSyncs = 30
@@ -57,7 +57,8 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 
 func setFlagDefaults(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup("concurrent-node-status-updates"); f != nil {
-		_ = f.Value.Set("4")
+		f.DefValue = "4"
+		_ = f.Value.Set(f.DefValue)
 	}
 }
 
