@@ -165,6 +165,34 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 		c.pass(statusEvery)
 		check("when that lasts", "10.1.0.1")
 		c.wantEvents("node-1 AddressesChanged")
+		former := c.node("node-1").Annotations[nodeinfo.KeyFormerAddresses]
+		if want := "InternalIP=10.0.0.1,ExternalIP=10.0.0.1"; former != want {
+			t.Errorf("annotated with %q, want %q", former, want)
+		}
+		c.fleet.become(stateOf("east", machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1"), withPower(inventory.PowerOff), withoutAddress)))
+		c.pass(statusEvery)
+		check("while the machine is off", "10.1.0.1")
+		c.fleet.become(stateOf("east", up))
+		c.pass(statusEvery)
+		check("when it is back", "10.0.0.1")
+		c.wantEvents("node-1 AddressesChanged", "node-1 AddressesChanged")
+		if former, is := c.node("node-1").Annotations[nodeinfo.KeyFormerAddresses]; is {
+			t.Errorf("still annotated with %q", former)
+		}
+	}, node)
+}
+
+// TestAFloatingAddressDoesNotComeBack: its interface reported another one meanwhile.
+func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
+	node := withStatus(ours(), complete().NodeAddresses...)
+	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, withNICs("a=10.0.0.1,10.0.0.9")))}}, func(c *cluster) {
+		for _, reported := range []string{"a=10.0.0.9", "a=10.0.0.1,10.0.0.9"} {
+			c.fleet.become(stateOf("east", machine(uuidA, withNICs(reported))))
+			c.pass(2 * statusEvery)
+			if got := byAddress(c.node("node-1")); !slices.Equal(got, both("10.0.0.9")) {
+				t.Errorf("%s: %v", reported, got)
+			}
+		}
 	}, node)
 }
 

@@ -59,10 +59,7 @@ type Provider struct {
 	keepsLabels atomic.Bool
 }
 
-var (
-	_ cloudprovider.Interface    = (*Provider)(nil)
-	_ cloudprovider.InformerUser = (*Provider)(nil)
-)
+var _ cloudprovider.InformerUser = (*Provider)(nil)
 
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
@@ -168,38 +165,28 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // For a Node without the taint only the addresses count, and there are none if
 // they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
 // empty, which changes nothing.
-func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if nodeinfo.IsUninitialized(node) {
-		m, besides := p.initial(ctx, node)
-		p.guard.Metadata(node, m, besides)
-		return m, nil
-	}
-	if p.placer.IsForeign(node) {
+func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
+	var besides write.Besides
+	switch isForeign, joins := p.placer.IsForeign(node), nodeinfo.IsUninitialized(node); {
+	case isForeign && !joins:
 		return &cloudprovider.InstanceMetadata{}, nil
+	case isForeign:
+	case joins:
+		d, waits := p.placer.Initialize(node)
+		if waits != nil {
+			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waits.Error()))
+			break
+		}
+		d.Log(ctx, node)
+		m, besides = d.Metadata, p.besides(node, d)
+	default:
+		var given []v1.NodeAddress
+		if given, besides.Former, err = p.placer.NewAddresses(node); err == nil {
+			m = &cloudprovider.InstanceMetadata{NodeAddresses: given}
+		}
 	}
-	addresses, err := p.placer.NewAddresses(node)
-	if err != nil {
-		p.guard.Metadata(node, nil, write.Besides{})
-		return nil, err
-	}
-	m := &cloudprovider.InstanceMetadata{NodeAddresses: addresses}
-	p.guard.Metadata(node, m, write.Besides{})
-	return m, nil
-}
-
-// initial returns what a Node is initialized with and gets besides, nil if it has to wait or is
-// another provider's.
-func (p *Provider) initial(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, write.Besides) {
-	if p.placer.IsForeign(node) {
-		return nil, write.Besides{}
-	}
-	d, err := p.placer.Initialize(node)
-	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(err.Error()))
-		return nil, write.Besides{}
-	}
-	d.Log(ctx, node)
-	return d.Metadata, p.besides(node, d)
+	p.guard.Metadata(node, m, besides)
+	return m, err
 }
 
 // besides returns what a Node gets that the framework does not write: where its machine is, labels

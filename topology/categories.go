@@ -55,9 +55,9 @@ func meant(category string, there []string) string {
 }
 
 // MissingCategories returns a conflict for each category of region and zone that some
-// vCenters show to the account and others do not. Absent are the categories that each of
+// vCenters show to the account and others do not, which concerns the CSI driver. Absent are the categories that each of
 // the vCenters does not show, all of which were read. It is the whole fleet's, and equal
-// for all Nodes.
+// for all Nodes with the driver.
 func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 	var conflicts []Conflict
 	for _, category := range p.VolumeCategories() {
@@ -82,7 +82,7 @@ type missingCategory struct {
 }
 
 func (m missingCategory) text() string {
-	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. If the vSphere CSI driver runs in the cluster, it needs the category in each of its vCenters: "+
+	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The vSphere CSI driver needs the category in each of its vCenters: "+
 		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
 		quoted(m.lacking), m.category)
 }

@@ -67,10 +67,10 @@ type Fleet interface {
 	Generation() uint64
 }
 
-// A Confirmer searches every vCenter for machines that no snapshot has any more. A
+// A confirmer searches every vCenter for machines that no snapshot has any more. A
 // search begins after its machine was seen to be absent, and whatever contradicts that
 // later takes its result away.
-type Confirmer struct {
+type confirmer struct {
 	fleet Fleet
 	// queues have the Nodes whose machines are to be searched for: those outside of the configured
 	// datacenters, of which one search at a time is under way, delay no deletion.
@@ -103,17 +103,10 @@ type confirmation struct {
 	failures int
 }
 
-// NewConfirmer returns a confirmer that searches once Run is called.
-func NewConfirmer(fleet Fleet) *Confirmer {
-	return &Confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queues: map[bool]workqueue.TypedInterface[wanted]{
-		false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted](),
-	}}
-}
-
 // ask returns nil if a search that ended a moment ago has confirmed that the machine is
 // absent. Otherwise it has one made, which it does not wait for, unless there was one already and
 // again is false.
-func (c *Confirmer) ask(w wanted, id inventory.Identity, again bool) error {
+func (c *confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.of[w]
@@ -142,25 +135,17 @@ func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
 		(of.done.IsZero() || of.generation == generation)
 }
 
-// Drop takes the result of a search away, of one under way too: the machine is not
-// absent, or that is not known any more.
-func (c *Confirmer) Drop(node types.UID) {
+// drop takes the result of a search away, of one under way too: the machine is not
+// absent, or that is not known any more, or nobody wants it.
+func (c *confirmer) drop(w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, wanted{node, false})
+	delete(c.of, w)
 }
 
-// forget is Drop for a Node that is gone.
-func (c *Confirmer) forget(node types.UID) {
-	c.Drop(node)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.of, wanted{node, true})
-}
-
-// Run searches until the context is done, and returns when no search is under way. It calls
+// run searches until the context is done, and returns when no search is under way. It calls
 // ended, which must not wait, with each Node whose search has a result.
-func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
+func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup
 	work := func(queue workqueue.TypedInterface[wanted], pace *rate.Limiter) {
@@ -189,7 +174,7 @@ func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
 }
 
 // dueOf returns the confirmation of a Node, nil if nobody wants it or there is one already.
-func (c *Confirmer) dueOf(w wanted) *confirmation {
+func (c *confirmer) dueOf(w wanted) *confirmation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if of := c.of[w]; of != nil && !of.due.After(time.Now()) {
@@ -200,7 +185,7 @@ func (c *Confirmer) dueOf(w wanted) *confirmation {
 
 // search returns the generation of the vCenters that were searched, and nil if none has
 // the machine.
-func (c *Confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
+func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	generation := c.fleet.Generation()
@@ -230,7 +215,7 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity, outside b
 }
 
 // finish notes the result of a search, and reports whether anybody still wants it.
-func (c *Confirmer) finish(w wanted, of *confirmation, generation uint64, err error) bool {
+func (c *confirmer) finish(w wanted, of *confirmation, generation uint64, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(err, ErrSearchFailed) {

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/nodecache"
@@ -149,20 +150,24 @@ type Checker struct {
 	fleet     Fleet
 	placer    *placement.Placer
 	nodes     *nodecache.Cache
-	confirmer *Confirmer
+	confirmer confirmer
 }
 
 // NewChecker returns a checker that has absences confirmed by Run.
 func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
-	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: NewConfirmer(fleet)}
+	searches := map[bool]workqueue.TypedInterface[wanted]{false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted]()}
+	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queues: searches}}
 }
 
 // Run searches for absent machines until the context is done. It calls ended, which must not
 // wait, with each Node whose search has a result.
-func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.Run(ctx, ended) }
+func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
 // Forget ends the searches for a Node that is gone.
-func (c *Checker) Forget(node types.UID) { c.confirmer.forget(node) }
+func (c *Checker) Forget(node types.UID) {
+	c.confirmer.drop(wanted{node, false})
+	c.confirmer.drop(wanted{node, true})
+}
 
 // Outside returns inventory.ErrOutside if a search has found an absent machine of a Node outside of the
 // configured datacenters, nil if it has not, and ErrConfirming until it has ended.
@@ -199,7 +204,7 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 // may be deleted if there is no error. The error says why it is kept: see KeptBy.
 func (c *Checker) Confirm(node *v1.Node) (absent bool, err error) {
 	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
-		c.confirmer.Drop(node.UID)
+		c.confirmer.drop(wanted{node.UID, false})
 		return false, nil // the framework does not ask
 	}
 	_, absent, err = c.confirm(node, false)
@@ -220,7 +225,7 @@ func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, e
 		}
 	}
 	if err := q.first(); err != nil {
-		c.confirmer.Drop(node.UID)
+		c.confirmer.drop(wanted{node.UID, false})
 		return q, false, err
 	}
 	return q, true, c.confirmer.ask(wanted{node.UID, false}, q.id, asks)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,7 +32,7 @@ type side struct {
 	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
-	has     netip.Addr // what the Node has already, the zero Addr if nothing
+	has     netip.Addr // the former address if it is open, else the Node's address, the zero Addr if it has none
 	open    []*Result  // those that may be chosen, in order
 	claimed []*Result  // those that might be chosen if no other Node claimed them
 	chosen  *Result
@@ -53,6 +54,12 @@ func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *cho
 	}
 	c.sides[0].exclude(c.results, rules.ExcludeInternalSubnets)
 	c.sides[1].exclude(c.results, rules.ExcludeExternalSubnets)
+	for i := range c.sides {
+		s := &c.sides[i]
+		if former := first(in.Former, s.kind, family); slices.ContainsFunc(s.open, func(v *Result) bool { return v.Address == former }) {
+			s.has = former
+		}
+	}
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	helpers "k8s.io/cloud-provider/node/helpers"
 
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -149,6 +150,40 @@ func parse(s string) (netip.Addr, bool) {
 // has returns the address of a kind and a family that the Node has already.
 func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
 	return first(in.Has, kind, family)
+}
+
+// formerOf returns the addresses in a Node's annotation nodeinfo.KeyFormerAddresses.
+func formerOf(node *v1.Node) (all []v1.NodeAddress) {
+	for _, part := range strings.SplitN(node.Annotations[nodeinfo.KeyFormerAddresses], ",", 5) {
+		kind, a, _ := strings.Cut(part, "=")
+		all = append(all, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
+	}
+	return all
+}
+
+// Former returns the annotation nodeinfo.KeyFormerAddresses of a Node that gets addresses. For each type and
+// family it has the first address that the machine stopped reporting while an interface had no usable one, until
+// the Node gets that back. An address that another machine took over while its interface kept others is none.
+func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
+	var all []string
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, family := range []string{"ipv4", "ipv6"} {
+			isStarting := func(nic inventory.NIC) bool {
+				return nic.DeviceConfigID != -1 && !slices.ContainsFunc(nic.Addresses, func(a netip.Addr) bool { return drop(a.Unmap()) == NotChosen && familyOf(a.Unmap()) == family })
+			}
+			former := first(formerOf(node), kind, family)
+			if !former.IsValid() {
+				former = first(node.Status.Addresses, kind, family)
+				if is, _ := Back(m, former); is != Unbacked || !slices.ContainsFunc(m.NICs, isStarting) {
+					continue
+				}
+			}
+			if former.IsValid() && former != first(given, kind, family) {
+				all = append(all, string(kind)+"="+former.String())
+			}
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // claim returns the claim of another Node to an address, unless the Node itself has

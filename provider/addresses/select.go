@@ -154,6 +154,9 @@ type Input struct {
 	// Has are the addresses that the Node was initialized with, in their order; none
 	// while it waits.
 	Has []v1.NodeAddress
+	// Former are the addresses that the Node had before its machine stopped reporting them. They go back to
+	// the Node once they are reported and no rule prefers another one.
+	Former []v1.NodeAddress
 	// Claims are the claims of other Nodes to addresses of the machine, and to those
 	// in Provided.
 	Claims map[netip.Addr]Claim
@@ -180,7 +183,7 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	if node != nil {
 		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if !nodeinfo.IsUninitialized(node) {
-			in.Has = node.Status.Addresses
+			in.Has, in.Former = node.Status.Addresses, formerOf(node)
 		}
 	}
 	switch {

@@ -43,7 +43,9 @@ func slim(object any) (any, error) {
 		return object, nil
 	}
 	n.ManagedFields = nil
-	n.Spec.ProviderID = shortened(n.Spec.ProviderID)
+	if id := n.Spec.ProviderID; len(id) > longestProviderID {
+		n.Spec.ProviderID = fmt.Sprintf("%s… (%d bytes)", id[:providerIDKept], len(id))
+	}
 	status := v1.NodeStatus{Addresses: n.Status.Addresses}
 	if u := n.Status.NodeInfo.SystemUUID; len(u) <= inventory.MaxUUIDLength {
 		status.NodeInfo.SystemUUID = u
@@ -67,13 +69,4 @@ func slim(object any) (any, error) {
 	}
 	n.Status = status
 	return n, nil
-}
-
-// shortened returns a provider ID, of one that is too long the beginning and how long it
-// is.
-func shortened(id string) string {
-	if len(id) <= longestProviderID {
-		return id
-	}
-	return fmt.Sprintf("%s… (%d bytes)", id[:providerIDKept], len(id))
 }

@@ -2,9 +2,12 @@ package nodeinfo
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/topology"
 )
 
 // The keys of ours on Nodes. They are in running clusters: another name would make vzones forget what
@@ -19,6 +22,9 @@ const (
 	// KeyLabels is the annotation that lists the labels of further levels that vzones
 	// wrote, in order, with commas between them.
 	KeyLabels = "vzones/labels"
+	// KeyFormerAddresses is the annotation that lists the addresses of an initialized Node that its machine stopped
+	// reporting, with commas between them, each as TYPE=IP. It is written with the addresses in their place.
+	KeyFormerAddresses = "vzones/former-addresses"
 	// KeyUntainted is the label of a Node that nobody has initialized: it was registered without the
 	// taint, or got its provider ID without it. A kubelet cannot take a label of that domain off.
 	KeyUntainted = "vzones.node-restriction.kubernetes.io/registered-untainted"
@@ -28,6 +34,11 @@ const (
 	// its machine's place.
 	TopologyReady = "vzones/TopologyReady"
 )
+
+// HasCSIDriver reports whether the vSphere CSI driver is registered on a Node, by the kubelet's annotation.
+func HasCSIDriver(node *v1.Node) bool {
+	return strings.Contains(node.Annotations["csi.volume.kubernetes.io/nodeid"], `"`+topology.CSIDriver+`"`)
+}
 
 // IsUninitialized reports whether a Node waits for the cloud provider.
 func IsUninitialized(node *v1.Node) bool {

@@ -39,7 +39,10 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 			if nodeinfo.IsUninitialized(n) || c.placer.IsForeign(n) {
 				continue
 			}
-			if r := c.recordOf(n); r.decision != nil && !yield(n, r) {
+			c.mu.Lock()
+			r := c.records[n.UID]
+			c.mu.Unlock()
+			if r != nil && r.decision != nil && !yield(n, r) {
 				return
 			}
 		}

@@ -326,7 +326,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 		defer c.findConflictsSoon() // after it has been decided about
 	}
 	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && isInitializedBy(b, n) {
+	if relevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations) {
 		c.queue.Add(itemOf(n))
 	}
 	if relevant {
@@ -364,9 +364,5 @@ func isDecidedBy(b, n *v1.Node) bool {
 	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
 		return true
 	}
-	return placement.AddressesDiffer(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
+	return placement.AddressesDiffer(b, n) || nodeinfo.HasCSIDriver(b) != nodeinfo.HasCSIDriver(n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
 }
-
-// isInitializedBy reports whether an uninitialized Node has changed in what it may wait for
-// beside that: where it says that its machine is.
-func isInitializedBy(b, n *v1.Node) bool { return !maps.Equal(b.Annotations, n.Annotations) }

@@ -20,12 +20,8 @@ import (
 	"vzones/topology/quote"
 )
 
-// The reasons of Events.
-const (
-	reasonDrift     = plan.ReasonDrift
-	reasonConflict  = "TopologyConflict"
-	reasonTypeDrift = plan.ReasonTypeDrift
-)
+// reasonConflict is the reason of the Event about a conflict.
+const reasonConflict = "TopologyConflict"
 
 // mostLabels is how many labels one Event names. The annotation that lists those to be
 // removed is the kubelet's to write.
@@ -109,11 +105,11 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by 
 		texts = append(texts, d.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	return c.isWrong(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: reasonDrift, Text: text}, 0)
+	return c.isWrong(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
 }
 
 // recordWritten records what was written, once it is.
-func (c *Controller) recordWritten(ctx context.Context, n *v1.Node, vcenter string, todo *plan.Plan) {
+func (c *Controller) recordWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
 		for _, ch := range todo.Changes {
@@ -124,7 +120,7 @@ func (c *Controller) recordWritten(ctx context.Context, n *v1.Node, vcenter stri
 		if len(texts) > 0 {
 			text := quote.Reasons(texts, mostLabels)
 			c.events.Event(n, v1.EventTypeNormal, reason, text)
-			klog.FromContext(ctx).Info("Wrote topology of Node", "node", klog.KObj(n), "vCenter", quote.Plain(vcenter), "reason", reason, "changes", quote.Line(text))
+			log.Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
 		}
 	}
 }
@@ -143,7 +139,7 @@ func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *
 		return 0
 	}
 	text := quote.NoteWith(d.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	return c.isWrong(ctx, n, r, aboutType, report.Problem{Key: text, Reason: reasonTypeDrift, Text: text}, 0)
+	return c.isWrong(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
 }
 
 // reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.

@@ -117,12 +117,12 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 		r.labelPatches.turn.done()
 		return says, next
 	}
-	in := r.vcenter
+	log := r.log(ctx)
 	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, l.pace, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.count(l, todo)
-			c.recordWritten(ctx, n, in, todo)
+			c.recordWritten(log, n, todo)
 		},
 	}))
 }

@@ -13,6 +13,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
 )
@@ -73,19 +74,19 @@ func TestEventsRepeat(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle + 50*time.Minute - time.Second)
-		w.wantCounted(reasonDrift, 1)
+		w.wantCounted(plan.ReasonDrift, 1)
 		w.wantCounted("VCenterUnknown", 1) // about the Node that is lost
 		w.pass(6*time.Minute + time.Second)
-		w.wantCounted(reasonDrift, 2)
+		w.wantCounted(plan.ReasonDrift, 2)
 		w.wantCounted("VCenterUnknown", 2)
 		w.pass(3 * time.Hour)
-		w.wantCounted(reasonDrift, 5)
+		w.wantCounted(plan.ReasonDrift, 5)
 		w.wantCounted("VCenterUnknown", 5)
 
 		w.source.place(at("r", "c", ""), nil, "east-1")
 		w.source.place(at("r", "a", ""), nil, "east-2")
 		w.pass(settle + time.Second) // two Events of one Node have one name if they are of one moment
-		w.wantCounted(reasonDrift, 1, 5)
+		w.wantCounted(plan.ReasonDrift, 1, 5)
 		w.wantCounted("ProblemResolved", 1)
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(time.Second)
@@ -130,7 +131,7 @@ func TestReadyIsWrittenOnChange(t *testing.T) {
 		said := w.wantReady("east-1", "True/TopologyCurrent")
 		w.wantReady("east-2", "False/TopologyDrift")
 		w.wantReady("east-3", "Unknown/VCenterUnknown")
-		if got, want := report.TopologyReadyOf(w.node("east-2")).Message, w.messages(reasonDrift); !slices.Equal([]string{got}, want) {
+		if got, want := report.TopologyReadyOf(w.node("east-2")).Message, w.messages(plan.ReasonDrift); !slices.Equal([]string{got}, want) {
 			t.Errorf("the message is %q, the Event's %q", got, want)
 		}
 		hours := func() {

@@ -63,7 +63,7 @@ func (c *Controller) Stats() (Stats, bool) {
 
 // LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonReaddressed, reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
+	return []string{reasonReaddressed, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }
 
 // Kept counts the Nodes that are not ready and whose machines are not found, by why they

@@ -43,7 +43,7 @@ func TestUnreadChangesNothing(t *testing.T) {
 				t.Errorf("%s: tainted", drift)
 			}
 			w.wantEvents("east-1 TopologyBackfilled", "east-1 TopologyDrift")
-			if got := w.messages(reasonDrift); len(got) != 1 || !strings.Contains(got[0], "host /dc1/host/c1/h1") ||
+			if got := w.messages(plan.ReasonDrift); len(got) != 1 || !strings.Contains(got[0], "host /dc1/host/c1/h1") ||
 				!strings.Contains(got[0], `vCenter "east"`) || !strings.Contains(got[0], "System.Read") || !strings.Contains(got[0], "Read-only") {
 				t.Errorf("%s: %q", drift, got)
 			}

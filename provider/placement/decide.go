@@ -121,7 +121,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(d.MachineErr)
 	}
 	d.in = in
-	placement, placeErr := p.placementOf(node.UID, &d.Topology.Policy, states, m)
+	placement, placeErr := p.placementOf(node, &d.Topology.Policy, states, m)
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
@@ -346,20 +346,20 @@ func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 }
 
 // NewAddresses returns the addresses that an initialized Node gets. There are none if the Node keeps its
-// addresses, for example because its machine is not certain. From now on no other Node gets them. The
-// error says why the Node cannot get an address that it has to have.
-func (p *Placer) NewAddresses(node *v1.Node) ([]v1.NodeAddress, error) {
+// addresses, for example because its machine is not certain. From now on no other Node gets them. Former is
+// the annotation to be written with them. The error says why the Node cannot get an address that it has to have.
+func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.isThere(node) {
-		return nil, nil
+		return nil, "", nil
 	}
 	d := p.decide(node)
 	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
-		return nil, d.AddressErr
+		return nil, "", d.AddressErr
 	}
 	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
-	return d.Addresses.Addresses, nil
+	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 
 // IsShutDown reports whether a Node's machine is powered off or suspended, by a vCenter

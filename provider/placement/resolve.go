@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
+	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -43,30 +44,35 @@ type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
 	basis     string
+	csi       bool
 	placement topology.Placement
 	err       error
 }
 
 // placementOf returns the placement of a Node's machine. It is made once for a machine, which is
 // another value whenever anything of it has changed, and serves until then. The lock is held.
-func (p *Placer) placementOf(node types.UID, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+func (p *Placer) placementOf(node *v1.Node, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
-	k := p.knownOf(node)
-	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis.key {
+	k, csi := p.knownOf(node.UID), nodeinfo.HasCSIDriver(node)
+	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis.key && was.csi == csi {
 		return was.placement, was.err
 	}
-	placement, err := resolve(*policy, states, m)
-	k.placed = placed{m, policy, p.basis.key, placement, err}
+	placement, err := resolve(*policy, states, m, csi)
+	k.placed = placed{m, policy, p.basis.key, csi, placement, err}
 	return placement, err
 }
 
-// resolve places a machine by what its vCenter shows to the account, and says where
-// no other vCenter shows a category either, and what the CSI driver does not see.
-func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+// resolve places a machine by the tags that its vCenter shows to the account. The conflicts include
+// categories that no vCenter shows, categories that the CSI driver does not find everywhere if csi
+// is true, and labels that it does not see.
+func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine, csi bool) (topology.Placement, error) {
 	policy.Invisible, policy.Visible = categories(states, m)
-	placement, err := topology.Resolve(policy, paths(states, m))
+	placement, err := topology.Resolve(policy, Paths(states, m.Ref.VCenter, m.Paths))
 	none := policy.NoCategory(inventory.InvisibleCategories(states))
-	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.InvisibleByVCenter(states)), policy.NotCSI())
+	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.NotCSI())
+	if csi {
+		placement.Conflicts = append(placement.Conflicts, policy.MissingCategories(inventory.InvisibleByVCenter(states))...)
+	}
 	if errors.Is(err, topology.ErrNoCategory) {
 		for _, conflict := range none {
 			if policy.IsRequired(conflict.Labels[0]) {
@@ -83,11 +89,6 @@ func categories(states []inventory.State, m *inventory.Machine) (invisible, visi
 		return in.InvisibleCategories, in.VisibleCategories
 	}
 	return nil, nil
-}
-
-// paths returns the paths of a machine.
-func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
-	return Paths(states, m.Ref.VCenter, m.Paths)
 }
 
 // Paths returns paths that an entry of a vCenter shows as placements have them, such as the way up from
@@ -119,5 +120,5 @@ func Paths(states []inventory.State, entry string, of []topology.Path) []topolog
 func (p *Placer) Contenders(m *inventory.Machine) []topology.Contender {
 	states, policy := p.fleet.States(), p.Topology().Policy
 	policy.Invisible, _ = categories(states, m)
-	return topology.Contenders(policy, paths(states, m))
+	return topology.Contenders(policy, Paths(states, m.Ref.VCenter, m.Paths))
 }

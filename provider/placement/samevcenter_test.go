@@ -30,7 +30,7 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
 	states, m := twoEntries()
 	for range 2 {
-		placement, err := resolve(policy, states, m)
+		placement, err := resolve(policy, states, m, true)
 		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
 			t.Errorf("got %v, %v", placement, err)
 		}
@@ -39,11 +39,11 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	if m.Paths[0].Objects[0].Ref.VCenter != "second" {
 		t.Error("the snapshot was changed")
 	}
-	p := paths(states, m)
+	p := Paths(states, m.Ref.VCenter, m.Paths)
 	if p[0].Objects[0] != p[1].Objects[0] {
 		t.Error("one object became two")
 	}
-	if p := paths(states[1:], m); p[0].Objects[0] != m.Paths[0].Objects[0] {
+	if p := Paths(states[1:], m.Ref.VCenter, m.Paths); p[0].Objects[0] != m.Paths[0].Objects[0] {
 		t.Error("copied without need")
 	}
 }

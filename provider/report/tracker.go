@@ -38,9 +38,6 @@ type Problem struct {
 	Unknown bool
 }
 
-// same reports whether an Event about the one says the other too.
-func (p *Problem) same(as *Problem) bool { return p.Key == as.Key && p.Cause == as.Cause }
-
 // A Tracker decides when an Event says that one thing is wrong: when it has been so for long enough,
 // when the problem becomes another one, again about each hour, and when it is over. The zero value
 // is that nothing is wrong. It reads no clock, and one goroutine at a time may use it.
@@ -80,7 +77,7 @@ func (t *Tracker) Since() time.Time { return t.since }
 
 // Said returns the problem of the last Event, and whether the problem of now is the same.
 func (t *Tracker) Said() (p Problem, current bool) {
-	return t.last, !t.at.IsZero() && !t.since.IsZero() && t.last.same(&t.now)
+	return t.last, !t.at.IsZero() && !t.since.IsZero() && t.last.Key == t.now.Key && t.last.Cause == t.now.Cause
 }
 
 // End notes that nothing is wrong. It reports whether an Event has to say so, because the last one says

@@ -68,6 +68,8 @@ type Besides struct {
 	// Levels are labels that the framework is given and that may be removed later. Those that the
 	// Node gets are listed in the annotation nodeinfo.KeyLabels.
 	Levels map[string]string
+	// Former is the annotation nodeinfo.KeyFormerAddresses, which goes with the write of other addresses.
+	Former string
 	// Condition goes with the write of the addresses, nil if there is nothing to say yet. If the
 	// addresses do not change, the framework does not write them.
 	Condition *v1.NodeCondition
@@ -135,12 +137,6 @@ func (g *Guard) last(name string) answers {
 		return *a
 	}
 	return answers{}
-}
-
-// takeAbsent returns the Node of a name that may be deleted, once.
-func (g *Guard) takeAbsent(name string) (uid types.UID) {
-	g.note(name, func(a *answers) { uid, a.absent = a.absent, "" })
-	return uid
 }
 
 // Client returns a client for the framework's controllers. Its writes to Nodes reach only the
@@ -217,7 +213,8 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 
 // Delete deletes the Node that InstanceExists has said of that its machine does not exist.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
-	uid := c.guard.takeAbsent(name)
+	var uid types.UID
+	c.guard.note(name, func(a *answers) { uid, a.absent = a.absent, "" }) // once
 	if uid == "" {
 		return fmt.Errorf("deleting Node %s: nothing has said that its machine does not exist", name)
 	}
@@ -239,11 +236,11 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 		return nil, fmt.Errorf("reading the patch: %w", err)
 	}
 	var uid types.UID
-	var condition *v1.NodeCondition
+	var m metadata
 	switch last := g.last(name); {
 	case slices.Equal(subresources, []string{"status"}):
-		m := last.gave(is.Status.Addresses)
-		uid, condition = m.uid, m.besides.Condition
+		m = last.gave(is.Status.Addresses)
+		uid = m.uid
 	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
 		uid = last.off
 	default:
@@ -253,7 +250,14 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 		return nil, fmt.Errorf("it was replaced by another Node of its name")
 	}
 	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
-	if err == nil && condition != nil {
+	if err == nil && !m.joining && len(m.addresses) > 0 {
+		var former any // nil takes it off
+		if m.besides.Former != "" {
+			former = m.besides.Former
+		}
+		err = unstructured.SetNestedField(all, former, "metadata", "annotations", nodeinfo.KeyFormerAddresses)
+	}
+	if condition := m.besides.Condition; err == nil && condition != nil {
 		var added map[string]any
 		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
 			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions") // which are merged by type

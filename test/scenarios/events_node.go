@@ -26,6 +26,11 @@ func nodeCommands() []command {
 				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
+		{"node csi NODE…", "has the kubelets annotate their Nodes as those on which the vSphere CSI driver is registered", func(a *arguments) action {
+			return onNodes(a.nodes(), func(ctx context.Context, w *world, name string) error {
+				return w.merge(ctx, name, "annotations", "csi.volume.kubernetes.io/nodeid", `{"csi.vsphere.vmware.com":"`+name+`"}`)
+			})
+		}},
 		{"node ready NODE…", "lets kubelets report that their Nodes are ready", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
@@ -257,19 +262,31 @@ func labelNode(a *arguments) action {
 	node := a.node()
 	key, value := a.keyAndValue()
 	return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
-		labels, made := map[string]any{key: value}, w.nodes[name].made.DeepCopy()
-		if made.Labels[key] = value; value == none {
-			labels[key] = nil
-			delete(made.Labels, key)
-		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
-		if err != nil {
-			return err
-		}
-		if _, err := w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return err
-		}
-		w.nodes[name].made = made // nobody looks while an event happens
-		return nil
+		return w.merge(ctx, name, "labels", key, value)
 	})
+}
+
+// merge gives a Node a label or an annotation, or takes it off if the value is none.
+func (w *world) merge(ctx context.Context, name, field, key, value string) error {
+	set, made := map[string]any{key: value}, w.nodes[name].made.DeepCopy()
+	has := &made.Labels
+	if field == "annotations" {
+		has = &made.Annotations
+	}
+	if *has == nil {
+		*has = map[string]string{}
+	}
+	if (*has)[key] = value; value == none {
+		set[key] = nil
+		delete(*has, key)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{field: set}})
+	if err != nil {
+		return err
+	}
+	if _, err := w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	w.nodes[name].made = made // nobody looks while an event happens
+	return nil
 }
