@@ -295,6 +295,7 @@ func nodeIn(o any) *v1.Node {
 // changed enqueues what follows from a change of a Node, which is nil before it comes and once it is
 // gone. There reports whether it was there before this process led.
 func (c *Controller) changed(b, n *v1.Node, there bool) {
+	isSameMachine := false
 	switch {
 	case n == nil && b == nil:
 	case n == nil:
@@ -310,29 +311,24 @@ func (c *Controller) changed(b, n *v1.Node, there bool) {
 		c.queue.Add(itemOf(n))
 		c.findConflictsSoon()
 	default:
-		c.updated(b, n)
-		return
+		c.placer.NodeChanged(b, n)
+		if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
+			c.mu.Lock()
+			c.recordLocked(n.UID).initialized = time.Now()
+			c.mu.Unlock()
+			defer c.findConflictsSoon() // after it has been decided about
+		}
+		isRelevant := c.isRelevant(b, n)
+		if isRelevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations) {
+			c.queue.Add(itemOf(n))
+		}
+		if !isRelevant {
+			return
+		}
+		isSameMachine = c.followKey(b) == c.followKey(n)
 	}
-	c.followChanged()
 	c.nodesChanged()
-}
-
-func (c *Controller) updated(b, n *v1.Node) {
-	c.placer.NodeChanged(b, n)
-	if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
-		c.mu.Lock()
-		c.recordLocked(n.UID).initialized = time.Now()
-		c.mu.Unlock()
-		defer c.findConflictsSoon() // after it has been decided about
-	}
-	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations) {
-		c.queue.Add(itemOf(n))
-	}
-	if relevant {
-		c.nodesChanged()
-	}
-	if relevant && c.followKey(b) != c.followKey(n) {
+	if !isSameMachine {
 		c.followChanged()
 	}
 }

@@ -25,8 +25,8 @@ const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 type labeler struct {
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
-	// pace limits the writes of labels, readyPace the writes of conditions.
-	pace, readyPace *rate.Limiter
+	// pace limits the writes of labels, conditionPace the writes of conditions.
+	pace, conditionPace *rate.Limiter
 
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
@@ -65,7 +65,7 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	}
 	c.labels.Store(&labeler{
 		recordOnPod: recordOnPod,
-		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), readyPace: rate.NewLimiter(patchesPerSecond, 1),
+		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), conditionPace: rate.NewLimiter(patchesPerSecond, 1),
 		writes: map[plan.Action]int{}, unread: recorded{}, system: recorded{},
 	})
 	c.findConflictsSoon()

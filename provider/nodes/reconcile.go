@@ -76,7 +76,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	}
 	next := c.machineIsWrong(ctx, n, r, err, waitingBeforeEvent)
 	if l := c.labels.Load(); l != nil {
-		next = sooner(next, c.writeReady(ctx, l, n, r, r.readiness(aboutMachine)))
+		next = sooner(next, c.writeCondition(ctx, l, n, r, r.readiness(aboutMachine)))
 	}
 	return next
 }
@@ -124,7 +124,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	case d.MachineErr != nil:
 		says = r.readiness(aboutMachine)
 	}
-	return sooner(next, c.writeReady(ctx, l, n, r, says))
+	return sooner(next, c.writeCondition(ctx, l, n, r, says))
 }
 
 // decided notes the decision about a Node, and why it is not as it should be. Others with which it shares

@@ -46,9 +46,9 @@ type record struct {
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.
 	writing bool
-	// annotation, labelPatches and ready are the patches of the machine's location, of labels and
+	// annotation, labelPatches and condition are the patches of the machine's location, of labels and
 	// taints, and of the condition.
-	annotation, labelPatches, ready patches
+	annotation, labelPatches, condition patches
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
 }

@@ -107,7 +107,13 @@ const levelGone = "the configuration"
 // For plans for a Node by the decision about it. The drifts, and the instance type that differed, are from
 // the last plan.
 func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
-	out, tainted := p.begin(node), IsTainted(node)
+	out, tainted := &Plan{Owned: ownedBy(node)}, IsTainted(node)
+	labels := p.Policy.Labels()
+	for _, label := range slices.Clone(out.Owned) {
+		if !slices.Contains(labels, label) {
+			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
+		}
+	}
 	if d.PlaceErr == nil {
 		p.place(out, node, d.Placement, drifts, now)
 	} else {
@@ -130,8 +136,26 @@ func (p *Policy) place(out *Plan, node *v1.Node, placed topology.Placement, befo
 			out.Drifts = append(out.Drifts, Timed{d, beganAt(d, before, now)})
 		}
 	}
-	out.pair()
-	settled := out.settle(p.Settle, now)
+	// Region and zone settle together, with the later of them: half of a pair that is written would be one
+	// that the Node is not in.
+	var pairSince time.Time
+	for _, d := range out.Drifts {
+		if !IsLevel(d.Label) && d.Since.After(pairSince) {
+			pairSince = d.Since
+		}
+	}
+	var settled []Difference
+	for i := range out.Drifts {
+		d := &out.Drifts[i]
+		if !IsLevel(d.Label) {
+			d.Since = pairSince
+		}
+		if end := d.Since.Add(p.Settle); end.After(now) {
+			out.await(end)
+		} else {
+			settled = append(settled, d.Difference)
+		}
+	}
 	whole := p.whole(node, placed, out.Drifts, settled)
 	if p.Drift == config.DriftUpdate {
 		for _, d := range settled {
@@ -202,36 +226,6 @@ func (d Difference) same(as Difference) bool {
 	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
 }
 
-// pair lets region and zone settle together, with the later of them: half of a
-// pair that is written would be one that the Node is not in.
-func (p *Plan) pair() {
-	var since time.Time
-	for _, d := range p.Drifts {
-		if !IsLevel(d.Label) && d.Since.After(since) {
-			since = d.Since
-		}
-	}
-	for i := range p.Drifts {
-		if d := &p.Drifts[i]; !IsLevel(d.Label) {
-			d.Since = since
-		}
-	}
-}
-
-// settle returns the drifts that have settled, and notes when the next will have.
-func (p *Plan) settle(after time.Duration, now time.Time) []Difference {
-	var settled []Difference
-	for _, d := range p.Drifts {
-		switch end := d.Since.Add(after); {
-		case !end.After(now):
-			settled = append(settled, d.Difference)
-		default:
-			p.await(end)
-		}
-	}
-	return settled
-}
-
 // await has the Node decided about again at a time.
 func (p *Plan) await(end time.Time) {
 	if p.Due.IsZero() || end.Before(p.Due) {
@@ -258,57 +252,38 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 	})
 }
 
-// begin plans the removal of labels that vzones wrote for levels that are gone
-// from the configuration.
-func (p *Policy) begin(node *v1.Node) *Plan {
-	out := &Plan{Owned: ownedBy(node)}
-	labels := p.Policy.Labels()
-	for _, label := range slices.Clone(out.Owned) {
-		if !slices.Contains(labels, label) {
-			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
-		}
-	}
-	return out
-}
-
-// compare returns how a label differs from the placement. A label that the place
-// does not have is to be removed only if vzones wrote it; an undecided one is
-// what it is. Where twins differ, have is the one that is not right.
-func compare(node *v1.Node, label string, placed topology.Placement, owned []string) (Difference, bool) {
-	d := Difference{Label: label}
-	for _, decision := range placed.Decisions {
-		if decision.Label == label {
-			d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Uncertainty()
-		}
-	}
-	if d.Want == "" && placed.WhyUndecided(label) != nil {
-		return Difference{}, false
-	}
-	there, differs := 0, false
-	keys := StableAndBeta(label)
-	for _, key := range keys {
-		v, ok := node.Labels[key]
-		if ok {
-			there++
-		}
-		if ok && v != d.Want && !differs {
-			d.Have, differs = v, true
-		}
-	}
-	switch {
-	case d.Want == "":
-		return d, there > 0 && (!IsRemovable(label) || slices.Contains(owned, label))
-	case !differs && there < len(keys):
-		d.Missing, differs = true, true
-	}
-	return d, differs
-}
-
-// differences returns how the topology labels of a Node differ from a placement.
-func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) []Difference {
-	var all []Difference
+// differences returns how the topology labels of a Node differ from a placement. A label that the place
+// does not have is to be removed only if vzones wrote it; an undecided one is what it is. Where twins
+// differ, Have is the one that is not right.
+func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
-		if d, differs := compare(node, label, placed, owned); differs {
+		d := Difference{Label: label}
+		for _, decision := range placed.Decisions {
+			if decision.Label == label {
+				d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Uncertainty()
+			}
+		}
+		if d.Want == "" && placed.WhyUndecided(label) != nil {
+			continue
+		}
+		there, differs := 0, false
+		keys := StableAndBeta(label)
+		for _, key := range keys {
+			v, ok := node.Labels[key]
+			if ok {
+				there++
+			}
+			if ok && v != d.Want && !differs {
+				d.Have, differs = v, true
+			}
+		}
+		switch {
+		case d.Want == "":
+			differs = there > 0 && (!IsRemovable(label) || slices.Contains(owned, label))
+		case !differs && there < len(keys):
+			d.Missing, differs = true, true
+		}
+		if differs {
 			all = append(all, d)
 		}
 	}

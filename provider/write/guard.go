@@ -58,6 +58,8 @@ type metadata struct {
 	providerID string
 	addresses  []v1.NodeAddress
 	besides    Besides
+	// changesFormer reports whether the Node has another annotation of former addresses.
+	changesFormer bool
 }
 
 // Besides has the additions to the framework's writes that initialize a Node.
@@ -84,6 +86,7 @@ func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, besides 
 		if now.providerID == "" {
 			now.providerID = m.ProviderID
 		}
+		now.changesFormer = len(m.NodeAddresses) > 0 && besides.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
 	}
 	g.note(n.Name, func(a *answers) {
 		if a.metadata[0].joining != now.joining {
@@ -250,7 +253,7 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 		return nil, fmt.Errorf("it was replaced by another Node of its name")
 	}
 	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
-	if err == nil && !m.joining && len(m.addresses) > 0 {
+	if err == nil && m.changesFormer {
 		var former any // nil takes it off
 		if m.besides.Former != "" {
 			former = m.besides.Former

@@ -65,25 +65,25 @@ func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Du
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}, 0
 }
 
-// writeReady has the condition of a Node say something, unless it does. It returns when that has to
+// writeCondition has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again. Conditions are merged by their type, so that those of others stay.
-func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
+func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.TopologyReadyOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
-		r.ready.turn.done()
+		r.condition.turn.done()
 		return 0
 	}
 	c.mu.Lock()
 	wait := time.Until(r.initialized.Add(frameworkTime))
 	if says.status == was.Status && says.reason == was.Reason {
-		wait = max(wait, time.Until(r.ready.at.Add(rewordAfter)))
+		wait = max(wait, time.Until(r.condition.at.Add(rewordAfter)))
 	}
 	c.mu.Unlock()
 	if wait > 0 {
 		return wait
 	}
 	to := report.TopologyReady(n, says.status, says.reason, says.message)
-	return c.send(ctx, n, r, &r.ready, l.readyPace, patch{
+	return c.send(ctx, n, r, &r.condition, l.conditionPace, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: fmt.Sprint(says), subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []v1.NodeCondition{to}}},
 	})
