@@ -162,7 +162,8 @@ func (d *Decision) fail(err error) *Decision {
 func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machine, in inventory.State, lost, err error) {
 	id, err := p.identify(n)
 	if err == nil {
-		m, err = p.lookFor(states, id)
+		m, err = inventory.Find(states, id)
+		p.AskHome(err)
 	}
 	if err != nil {
 		return nil, in, err, err
@@ -374,7 +375,8 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	}
 	states := p.fleet.States()
 	id.Running = false // its kubelet is silent, which is why the framework asks
-	m, err := p.lookFor(states, id)
+	m, err := inventory.Find(states, id)
+	p.AskHome(err)
 	if err != nil {
 		return false, err
 	}

@@ -148,13 +148,6 @@ func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// lookFor returns the machine of a Node, and has its vCenter asked about one that is not shown any more.
-func (p *Placer) lookFor(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
-	m, err := inventory.Find(states, id)
-	p.AskHome(err)
-	return m, err
-}
-
 // AskHome has a vCenter asked about a machine that is not shown any more, if an error of
 // inventory.Find says so.
 func (p *Placer) AskHome(err error) {
