@@ -67,7 +67,7 @@ environment variables only with --effective --env.`,
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
 	flags.BoolVar(&c.effective, "effective", false, "show the values in force, each with its source")
-	flags.BoolVar(&c.env, "env", false, "with --effective: "+envUsage)
+	flags.BoolVar(&c.env, "env", false, "with --effective: "+cli.EnvUsage)
 	return cmd
 }
 
@@ -104,10 +104,10 @@ func (t *tool) effective(file string, c *conversion) error {
 	}
 	w, err := convert.Effective(file, data, environ...)
 	if err != nil {
-		return mistakes(t.Stderr, err)
+		return cli.Mistakes(t.Stderr, err)
 	}
-	printWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
-	printWarnings(t.Stderr, "note", w.Notes)
+	cli.PrintWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
+	cli.PrintWarnings(t.Stderr, "note", w.Notes)
 	return t.create(c.out, w.Data)
 }
 
@@ -119,10 +119,10 @@ func (t *tool) convert(file string, c *conversion) error {
 	}
 	w, err := convert.ToYAML(file, data, c.ref)
 	if err != nil {
-		return mistakes(t.Stderr, err)
+		return cli.Mistakes(t.Stderr, err)
 	}
-	printWarnings(t.Stderr, "warning", w.Warnings)
-	printWarnings(t.Stderr, "not carried over", w.Lost)
+	cli.PrintWarnings(t.Stderr, "warning", w.Warnings)
+	cli.PrintWarnings(t.Stderr, "not carried over", w.Lost)
 	secret := ""
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":

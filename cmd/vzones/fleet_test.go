@@ -15,7 +15,7 @@ import (
 func TestFleetScripts(t *testing.T) { runScripts(t, "testdata/fleet") }
 
 // coreScripts are those of testdata/cluster that -short plays: one for each command.
-var coreScripts = []string{"audit", "check-faults", "check-nodes", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
+var coreScripts = []string{"check-copies", "check-faults", "check-nodes", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
 
 // TestClusterScripts runs those that read a cluster too, against a real control plane.
 func TestClusterScripts(t *testing.T) {

@@ -18,14 +18,12 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/plan"
-	"vzones/config"
 )
 
 func main() {
@@ -107,7 +105,7 @@ func (t *tool) command() *cobra.Command {
 		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
 the cluster as the daemon does, and writes nothing to either.
 
-validate and convert contact nothing. They read configurations of vzones, of
+check --offline and convert contact nothing. They read configurations of vzones, of
 the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
 vSphere CSI driver.
 
@@ -118,8 +116,7 @@ and NO_COLOR switches them off.
 The exit status is 0 if all is right, 1 if something is found, such as a mistake in a
 file or what a plan would change, and 2 if the arguments are wrong or something
 failed, such as reading a file.`,
-		Example: `  vzones validate vsphere.yaml
-  vzones check -c vsphere.yaml
+		Example: `  vzones check -c vsphere.yaml
   vzones nodes --from-cluster -o wide
   vzones explain node-1 -c vsphere.yaml`,
 		SilenceErrors: true,
@@ -128,10 +125,8 @@ failed, such as reading a file.`,
 	root.SetUsageTemplate(usage)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		t.validateCommand(),
 		t.convertCommand(),
 		explain.Command(t.Tool),
-		audit.Command(t.Tool),
 		check.Command(t.Tool),
 		nodes.Command(t.Tool),
 		plan.Command(t.Tool),
@@ -180,29 +175,5 @@ func helpCommand() *cobra.Command {
 			found.InitDefaultHelpFlag()
 			return found.Help()
 		},
-	}
-}
-
-// mistakes prints the mistakes of an error, if it consists of mistakes.
-func mistakes(to io.Writer, err error) error {
-	if all, ok := errors.AsType[config.Errors](err); ok {
-		fmt.Fprintln(to, all)
-		return cli.ErrFindings
-	}
-	return err
-}
-
-// printWarnings prints what is not a mistake, each after its place and kind.
-func printWarnings(to io.Writer, kind string, all []config.Warning) {
-	for _, w := range all {
-		place := ""
-		if w.Line > 0 {
-			place = fmt.Sprintf("%s:%d: ", w.File, w.Line)
-		}
-		field := w.Field
-		if field != "" {
-			field += ": "
-		}
-		fmt.Fprintf(to, "%s%s: %s%s\n", place, kind, field, w.Message)
 	}
 }

@@ -3,8 +3,6 @@ package operator
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -68,29 +66,4 @@ func account(ts *testscript.TestScript, _ bool, args []string) {
 	path, err := needStack(ts).Cluster.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, one(ts, args, "account NAME"))
 	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)
-}
-
-// found compares findings, in whatever order.
-func found(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: found JSON WANT")
-	}
-	var document struct {
-		Findings []struct {
-			ID     string
-			Object struct{ Kind, Namespace, Name string }
-		}
-	}
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &document))
-	var got []string
-	for _, f := range document.Findings {
-		o := f.Object
-		got = append(got, fmt.Sprintf("%s %s %s", f.ID, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")))
-	}
-	want := strings.FieldsFunc(ts.ReadFile(args[1]), func(r rune) bool { return r == '\n' })
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		ts.Fatalf("findings:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
 }

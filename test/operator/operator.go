@@ -101,7 +101,6 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	delete FILE                deletes the objects of a manifest
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
-//	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
 //	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
 //	trust NAME                 writes the certificate that the vCenter shows now as its CA
@@ -115,7 +114,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"commands": commands,
 		"entries":  writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
-		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account,
 		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"vzones/config"
+	"vzones/topology/quote"
 )
 
 // ErrNone says that there is nothing for a vCenter, not even a part.
@@ -160,16 +161,20 @@ func canonical(server string) string {
 	return strings.ToLower(strings.TrimSuffix(server, "."))
 }
 
-// none returns an error with what was looked for, and which keys were perhaps meant.
+// none returns an error with the keys that are missing, and those that were perhaps meant.
 func none(data map[string][]byte, server string) error {
-	meant := ""
+	meant, others := "", []string(nil)
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		for _, prefix := range []string{prefixUser, prefixPassword} {
-			suffix, ok := strings.CutPrefix(key, prefix)
-			if _, has := data[prefixServer+suffix]; ok && !has && meant == "" {
-				meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
-			}
+		kind, suffix, ok := strings.Cut(key, "_")
+		if _, has := data[prefixServer+suffix]; ok && !has && (kind == keyUser || kind == keyPassword) && meant == "" {
+			meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
 		}
+		if prefix, ok := address(key); ok && key == prefix+"."+keyUser {
+			others = append(others, quote.Plain(key))
+		}
+	}
+	if len(others) > 0 {
+		meant += "; there are keys of other names: " + quote.Some(others, 2*quote.Most)
 	}
 	if strings.Contains(server, ":") {
 		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone,

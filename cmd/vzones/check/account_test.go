@@ -79,7 +79,7 @@ func TestMissingRights(t *testing.T) {
 			a := accountOf(t.Context(), client, &c.cfg, d)
 			var got []string
 			for _, f := range a.findings() {
-				got = append(got, f.Kind.ID+" "+f.Object+": "+f.Text)
+				got = append(got, f.ID+" "+f.Object+": "+f.Text)
 			}
 			slices.Sort(got)
 			want := slices.Sorted(slices.Values(c.want))

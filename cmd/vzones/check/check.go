@@ -1,11 +1,15 @@
-// Package check is vzones check: whether the daemon can work with a configuration and the vCenters
-// as they are now, and what is wrong with tags, Nodes, machines and hosts.
+// Package check is vzones check: whether the daemon can work with a configuration, the vCenters and the
+// cluster as they are now, and what is wrong with tags, Nodes, machines, hosts and the copies of zones.
 //
-// Reading and finding are apart: findings follow from facts, without a request.
+// Reading and finding are apart: findings follow from facts, without a request. Package finding has the
+// table of all kinds.
 package check
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,49 +17,103 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
+	"vzones/config/parse"
 )
 
-const long = `Connect to the vCenters of a configuration as the daemon does, and print what is
-wrong: one line for each finding, by vCenter, the worst first.
+const long = `Print what is wrong, the worst and its cause first, with what to do:
 
   the way     name, connection, proxy, TLS, certificate, login, clock, version
   the account privileges, tags and tag categories; with --from-cluster also the
               rights of the daemon's ServiceAccount in the cluster
   the tags    hosts without a zone, zones in two places, conflicts, what the CSI driver
               sees otherwise
-  the Nodes   without a machine or a zone, machines of two Nodes, disk.enableUUID,
-              VMware Tools, shared hosts, DRS rules
+  the Nodes   without a machine or a zone, with labels of another place, machines of two
+              Nodes, disk.enableUUID, VMware Tools, hosts and zones that hold too many
+  the copies  labels of the CSI driver, CSINodes, CSINodeTopologies, PersistentVolumes and
+              StorageClasses that have another zone than vSphere
 
 Without a cluster the Nodes are left out. What matters to the vSphere CSI driver alone
 is left out if the cluster does not have it. Nothing is written anywhere, and rejected
-credentials are tried once.
+credentials are tried once. -o wide has all objects and commands. vzones explain ID says
+what a finding means.
 
-Each finding has an ID, such as VZ101, which docs/reference/findings.md explains. Equal
-findings about several objects are one line; -o wide has each of them, with what to do
-and the command that does it.
+--offline reads files and contacts nothing. It prints all mistakes of configurations, as
+FILE:LINE: FIELD: what is wrong and what to write; also warnings and notes, which are no
+mistakes. A file may have Kubernetes manifests, also as kubectl prints them: in ConfigMaps
+and Secrets each value is read whose key ends in .yaml, .yml or .conf, and so are the
+credentials in Secrets. A file named - is standard input.
 
-The exit status is 1 if there is a finding of the severity of --fail-on or worse. One of
-severity info never fails.`
+The exit status is 1 if there is a finding of the severity of --fail-on or worse, or a
+mistake in a file. A finding of severity info never fails.`
+
+// options are what the flags of the command say.
+type options struct {
+	world   world.Flags
+	format  cli.Format
+	failOn  severity
+	offline bool
+	files   parse.Options
+}
+
+// severity is the value of --fail-on.
+type severity finding.Severity
+
+func (s *severity) String() string { return string(*s) }
+func (s *severity) Type() string   { return "SEVERITY" }
+
+func (s *severity) Set(text string) error {
+	if !slices.Contains([]finding.Severity{finding.Error, finding.Warning}, finding.Severity(text)) {
+		return fmt.Errorf("write %s or %s", finding.Error, finding.Warning)
+	}
+	*s = severity(text)
+	return nil
+}
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	o := &options{world: world.Flags{Need: world.NodesIfAny}, failOn: severity(finding.Warning)}
+	o := &options{world: world.Flags{Need: world.NodesIfAny, NodesOptional: true}, failOn: severity(finding.Warning)}
+	env := false
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Find what is wrong with vCenters, tags, Nodes and hosts",
+		Short: "Find what is wrong with vCenters, tags, Nodes and volumes, or with files",
 		Long:  long,
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide
-  vzones check -c vsphere.yaml --fail-on error -o json`,
-		Args: cli.NoArguments(cli.WriteConfig),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  vzones check -c vsphere.yaml --fail-on error -o json
+  vzones check --offline vsphere.yaml
+  vzones check --offline --skip-files vsphere.conf csi-vsphere.conf
+  vzones check --offline manifest.yaml
+  vzones check --offline - < vsphere.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.offline {
+				return cli.Arguments("a file, or - for standard input", 0)(cmd, args)
+			}
+			return cli.NoArguments(cli.WriteConfig+", or --offline to check files")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !o.offline && (env || o.files.SkipFiles):
+				return errors.New("--env and --skip-files are about files: write --offline with them")
+			case o.offline && (o.world.Config != "" || o.world.FromCluster):
+				return errors.New("--offline contacts nothing: write the files as arguments, without --config and --from-cluster")
+			}
 			t.Started = true
-			return run(cmd.Context(), t, o)
+			if !o.offline {
+				return run(cmd.Context(), t, o)
+			}
+			if env {
+				o.files.Environ = os.Environ()
+			}
+			return validate(t, args, o.files)
 		},
 	}
-	o.world.Add(cmd.Flags())
-	o.format.Flag(cmd.Flags(), cli.Formats()...)
-	cmd.Flags().Var(&o.failOn, "fail-on", "the least severity for which the exit status is 1: error or warning")
+	flags := cmd.Flags()
+	o.world.Add(flags)
+	o.format.Flag(flags, cli.Formats()...)
+	flags.Var(&o.failOn, "fail-on", "the least severity for which the exit status is 1: error or warning")
+	flags.BoolVar(&o.offline, "offline", false, "check the files that are named, and contact nothing")
+	flags.BoolVar(&env, "env", false, "with --offline: "+cli.EnvUsage)
+	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files that the configuration names, which may be in the daemon's Pod only")
 	return cmd
 }
 
@@ -66,17 +124,17 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if err != nil {
 		return err
 	}
-	if err := r.print(t, o); err != nil {
+	if err := r.print(t, o.format); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.found, func(f finding.Finding) bool { return f.Kind.Severity.AtLeast(finding.Severity(o.failOn)) }) {
+	if slices.ContainsFunc(r.Findings, func(c finding.Cause) bool { return c.Severity.AtLeast(finding.Severity(o.failOn)) }) {
 		return cli.ErrFindings
 	}
 	return nil
 }
 
 // examine reads everything and logs out again.
-func examine(ctx context.Context, flags *world.Flags) (*result, error) {
+func examine(ctx context.Context, flags *world.Flags) (*Report, error) {
 	w, reports, err := open(ctx, *flags)
 	if err != nil {
 		return nil, err
@@ -86,5 +144,5 @@ func examine(ctx context.Context, flags *world.Flags) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &result{source: w.Source, facts: f, cluster: w.Client != nil, found: f.findings()}, nil
+	return f.report(w), nil
 }

@@ -1,8 +1,16 @@
 package check
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
@@ -10,6 +18,14 @@ import (
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+)
+
+const (
+	// preflightTime bounds the connection to a vCenter without a login.
+	preflightTime = 10 * time.Second
+	// searchedOutside is how many Nodes without a machine are looked for beyond the configured
+	// datacenters, which takes requests for each of them.
+	searchedOutside = 20
 )
 
 // facts are all that was read. Findings follow from them alone. The slices by vCenter are in
@@ -25,76 +41,100 @@ type facts struct {
 	tagged []topology.Tagged
 	// csi is how the cluster uses the CSI driver.
 	csi world.CSIDriver
-	// nodes are those of the cluster that are ours, none without a cluster.
-	nodes   []node
+	// all are the Nodes of the cluster, none without a cluster, and nodes those of them that are ours.
+	all, nodes []*node
+	// lost are the tags on machines that decide nothing, by Node.
+	lost    map[*node][]topology.Contender
 	account account
+	copies  copies
 	now     time.Time
 }
 
-// A node is what the daemon makes of a Node. Its Err is nil if nothing is wrong.
-type node struct{ *world.Look }
-
-func (n *node) name() string { return n.Node.Name }
-
-// key is the same for Nodes that name one machine, in whatever byte order.
-func (n *node) key() string {
-	if len(n.Identity.UUIDs) == 0 {
-		return n.name()
+// open opens a world, and connects to each vCenter without a login meanwhile.
+func open(ctx context.Context, flags world.Flags) (*world.World, []preflight.Report, error) {
+	beside, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var reports []preflight.Report
+	var side sync.WaitGroup
+	flags.Beside = func(cfg *config.Config) {
+		side.Go(func() { reports = preflight.Run(beside, cfg.VCenters, min(preflightTime, flags.Timeout)) })
 	}
-	u := n.Identity.UUIDs[0]
-	return min(u.String(), u.Swapped().String())
+	w, err := world.Open(ctx, &flags)
+	if err != nil {
+		cancel()
+	}
+	side.Wait()
+	return w, reports, err
 }
 
-// vcenterName returns the vCenter of a Node's machine, empty if it is not known.
-func (n *node) vcenterName() string {
-	if n.Place.VCenter != "" {
-		return n.Place.VCenter
+// read reads all facts of a world, which has the vCenters and the Nodes.
+func read(ctx context.Context, w *world.World, reports []preflight.Report) (*facts, error) {
+	f := &facts{config: w.Config, reports: reports, now: time.Now(), lost: map[*node][]topology.Contender{}}
+	policy := &w.Config.Topology.Policy
+	var side sync.WaitGroup
+	side.Go(func() { f.csi = w.CSIDriver(ctx) })
+	side.Go(func() { f.account = accountOf(ctx, w.Client, w.Config, w.Daemon) })
+	side.Go(func() { f.copies = readCopies(ctx, w) })
+	f.lookAt(ctx, w)
+	categories := policy.Categories()
+	query := survey.Query{
+		Categories: categories, Tagged: policy.VolumeCategories(), Definitions: len(categories) > 0, Privileges: true,
+		Rules: len(f.nodes) > 0, Machines: map[string][]string{},
 	}
-	if n.Place.Machine != nil {
-		return n.Place.Machine.Ref.VCenter
-	}
-	return ""
-}
-
-// isControlPlane reports whether a Node is of the control plane, by its labels.
-func (n *node) isControlPlane() bool {
-	for _, label := range []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"} {
-		if _, is := n.Node.Labels[label]; is {
-			return true
+	for _, n := range f.nodes {
+		if m := n.Place.Machine; m != nil {
+			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
 		}
 	}
-	return false
+	f.surveys = w.Survey(ctx, query)
+	side.Wait()
+	f.states, f.health = completed(w.States, f.surveys, categories), w.Health()
+	f.tagged = tagged(f.states, f.surveys)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
+	}
+	return f, nil
 }
 
-// above returns the nearest object of a type above a Node's machine on the compute path, nil if
-// there is none.
-func (n *node) above(objectType string) *topology.Object {
-	if n.Place.Machine == nil {
-		return nil
-	}
-	for _, p := range n.Place.Machine.Paths {
-		if p.Kind != topology.ComputePath {
+// completed returns states as if their snapshots had what they have only once there are Nodes: which
+// categories cannot be seen.
+func completed(states []inventory.State, surveys []survey.Survey, categories []string) []inventory.State {
+	all := slices.Clone(states)
+	for i := range all {
+		if all[i].Snapshot == nil {
 			continue
 		}
-		for _, o := range p.Objects {
-			if o.Ref.Type == objectType {
-				return o
-			}
+		now := *all[i].Snapshot
+		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
+			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
+				return slices.ContainsFunc(s.Categories, func(c survey.Category) bool { return c.Name == name })
+			})
 		}
+		all[i].Snapshot = &now
 	}
-	return nil
+	return all
 }
 
-// settings returns what else was read of a Node's machine, nil if it was not.
-func (f *facts) settings(n *node) *survey.Machine {
-	if n.Place.Machine == nil {
-		return nil
+// lookAt looks at the Nodes.
+func (f *facts) lookAt(ctx context.Context, w *world.World) {
+	searches := 0
+	for _, of := range w.Nodes {
+		n := newNode(w.Look(of))
+		f.all = append(f.all, n)
+		if n.Foreign {
+			continue
+		}
+		if id := n.Identity; errors.Is(n.Err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < searchedOutside {
+			searches++
+			n.Err = cmp.Or(w.SearchOutside(ctx, id), n.Err)
+		}
+		f.nodes = append(f.nodes, n)
+		if n.Place.Machine != nil {
+			f.lost[n] = slices.DeleteFunc(w.Placer.Contenders(n.Place.Machine), func(c topology.Contender) bool {
+				return c.By.Ref.Type != "VirtualMachine" || c.Fate != topology.FateOtherPath
+			})
+		}
 	}
-	s := f.survey(n.Place.Machine.Ref.VCenter)
-	if s == nil {
-		return nil
-	}
-	return s.Machines[n.Place.Machine.Ref.ID]
 }
 
 // survey returns that of a vCenter, nil if there is none.
@@ -105,4 +145,39 @@ func (f *facts) survey(vcenter string) *survey.Survey {
 		}
 	}
 	return nil
+}
+
+// findings returns all that is wrong.
+func (f *facts) findings() []finding.Finding {
+	found := append(f.warnings(), f.account.findings()...)
+	places := f.hostPlaces()
+	for i := range f.states {
+		reached, read := f.reach(i)
+		found = append(found, reached...)
+		if !read {
+			continue
+		}
+		found = append(found, f.about(i)...)
+		found = append(found, f.tagging(i)...)
+		found = append(found, f.datacenters(i)...)
+		found = append(found, f.unreadable(i)...)
+		found = append(found, f.unchecked(i)...)
+		if s := &f.surveys[i]; s.Err == nil {
+			found = append(found, f.privileges(i, places)...)
+			found = append(found, f.unread(i)...)
+			found = append(found, f.categories(s)...)
+		}
+	}
+	found = append(found, f.absent()...)
+	found = append(found, f.untagged(places)...)
+	found = append(found, f.conflicts(places)...)
+	found = append(found, f.unplaced()...)
+	found = append(found, f.byName()...)
+	found = append(found, f.machines()...)
+	found = append(found, f.together(places)...)
+	found = append(found, f.labels()...)
+	found = append(found, f.stale()...)
+	found = f.withoutDriver(found)
+	slices.SortStableFunc(found, func(a, b finding.Finding) int { return strings.Compare(a.Object, b.Object) })
+	return found
 }

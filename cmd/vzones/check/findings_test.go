@@ -27,7 +27,7 @@ import (
 func ids(found []finding.Finding) []string {
 	all := make([]string, len(found))
 	for i, f := range found {
-		all[i] = f.Kind.ID + " " + f.Object
+		all[i] = f.ID + " " + f.Object
 	}
 	return all
 }
@@ -43,7 +43,7 @@ func of(errs ...error) *facts {
 	}
 	for i, err := range errs {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i+1)}}
-		f.nodes = append(f.nodes, node{&world.Look{Node: n, Err: err}})
+		f.nodes = append(f.nodes, newNode(&world.Look{Node: n, Err: err}))
 	}
 	return f
 }
@@ -99,51 +99,25 @@ func TestWhyUnread(t *testing.T) {
 	f := of()
 	f.states[0].Snapshot = nil
 	slow := fmt.Errorf(`vCenter "east": no answer: %w`, context.DeadlineExceeded)
-	for err, want := range map[error]*finding.Kind{
-		&world.LateError{VCenter: "east", Within: time.Minute}: finding.NotRead, &vcenter.SlowLoginError{}: finding.NotRead, slow: finding.NotRead,
-		errors.New("EOF"): finding.AnswersWrong,
+	for err, want := range map[error]string{
+		&world.LateError{VCenter: "east", Within: time.Minute}: "VZ109", &vcenter.SlowLoginError{}: "VZ109", slow: "VZ109",
+		errors.New("EOF"): "VZ108",
 	} {
 		f.states[0].Err = err
 		if kind, _ := f.whyUnread(0); kind != want {
-			t.Errorf("%v: %s, want %s", err, kind.ID, want.ID)
+			t.Errorf("%v: %s, want %s", err, kind, want)
 		}
 	}
-	for step, want := range map[preflight.Step]*finding.Kind{
-		preflight.Resolve: finding.NameUnresolved, preflight.Proxy: finding.ProxyFails, preflight.Connect: finding.NotConnected,
-		preflight.TLS: finding.TLSFails, preflight.Trust: finding.CertificateUntrusted, preflight.Answer: finding.AnswersWrong,
+	for step, want := range map[preflight.Step]string{
+		preflight.Resolve: "VZ101", preflight.Proxy: "VZ103", preflight.Connect: "VZ102",
+		preflight.TLS: "VZ104", preflight.Trust: "VZ105", preflight.Answer: "VZ108",
 	} {
 		f.reports[0].Failed, f.reports[0].Err = step, errors.New("it failed")
 		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {
 			f.states[0].Err = err
 			if kind, text := f.whyUnread(0); kind != want || !strings.HasPrefix(text, "it failed") {
-				t.Errorf("%s: %s: %s", step, kind.ID, text)
+				t.Errorf("%s: %s: %s", step, kind, text)
 			}
-		}
-	}
-}
-
-// TestKeepApart: a rule that separates two machines does, and rules that tie them to different hosts. One
-// whose group has no hosts ties to none.
-func TestKeepApart(t *testing.T) {
-	tie := func(machine string, hosts ...string) survey.Rule {
-		return survey.Rule{Enabled: true, Kind: survey.Hosts, Machines: []string{machine}, Hosts: hosts}
-	}
-	separate := survey.Rule{Enabled: true, Kind: survey.Separate, Machines: []string{"a", "b"}}
-	off := separate
-	off.Enabled = false
-	for name, c := range map[string]struct {
-		rules []survey.Rule
-		want  bool
-	}{
-		"separated":          {[]survey.Rule{separate}, true},
-		"a rule that is off": {[]survey.Rule{off}, false},
-		"two sites":          {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h3")}, true},
-		"one host of both":   {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h2")}, false},
-		"an empty group":     {[]survey.Rule{tie("a"), tie("b", "h1")}, false},
-		"the other's group":  {[]survey.Rule{tie("a", "h1"), tie("b")}, false},
-	} {
-		if got := keepApart(&survey.Cluster{DRS: true, Rules: c.rules}, "a", "b"); got != c.want {
-			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

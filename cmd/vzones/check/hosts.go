@@ -1,187 +1,162 @@
 package check
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
-	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
-	"vzones/vcenter/inventory"
 )
 
-// The managed object types of what is above a machine.
-const (
-	typeHost    = "HostSystem"
-	typeCluster = "ClusterComputeResource"
-)
+// A group is Nodes with something in common, by name.
+type group []*node
 
-// A hostPlace is what a machine on a host would get from the tags above it.
-type hostPlace struct {
-	host *survey.Object
-	// under is the cluster, or the host itself where it is in none.
-	under     *survey.Object
-	placement topology.Placement
-	// missing are the required labels that nothing gives a value, and err is why there is no placement.
-	missing []string
-	err     error
+func (g group) names() []string {
+	all := make([]string, len(g))
+	for i, n := range g {
+		all[i] = n.name()
+	}
+	return all
 }
 
-// hostPlaces places each host of the configured datacenters of the vCenters that were read. There are
-// none if more than the host decides about region or zone.
-func (f *facts) hostPlaces() (places []hostPlace) {
-	for i := range f.surveys {
-		s := &f.surveys[i]
-		if state := &f.states[i]; s.Err != nil || state.Err != nil || state.Snapshot == nil {
-			continue
-		}
-		policy, ok := f.hostPolicy(f.states[i].Snapshot)
-		if !ok {
-			return nil
-		}
-		within := f.within(i)
-		for _, o := range s.Objects {
-			if o.Ref.Type != typeHost || !within(o) {
-				continue
-			}
-			p := hostPlace{host: o, under: o}
-			if o.Parent != nil && o.Parent.Ref.Type == typeCluster {
-				p.under = o.Parent
-			}
-			up := placement.Paths(f.states, s.VCenter, []topology.Path{o.Up()})
-			p.placement, p.err = topology.Resolve(policy, up)
-			if errors.Is(p.err, topology.ErrMissing) {
-				p.missing = lacking(policy, up)
-			}
-			places = append(places, p)
-		}
-	}
-	return places
+func (g group) text() string { return quote.Some(g.names(), quote.Most) }
+
+// on returns a finding about an object that the Nodes have in common.
+func (g group) on(id string, o *topology.Object, text string) finding.Finding {
+	return finding.Finding{ID: id, VCenter: o.Ref.VCenter, Object: named(o), Text: text, Nodes: g.names()}
 }
 
-// hostPolicy returns the policy as far as it concerns hosts and what is above them. It reports whether
-// region and zone follow from that.
-func (f *facts) hostPolicy(s *inventory.Snapshot) (topology.Policy, bool) {
-	p, ok := f.config.Topology.Policy.ForHosts()
-	p.Invisible = s.InvisibleCategories
-	isMachines := func(r topology.Rule) bool { return !r.FollowsFromHost() }
-	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
-	return p, ok && !slices.ContainsFunc(p.Rules, isMachines)
+// located returns the Nodes whose machines are on a known host and of which a condition holds.
+func (f *facts) located(is func(*node) bool) (all group) {
+	for _, n := range f.nodes {
+		if n.above(typeHost) != nil && is(n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
-// lacking returns the required labels that nothing on a path gives a value.
-func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
-	required := policy
-	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional()
-	placed, err := topology.Resolve(policy, up)
-	if err != nil {
-		return nil
+// by groups Nodes, and returns the groups in the order of their keys.
+func by[K cmp.Ordered](nodes group, key func(*node) K) (groups []group) {
+	of := map[K]group{}
+	for _, n := range nodes {
+		of[key(n)] = append(of[key(n)], n)
 	}
-	for _, label := range policy.Labels() {
-		if required.IsRequired(label) && placed.Value(label) == "" && placed.WhyUndecided(label) == nil {
-			labels = append(labels, label)
-		}
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		groups = append(groups, of[k])
 	}
-	return labels
+	return groups
 }
 
-// within returns a function that reports whether an object is in a configured datacenter.
-func (f *facts) within(i int) func(*survey.Object) bool {
-	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
-}
+func hostOf(n *node) string { return n.above(typeHost).Ref.String() }
 
-// outside returns the managed object IDs of what no Node depends on: objects that are neither in a
-// configured datacenter nor above one.
-func (f *facts) outside(i int) map[string]bool {
-	outside, within := map[string]bool{}, f.within(i)
-	for _, o := range f.surveys[i].Objects {
-		up := o.Up()
-		outside[o.Ref.ID] = up.Broken == nil // of others it is not known
-	}
-	for _, o := range f.surveys[i].Objects {
-		if within(o) {
-			for at := o; at != nil; at = at.Parent {
-				delete(outside, at.Ref.ID)
-			}
+// together finds the Nodes that one host, one rule or one zone holds together.
+func (f *facts) together(places []hostPlace) (found []finding.Finding) {
+	control := f.located((*node).isControlPlane)
+	for _, g := range by(control, hostOf) {
+		if len(g) > 1 {
+			found = append(found, f.sharing("VZ170", g, "control plane Nodes "+g.text()+" are on this host"))
 		}
 	}
-	return outside
-}
-
-// untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
-// of a Node that has none either, and of one that has it from a pool or folder, that is found.
-func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
-	withNodes := map[topology.Ref]bool{}
-	for i := range f.nodes {
-		n := &f.nodes[i]
-		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
-			for _, kind := range []string{typeHost, typeCluster} {
-				if o := n.above(kind); o != nil {
-					withNodes[o.Ref] = true
-				}
-			}
+	hosts := map[string]int{} // by zone
+	for i := range places {
+		hosts[places[i].placement.Value(topology.LabelZone)]++
+	}
+	zoned := f.located(func(n *node) bool { return n.zone() != "" })
+	zones := by(zoned, (*node).zone)
+	for _, g := range zones {
+		isControl := !slices.ContainsFunc(g, func(n *node) bool { return !n.isControlPlane() })
+		if len(g) > 1 && len(by(g, hostOf)) == 1 && !isControl && hosts[g[0].zone()] != 1 { // 0 is that it is not known
+			found = append(found, f.sharing("VZ172", g, fmt.Sprintf("all %d Nodes of zone %s are on this host", len(g), quote.Value(g[0].zone()))))
 		}
 	}
-	whole := map[topology.Ref]bool{}
-	for _, p := range places {
-		ref := p.under.Ref
-		all, seen := whole[ref]
-		whole[ref] = len(p.missing) > 0 && (all || !seen)
+	var members group
+	for _, n := range zoned {
+		if n.isControlPlane() {
+			members = append(members, n)
+		}
 	}
-	for _, p := range places {
-		ref := p.under.Ref
-		if len(p.missing) == 0 || withNodes[ref] || withNodes[p.host.Ref] {
-			continue
-		}
-		kind, of := finding.HostWithoutZone, p.host
-		if whole[ref] {
-			kind, of, withNodes[ref] = finding.ClusterWithoutZone, p.under, true // once
-		}
+	if in := by(members, (*node).zone); len(members) > 1 && len(members) == len(control) && len(in) == 1 && len(zones) > 1 {
 		found = append(found, finding.Finding{
-			Kind: kind, VCenter: of.Ref.VCenter, Object: named(of.Object),
-			Text:    "nothing on it or above it gives a value to " + strings.Join(p.missing, " and "),
-			Advice:  f.give(p.missing[0]),
-			Command: f.attach(p.missing[0], of.Object),
+			ID: "VZ176", Object: "zone " + quote.Value(members[0].zone()), Nodes: members.names(),
+			Text: fmt.Sprintf("all %d Nodes of the control plane are in it, and Nodes are in %d zones", len(members), len(zones)),
 		})
+	}
+	return append(found, f.rules()...)
+}
+
+// sharing is the finding that Nodes share a host, with the command that makes a DRS rule for them: if DRS is
+// on, no rule separates them, and the cluster has hosts for all.
+func (f *facts) sharing(id string, g group, text string) finding.Finding {
+	found := g.on(id, g[0].above(typeHost), text)
+	drs, s := f.drs(g[0])
+	if drs == nil {
+		return found
+	}
+	cluster, hosts := g[0].above(typeCluster), 0
+	for _, o := range s.Objects {
+		if o.Ref.Type == typeHost && o.Parent != nil && o.Parent.Ref.ID == cluster.Ref.ID {
+			hosts++
+		}
+	}
+	isApart := slices.ContainsFunc(drs.Rules, func(r survey.Rule) bool {
+		return r.Enabled && r.Kind == survey.Separate && !slices.ContainsFunc(g, func(n *node) bool { return !slices.Contains(r.Machines, n.Place.Machine.Ref.ID) })
+	})
+	switch {
+	case !drs.DRS:
+		found.Text += ", and DRS is off"
+	case isApart:
+		found.Text += ", though a DRS rule keeps them apart"
+	case hosts >= len(g):
+		words := []string{"govc", "cluster.rule.create", "-name", "vzones-" + g[0].name(), "-enable", "-anti-affinity", "-cluster", cluster.Path}
+		for _, n := range g {
+			words = append(words, n.Place.Machine.InventoryPath)
+		}
+		found.Command = line(words...)
 	}
 	return found
 }
 
-// give says how a host gets a value for a label that comes from something else than a tag, empty for one
-// that does.
-func (f *facts) give(label string) string {
-	switch r := f.rule(label); {
-	case r == nil || r.Category != "":
-		return ""
-	case r.HostGroup != "":
-		return "Put the host into one of the DRS host groups " + quote.Value(r.HostGroup) + "."
-	case r.Inventory == topology.InventoryFaultDomain:
-		return "Put the host into a vSAN fault domain."
+// drs returns the DRS configuration of a Node's cluster, nil if that is not known.
+func (f *facts) drs(n *node) (*survey.Cluster, *survey.Survey) {
+	cluster := n.above(typeCluster)
+	if cluster == nil {
+		return nil, nil
 	}
-	return "Take the label from a tag, or move the host to where the inventory gives it a value."
+	s := f.survey(cluster.Ref.VCenter)
+	if s == nil {
+		return nil, nil
+	}
+	c := s.Clusters[cluster.Ref.ID]
+	if c == nil || c.Err != nil {
+		return nil, s
+	}
+	return c, s
 }
 
-// attach returns the command that attaches a tag for a label to an object, empty if the label comes from
-// something else. Which tag is the operator's to say.
-func (f *facts) attach(label string, o *topology.Object) string {
-	if r := f.rule(label); r != nil && r.Category != "" {
-		return line("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
-	}
-	return ""
-}
-
-// rule returns that of a label, nil if there is none.
-func (f *facts) rule(label string) *topology.Rule {
-	policy := &f.config.Topology.Policy
-	for _, rules := range []topology.Rules{policy.Rules, policy.Levels} {
-		for i := range rules {
-			if rules[i].Label == label {
-				return &rules[i]
+// rules finds the rules that leave Nodes one host.
+func (f *facts) rules() (found []finding.Finding) {
+	inClusters := f.located(func(n *node) bool { return n.above(typeCluster) != nil })
+	for _, g := range by(inClusters, func(n *node) string { return n.above(typeCluster).Ref.String() }) {
+		drs, _ := f.drs(g[0])
+		if drs == nil {
+			continue
+		}
+		cluster := g[0].above(typeCluster)
+		for _, r := range drs.Rules {
+			isOneHost := r.Kind == survey.Together || r.Kind == survey.Hosts && !r.Away && len(r.Hosts) == 1
+			of := slices.DeleteFunc(slices.Clone(g), func(n *node) bool { return !slices.Contains(r.Machines, n.Place.Machine.Ref.ID) })
+			if !r.Enabled || !isOneHost || len(of) < 2 {
+				continue
 			}
+			one := of.on("VZ173", cluster, fmt.Sprintf("rule %s keeps the machines of the Nodes %s on one host", quote.Value(r.Name), of.text()))
+			one.Command = line("govc", "cluster.rule.remove", "-cluster", cluster.Path, "-name", r.Name)
+			found = append(found, one)
 		}
 	}
-	return nil
+	return found
 }

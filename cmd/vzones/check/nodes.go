@@ -2,50 +2,197 @@ package check
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
+	"vzones/cmd/vzones/world"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
+	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
-// nodeKinds are the kinds of findings by the reason of the Event that the daemon records. What is
-// wrong with a vCenter is found there, and of a Node that waits for it nothing is said.
-var nodeKinds = map[string]*finding.Kind{
-	"provider_id_mismatch":  finding.NodeContradicts,
-	"machine_of_two_nodes":  finding.NodesShareMachine,
-	"system_uuid_missing":   finding.NodeWithoutUUID,
-	"topology_missing":      finding.NodeUnplaced,
-	"topology_invalid":      finding.NodeUnplaced,
-	"ambiguous":             finding.NodeAmbiguous,
-	"machine_not_found":     finding.NodeNotFound,
-	"machine_powered_off":   finding.NodeNotFound,
-	"address_conflict":      finding.AddressTaken,
-	"address_missing":       finding.NodeWithoutAddress,
-	"outside_datacenters":   finding.NodeOutside,
-	"vcenter_login_failed":  nil,
-	"certificate_untrusted": nil,
-	"vcenter_unreachable":   nil,
-	"machine_unreadable":    finding.NodeUnreadable,
-	"unknown":               finding.NodeUnknown,
+// A node is what the daemon makes of a Node. Its Err is nil if nothing is wrong but its labels.
+type node struct {
+	*world.Look
+	// isPlaced reports whether it is known where the Node is. Otherwise nothing about it is stale.
+	isPlaced bool
+	// asPlaced is the Node with the labels of its place. One that is not placed has its own.
+	asPlaced *v1.Node
+}
+
+func newNode(l *world.Look) *node {
+	n := &node{Look: l, asPlaced: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: l.Node.Name, Labels: maps.Clone(l.Node.Labels)}}}
+	decided := l.Err == nil || l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr) || len(l.Place.Placement.Decisions) > 0
+	n.isPlaced = !l.Foreign && !l.Waits && l.Place.Machine != nil && decided
+	if !n.isPlaced {
+		return n
+	}
+	for _, d := range l.Differences {
+		if d.Label == plan.LabelType || !d.IsCertain() && !d.Missing {
+			continue
+		}
+		for _, key := range plan.StableAndBeta(d.Label) {
+			n.place(key, d.Want)
+		}
+	}
+	return n
+}
+
+// place sets a label of the place, empty for none.
+func (n *node) place(key, value string) {
+	if n.asPlaced.Labels == nil {
+		n.asPlaced.Labels = map[string]string{}
+	}
+	if n.asPlaced.Labels[key] = value; value == "" {
+		delete(n.asPlaced.Labels, key)
+	}
+}
+
+func (n *node) name() string { return n.Node.Name }
+
+// about returns a finding about the Node.
+func (n *node) about(id, text string) finding.Finding {
+	return finding.Finding{ID: id, VCenter: n.shownIn(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
+}
+
+// key is the same for Nodes that name one machine, in whatever byte order.
+func (n *node) key() string {
+	if len(n.Identity.UUIDs) == 0 {
+		return n.name()
+	}
+	u := n.Identity.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
+}
+
+// vcenterName returns the vCenter of a Node's machine, empty if it is not known.
+func (n *node) vcenterName() string {
+	if n.Place.VCenter != "" {
+		return n.Place.VCenter
+	}
+	if n.Place.Machine != nil {
+		return n.Place.Machine.Ref.VCenter
+	}
+	return ""
+}
+
+// shownIn returns the vCenter with which a Node is shown: where nothing is known, that of the Node's own
+// record, which decides nothing since a kubelet can write it.
+func (n *node) shownIn() string {
+	if name := n.vcenterName(); name != "" {
+		return name
+	}
+	return n.Identity.Recorded.VCenter
+}
+
+// isControlPlane reports whether a Node is of the control plane, by its labels.
+func (n *node) isControlPlane() bool {
+	_, is := n.Node.Labels["node-role.kubernetes.io/control-plane"]
+	_, was := n.Node.Labels["node-role.kubernetes.io/master"]
+	return is || was
+}
+
+func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
+
+// above returns the nearest object of a type above a Node's machine on the compute path, nil if
+// there is none.
+func (n *node) above(objectType string) *topology.Object {
+	if n.Place.Machine == nil {
+		return nil
+	}
+	for _, p := range n.Place.Machine.Paths {
+		if p.Kind != topology.ComputePath {
+			continue
+		}
+		for _, o := range p.Objects {
+			if o.Ref.Type == objectType {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// settings returns what else was read of a Node's machine, nil if it was not.
+func (f *facts) settings(n *node) *survey.Machine {
+	if n.Place.Machine == nil {
+		return nil
+	}
+	s := f.survey(n.Place.Machine.Ref.VCenter)
+	if s == nil {
+		return nil
+	}
+	return s.Machines[n.Place.Machine.Ref.ID]
+}
+
+// names returns the names of the Nodes of which a condition holds.
+func (f *facts) names(is func(*node) bool) (names []string) {
+	for _, n := range f.nodes {
+		if is(n) {
+			names = append(names, n.name())
+		}
+	}
+	return names
+}
+
+// waiting returns the Nodes of which nothing is known because a vCenter cannot be read. A Node whose own
+// record names a vCenter that cannot be read waits for that one.
+func (f *facts) waiting(vcenter string) []string {
+	return f.names(func(n *node) bool {
+		all := inventory.UnreachableIn(n.Err)
+		return slices.Contains(all, vcenter) && (n.shownIn() == vcenter || !slices.Contains(all, n.shownIn()))
+	})
+}
+
+// unknownIn returns the Nodes in a vCenter whose place is not known for a reason.
+func (f *facts) unknownIn(vcenter string, reason error) []string {
+	return f.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.vcenterName() == vcenter })
+}
+
+// nodeKinds are the kinds of findings by the outcome of the daemon's decision. An empty one is found with
+// its cause: a vCenter, or a machine that cannot be read.
+var nodeKinds = map[string]string{
+	"provider_id_mismatch":  "VZ151",
+	"machine_of_two_nodes":  "VZ152",
+	"system_uuid_missing":   "VZ157",
+	"topology_missing":      "VZ150",
+	"topology_invalid":      "VZ150",
+	"ambiguous":             "VZ153",
+	"machine_not_found":     "VZ154",
+	"machine_powered_off":   "VZ154",
+	"address_conflict":      "VZ159",
+	"address_missing":       "VZ158",
+	"outside_datacenters":   "VZ155",
+	"vcenter_login_failed":  "",
+	"certificate_untrusted": "",
+	"vcenter_unreachable":   "",
+	"machine_unreadable":    "",
+	"unknown":               "VZ160",
 }
 
 // unplaced finds the Nodes without a machine, a place or an address.
 func (f *facts) unplaced() (found []finding.Finding) {
 	shared := map[string]bool{}
-	for i := range f.nodes {
-		n := &f.nodes[i]
+	for _, n := range f.nodes {
 		if n.Err == nil {
 			continue
 		}
-		kind := nodeKinds[report.Of(n.Err).Name]
-		if kind == nil || f.isExplained(n) {
+		outcome := report.Of(n.Err)
+		id := nodeKinds[outcome.Name]
+		if outcome.Name == "machine_unreadable" && !slices.ContainsFunc(f.states, func(s inventory.State) bool { return f.mayBeUnreadable(n, s.VCenter) }) {
+			id = "VZ156"
+		}
+		if id == "" || f.isExplained(n) {
 			continue
 		}
 		if errors.Is(n.Err, placement.ErrShared) {
@@ -54,14 +201,14 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			}
 			shared[n.key()] = true
 		}
-		one := finding.Finding{Kind: kind, VCenter: n.vcenterName(), Object: "Node " + n.name(), Text: quote.Line(n.Err.Error()), Short: kind.Title}
-		if advice := report.Of(n.Err).Advice; advice != "" {
-			one.Text += "; " + advice
+		one := n.about(id, quote.Line(n.Err.Error()))
+		if outcome.Advice != "" {
+			one.Text += "; " + outcome.Advice
 		}
-		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
+		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
 			one.Command = line("kubectl", "delete", "node", n.name())
 		}
-		if kind == finding.NodeUnplaced {
+		if id == "VZ150" {
 			one.Command = f.attachAbove(n)
 		}
 		found = append(found, one)
@@ -90,12 +237,11 @@ func (f *facts) attachAbove(n *node) string {
 // isExplained reports whether what is wrong with a Node is found with something else: a vCenter that
 // cannot be read, tags that conflict or cannot be read, or VMware Tools that do not run.
 func (f *facts) isExplained(n *node) bool {
-	placed := n.Place.Machine != nil
 	name := report.Of(n.Err).Name
 	switch {
 	case inventory.FirstUnreachable(n.Err) != nil:
 		return true
-	case name == "ambiguous" && placed, name == "topology_invalid":
+	case name == "ambiguous" && n.Place.Machine != nil, name == "topology_invalid":
 		return slices.ContainsFunc(n.Place.Placement.Conflicts, func(c topology.Conflict) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
@@ -128,16 +274,15 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 			return true
 		}
 	}
-	if n.Place.Machine == nil {
-		return false
-	}
-	// Objects whose tags may not be read.
-	for _, p := range n.Place.Machine.Paths {
-		if slices.ContainsFunc(p.Objects, f.isDenied) && strings.Contains(n.Err.Error(), "System.Read") {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(n.Err.Error(), "System.Read") && f.isBelowDenied(n)
+}
+
+// isBelowDenied reports whether the account may not read the tags of something above a Node's machine,
+// which is found there.
+func (f *facts) isBelowDenied(n *node) bool {
+	return n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, func(p topology.Path) bool {
+		return slices.ContainsFunc(p.Objects, f.isDenied)
+	})
 }
 
 // byName finds the Nodes without a system UUID, if there are machines beside those of Nodes.
@@ -146,8 +291,8 @@ func (f *facts) byName() (found []finding.Finding) {
 		return nil
 	}
 	own, others := map[topology.Ref]bool{}, 0
-	for i := range f.nodes {
-		if m := f.nodes[i].Place.Machine; m != nil {
+	for _, n := range f.nodes {
+		if m := n.Place.Machine; m != nil {
 			own[m.Ref] = true
 		}
 	}
@@ -160,36 +305,170 @@ func (f *facts) byName() (found []finding.Finding) {
 			}
 		}
 	}
-	for i := range f.nodes {
-		n := &f.nodes[i]
+	for _, n := range f.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && others > 0 {
-			found = append(found, finding.Finding{Kind: finding.NodeByName, VCenter: n.vcenterName(), Object: "Node " + n.name(),
-				Text: "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among " + count(others, "machine") + " that no Node has"})
+			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among "+count(others, "machine")+" that no Node has"))
 		}
 	}
 	return found
 }
 
-// unreadable finds the machines of a vCenter that cannot be read, unless a Node's finding names them.
-func (f *facts) unreadable(i int, nodes []finding.Finding) []finding.Finding {
+// unreadable finds the machines of a vCenter that cannot be read, once, with the Nodes that may be on one.
+// The machine that a Node's own record names is shown with that Node.
+func (f *facts) unreadable(i int) []finding.Finding {
 	snapshot := f.states[i].Snapshot
+	if len(snapshot.Unreadable) == 0 {
+		return nil
+	}
+	nodes := f.names(func(n *node) bool { return f.mayBeUnreadable(n, snapshot.VCenter) })
 	var names []string
+	others := slices.Clone(nodes)
 	for id := range snapshot.Unreadable {
-		where := ""
+		where, on := "", ""
 		if m := snapshot.Machines[id]; m != nil {
 			where = m.InventoryPath
 		}
-		name := snapshot.Ref(id).Located(where)
-		if !slices.ContainsFunc(nodes, func(n finding.Finding) bool { return strings.Contains(n.Text, name) }) {
-			names = append(names, name)
+		for _, n := range f.nodes {
+			if n.Identity.Recorded.ID == id && n.Identity.Recorded.VCenter == snapshot.VCenter {
+				on = ", the last one of Node " + n.name()
+				others = slices.DeleteFunc(others, func(name string) bool { return name == n.name() })
+			}
 		}
-	}
-	if len(names) == 0 {
-		return nil
+		names = append(names, named(&topology.Object{Ref: snapshot.Ref(id), Path: where})+on)
 	}
 	slices.Sort(names)
-	return []finding.Finding{{
-		Kind: finding.MachineUnreadable, VCenter: snapshot.VCenter, Object: count(len(names), "machine"),
-		Text: "the configuration of " + quote.Some(names, quote.Most) + " cannot be read",
-	}}
+	one := finding.Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	if len(nodes) > 0 {
+		one.ID = "VZ156"
+	}
+	if len(others) > 0 {
+		one.Text += "; " + count(len(others), "Node") + " without another machine may be on it: " + quote.Some(others, quote.Most)
+	}
+	return []finding.Finding{one}
+}
+
+// mayBeUnreadable reports whether a Node is shown with the machines of a vCenter that cannot be read: it
+// may be on one, and its own record names no other vCenter that has such machines.
+func (f *facts) mayBeUnreadable(n *node, vcenter string) bool {
+	has := func(vcenter string) bool {
+		s := inventory.StateOf(f.states, vcenter).Snapshot
+		return s != nil && len(s.Unreadable) > 0
+	}
+	return errors.Is(n.Err, inventory.ErrUnreadable) && has(vcenter) && (n.shownIn() == vcenter || !has(n.shownIn()))
+}
+
+// toolsAreOff reports whether VMware Tools are known not to run in a machine that runs. While they start
+// the status is another one.
+func toolsAreOff(m *survey.Machine) bool { return m.PoweredOn && m.Tools == "guestToolsNotRunning" }
+
+// machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
+func (f *facts) machines() (found []finding.Finding) {
+	for _, n := range f.nodes {
+		for _, c := range f.lost[n] {
+			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
+				quote.Value(c.Tag.Name), quote.Value(c.Tag.Category), short(c.Label), quote.Value(n.Place.Placement.Value(c.Label)))))
+		}
+		m := f.settings(n)
+		if m == nil {
+			continue
+		}
+		where := " in " + named(&topology.Object{Ref: m.Ref, Path: m.Path})
+		if m.DiskUUID != nil && !*m.DiskUUID {
+			one := n.about("VZ165", "disk.enableUUID is off"+where)
+			one.Short = "disk.enableUUID is off in their machines"
+			one.Command = line("govc", "vm.change", "-vm", m.Path, "-e", "disk.enableUUID=TRUE")
+			found = append(found, one)
+		}
+		if toolsAreOff(m) {
+			one := n.about("VZ166", "VMware Tools do not run"+where)
+			one.Short = "VMware Tools do not run in their machines"
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// short names a label for a person.
+func short(label string) string {
+	switch label {
+	case topology.LabelRegion:
+		return "region"
+	case topology.LabelZone:
+		return "zone"
+	}
+	return label
+}
+
+// labels compares the labels of each Node with its place.
+func (f *facts) labels() (found []finding.Finding) {
+	for _, n := range f.nodes {
+		if !n.isPlaced {
+			continue
+		}
+		byID := map[string][]plan.Difference{}
+		for _, d := range n.Differences {
+			switch {
+			case d.Label == plan.LabelType:
+			case d.IsCertain() || d.Missing:
+				id := n.drift(d)
+				byID[id] = append(byID[id], d)
+			case !f.isBelowDenied(n):
+				found = append(found, n.about("VZ160", d.Text()+": "+quote.Line(d.Uncertain.Error())))
+			}
+		}
+		for id, differences := range byID {
+			found = append(found, n.differ(id, differences))
+		}
+	}
+	return found
+}
+
+// drift returns the kind of a difference.
+func (n *node) drift(d plan.Difference) string {
+	have, has := n.Node.Labels[d.Label]
+	switch {
+	case d.Want == "":
+		return "VZ305"
+	case plan.IsLevel(d.Label):
+		return "VZ304"
+	case !has && d.Missing:
+		return "VZ302"
+	case have == d.Want:
+		return "VZ303"
+	}
+	return "VZ301"
+}
+
+// differ returns the finding of one kind about the labels of a Node.
+func (n *node) differ(id string, differences []plan.Difference) finding.Finding {
+	var texts, set []string
+	for _, d := range differences {
+		label := d.Label
+		if id == "VZ303" {
+			label = plan.StableAndBeta(label)[0]
+		}
+		have, has := n.Node.Labels[label]
+		switch {
+		case d.Want == "":
+			texts = append(texts, fmt.Sprintf("%s is %s, and nothing gives it that value", short(label), quote.Value(have)))
+			if plan.IsRemovable(label) {
+				set = append(set, label+"-")
+			}
+			continue
+		case !has:
+			texts = append(texts, fmt.Sprintf("%s is missing, vSphere says %s (%s)", short(label), quote.Value(d.Want), d.Source))
+		default:
+			texts = append(texts, fmt.Sprintf("%s is %s, vSphere says %s (%s)", short(label), quote.Value(have), quote.Value(d.Want), d.Source))
+		}
+		for _, key := range plan.StableAndBeta(d.Label) {
+			if n.Node.Labels[key] != d.Want {
+				set = append(set, key+"="+d.Want)
+			}
+		}
+	}
+	one := n.about(id, strings.Join(texts, "; "))
+	if len(set) > 0 {
+		one.Command = line(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
+	}
+	return one
 }

@@ -2,17 +2,23 @@ package check
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
@@ -28,77 +34,71 @@ const (
 // vCenter was read.
 func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
-	note := func(kind *finding.Kind, text, command string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
+	note := func(id, text, command string) {
+		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: f.waiting(cfg.Name)})
 	}
 	if state.Err != nil { // without one there is a snapshot
-		kind, text := f.whyUnread(i)
+		id, text := f.whyUnread(i)
 		command := ""
-		if kind == finding.CertificateUntrusted {
+		if id == "VZ105" {
 			command = line("govc", "about.cert", "-k", "-u", report.Host)
 		}
-		note(kind, text, command)
+		note(id, text, command)
 		return found, false
 	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
-		note(finding.CertificateEnds, fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), line("govc", "about.cert", "-k", "-u", report.Host))
+		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), line("govc", "about.cert", "-k", "-u", report.Host))
 	}
 	return found, true
 }
 
-// whyUnread returns why a vCenter was not read.
-func (f *facts) whyUnread(i int) (*finding.Kind, string) {
+// whyUnread returns the kind of finding and why a vCenter was not read. A step on the way that fails comes
+// before credentials that are missing, since these are looked for by the name that may be wrong.
+func (f *facts) whyUnread(i int) (string, string) {
 	state, report := &f.states[i], &f.reports[i]
 	text := plain(state.VCenter, state.Err)
-	switch faults.CauseOf(state.Err) {
+	cause := faults.CauseOf(state.Err)
+	if report.Failed != preflight.Done && cause == faults.CauseCredentials {
+		cause = ""
+	}
+	switch cause {
 	case faults.CauseCredentials:
-		return finding.CredentialsMissing, text
+		return "VZ110", text
 	case faults.CauseRejected, faults.CausePostponed:
-		return finding.CredentialsRejected, text
+		return "VZ111", text
 	case faults.CauseUntrusted:
 		if report.Certificate != nil {
 			text += "; it is for " + names(report.Certificate)
 		}
-		return finding.CertificateUntrusted, text
+		return "VZ105", text
 	case faults.CauseDenied:
-		return finding.InventoryDenied, text
+		return "VZ112", text
 	case faults.CauseFault, faults.CauseInternal:
-		return finding.AnswersWrong, text
+		return "VZ108", text
 	}
 	if report.Failed != preflight.Done {
-		return stepKind(report.Failed), strings.TrimSpace(report.Err.Error() + through(report))
+		return stepKinds[report.Failed], strings.TrimSpace(report.Err.Error() + through(report))
 	}
 	switch {
 	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.ErrPending):
-		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
+		return "VZ109", "it answers, and was not read completely in the time of --timeout"
 	case errors.As(state.Err, new(*vcenter.SlowLoginError)), errors.Is(state.Err, context.DeadlineExceeded):
-		return finding.NotRead, text
+		return "VZ109", text
 	}
-	return finding.AnswersWrong, text
+	return "VZ108", text
 }
 
-// stepKind returns the kind of a step that has failed.
-func stepKind(s preflight.Step) *finding.Kind {
-	switch s {
-	case preflight.Resolve:
-		return finding.NameUnresolved
-	case preflight.Proxy:
-		return finding.ProxyFails
-	case preflight.Connect:
-		return finding.NotConnected
-	case preflight.TLS:
-		return finding.TLSFails
-	case preflight.Trust:
-		return finding.CertificateUntrusted
-	}
-	return finding.AnswersWrong
+// stepKinds are the kinds of findings by the step that fails.
+var stepKinds = map[preflight.Step]string{
+	preflight.Settings: "VZ108", preflight.Resolve: "VZ101", preflight.Proxy: "VZ103", preflight.Connect: "VZ102",
+	preflight.TLS: "VZ104", preflight.Trust: "VZ105", preflight.Answer: "VZ108",
 }
 
 // about finds what is wrong with what a vCenter says of itself.
 func (f *facts) about(i int) (found []finding.Finding) {
 	cfg, report, s := &f.config.VCenters[i], &f.reports[i], f.survey(f.states[i].VCenter)
-	note := func(kind *finding.Kind, text string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text})
+	note := func(id, text string) {
+		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text})
 	}
 	version := report.APIVersion
 	if s != nil {
@@ -110,11 +110,11 @@ func (f *facts) about(i int) (found []finding.Finding) {
 			if skew < 0 {
 				skew, where = -skew, "behind"
 			}
-			note(finding.ClockSkew, fmt.Sprintf("its clock is %v %s that of this machine", skew, where))
+			note("VZ113", fmt.Sprintf("its clock is %v %s that of this machine", skew, where))
 		}
 	}
 	if major, ok := majorOf(version); ok && major < oldestMajor {
-		note(finding.VersionOld, "its API has version "+quote.Plain(version))
+		note("VZ114", "its API has version "+quote.Plain(version))
 	}
 	return found
 }
@@ -145,7 +145,84 @@ func (f *facts) warnings() (found []finding.Finding) {
 		if w.Field == "" {
 			at = strings.TrimSuffix(at, ": ")
 		}
-		found = append(found, finding.Finding{Kind: finding.ConfigurationWarning, VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message)})
+		found = append(found, finding.Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message)})
 	}
 	return found
+}
+
+// named names an object without its vCenter, which findings show apart.
+func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
+
+// the returns the name of a vCenter as an object.
+func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func through(r *preflight.Report) string {
+	if r.Proxy == "" {
+		return ""
+	}
+	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
+}
+
+// plain returns the text of an error without the name of the vCenter before it, which is shown apart.
+func plain(name string, err error) string {
+	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", name)))
+}
+
+// offered names the certificate that a vCenter has shown.
+func offered(c *x509.Certificate) string {
+	if c == nil {
+		return "no certificate was seen"
+	}
+	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
+		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
+}
+
+// names lists what a certificate is for.
+func names(c *x509.Certificate) string {
+	var all []string
+	for _, n := range c.DNSNames {
+		all = append(all, quote.Value(n))
+	}
+	for _, ip := range c.IPAddresses {
+		all = append(all, ip.String())
+	}
+	if len(all) == 0 {
+		return "no name"
+	}
+	return quote.Some(all, quote.Most)
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// line returns a command for a shell. It is empty if a word cannot be shown as it is: what is
+// printed has to be what is meant.
+func line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			return ""
+		}
+		quoted[i] = w
+		if strings.ContainsFunc(w, needsQuotes) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// needsQuotes reports whether a shell may take a character for something else than itself.
+func needsQuotes(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune("-_./:=@,+", r)
 }

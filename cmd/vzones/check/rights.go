@@ -1,12 +1,20 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
+	"vzones/cmd/vzones/running"
+	"vzones/config"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter"
@@ -22,12 +30,12 @@ func (f *facts) privileges(i int, places []hostPlace) (found []finding.Finding) 
 		if outside[d.Object.Ref.ID] || d.System && !f.mayMiss(d.Object, places) {
 			continue
 		}
-		kind := finding.PrivilegeWanted
+		id := "VZ116"
 		if d.Needed {
-			kind = finding.PrivilegeMissing
+			id = "VZ115"
 		}
 		found = append(found, finding.Finding{
-			Kind: kind, VCenter: s.VCenter, Object: named(d.Object),
+			ID: id, VCenter: s.VCenter, Object: named(d.Object),
 			Text:    fmt.Sprintf("account %s lacks the privilege %s: %s", quote.Plain(s.About.User), d.Privilege, d.For),
 			Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", d.Object.Path),
 		})
@@ -42,7 +50,7 @@ func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
 	}
 	return slices.ContainsFunc(places, func(p hostPlace) bool {
 		return errors.Is(p.err, topology.ErrUnknown) && p.host.Ref.VCenter == o.Ref.VCenter && below(p.host.Up())
-	}) || slices.ContainsFunc(f.nodes, func(n node) bool {
+	}) || slices.ContainsFunc(f.nodes, func(n *node) bool {
 		return errors.Is(n.Err, topology.ErrUnknown) && n.vcenterName() == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
 	})
 }
@@ -66,7 +74,7 @@ func (f *facts) unread(i int) (found []finding.Finding) {
 	for _, o := range s.Objects {
 		if f.isUnread(o) && !outside[o.Ref.ID] {
 			found = append(found, finding.Finding{
-				Kind: finding.TagsUnreadable, VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
+				ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
 				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
 			})
 		}
@@ -95,7 +103,7 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
 	}
 	return []finding.Finding{{
-		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: text,
+		ID: "VZ117", VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Nodes: f.unknownIn(cfg.Name, topology.ErrUnknown),
 	}}
 }
 
@@ -110,7 +118,7 @@ func (f *facts) datacenters(i int) []finding.Finding {
 		text += "; the account sees " + quote.Some(visible, quote.Most)
 	}
 	return []finding.Finding{{
-		Kind: finding.DatacenterUnmatched, VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text,
+		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text,
 		Command: line("govc", "find", "/", "-type", "d"),
 	}}
 }
@@ -122,12 +130,12 @@ func (f *facts) categories(s *survey.Survey) (found []finding.Finding) {
 		object := "tag category " + quote.Value(c.Name)
 		if c.Multiple {
 			found = append(found, finding.Finding{
-				Kind: finding.CategoryMultiple, VCenter: s.VCenter, Object: object, Text: "an object may have several of its tags",
+				ID: "VZ122", VCenter: s.VCenter, Object: object, Text: "an object may have several of its tags",
 			})
 		}
 		if len(c.Types) > 0 && !slices.ContainsFunc(c.Types, func(t string) bool { return slices.Contains(types, t) }) {
 			found = append(found, finding.Finding{
-				Kind: finding.CategoryUnfit, VCenter: s.VCenter, Object: object,
+				ID: "VZ123", VCenter: s.VCenter, Object: object,
 				Text:    "its tags can be attached to " + quote.Some(shown(c.Types), quote.Most) + " only, and none of these is above a machine",
 				Command: line("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", c.Name),
 			})
@@ -165,7 +173,7 @@ func (f *facts) absent() (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	nowhere := inventory.InvisibleCategories(f.states)
 	for _, c := range policy.NoCategory(nowhere) {
-		found = append(found, finding.Finding{Kind: finding.CategoryNowhere, Object: "label " + c.Labels[0], Text: c.Text()})
+		found = append(found, finding.Finding{ID: "VZ120", Object: "label " + c.Labels[0], Text: c.Text(), Nodes: f.names(func(n *node) bool { return errors.Is(n.Err, topology.ErrNoCategory) })})
 	}
 	for _, s := range f.states {
 		if s.Snapshot == nil {
@@ -176,8 +184,9 @@ func (f *facts) absent() (found []finding.Finding) {
 				continue
 			}
 			found = append(found, finding.Finding{
-				Kind: finding.CategoryMissing, VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
+				ID: "VZ121", VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
 				Text:    "the account sees no such category here",
+				Nodes:   f.unknownIn(s.VCenter, topology.ErrNoCategory),
 				Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
 			})
 		}
@@ -190,7 +199,7 @@ func (f *facts) unchecked(i int) (found []finding.Finding) {
 	s := &f.surveys[i]
 	note := func(part string, err error) {
 		if err != nil {
-			found = append(found, finding.Finding{Kind: finding.NotChecked, VCenter: s.VCenter, Object: part, Text: plain(s.VCenter, err)})
+			found = append(found, finding.Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: plain(s.VCenter, err)})
 		}
 	}
 	if s.Err != nil {
@@ -202,9 +211,102 @@ func (f *facts) unchecked(i int) (found []finding.Finding) {
 	note("the settings of machines", s.MachinesErr)
 	note("privileges", s.DeniedErr)
 	for _, o := range s.Objects {
-		if c := s.Clusters[o.Ref.ID]; c != nil {
+		if c := s.Clusters[o.Ref.ID]; c != nil && !f.isDenied(o.Object) {
 			note("the DRS rules of "+named(o.Object), c.Err)
 		}
+	}
+	return found
+}
+
+// attributes are those of a question about a right.
+type attributes = authorizationv1.ResourceAttributes
+
+// A right is what the daemon's account needs in the cluster.
+type right struct {
+	id string // of the finding if it is missing
+	attributes
+	without string // what does not work without it
+}
+
+// String returns, for instance, patch nodes/status, or create events in default.
+func (r *right) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Subresource != "" {
+		text += "/" + r.Subresource
+	}
+	if r.Namespace != "" {
+		text += " in " + r.Namespace
+	}
+	return text
+}
+
+// rightsOf returns the rights that a daemon needs with a configuration. It leaves out the rights for
+// Secrets, for the Lease and to read Nodes: without them the daemon logs an error again and again.
+func rightsOf(cfg *config.Config, d *running.Daemon) []right {
+	all := []right{
+		{"VZ126", attributes{Verb: "update", Resource: "nodes"}, "no Node is initialized"},
+		{"VZ126", attributes{Verb: "patch", Resource: "nodes"}, "labels of running Nodes are not corrected, and no Node is marked as shut down"},
+		{"VZ126", attributes{Verb: "patch", Resource: "nodes", Subresource: "status"}, "no Node gets addresses or the condition vzones/TopologyReady"},
+		{"VZ127", attributes{Verb: "create", Resource: "events", Namespace: v1.NamespaceDefault}, "no Event says why a Node waits"},
+		{"VZ127", attributes{Verb: "patch", Resource: "events", Namespace: v1.NamespaceDefault}, "an Event of a Node that repeats is not counted"},
+		{"VZ127", attributes{Verb: "create", Resource: "events", Namespace: d.Namespace}, "no Event on the daemon's Pod says that a configuration is refused"},
+	}
+	if !cfg.SkipNodeDeletion {
+		all = append(all, right{"VZ127", attributes{Verb: "delete", Resource: "nodes"}, "Nodes whose machine is gone stay"})
+	}
+	if d.SecurePort != 0 && d.AuthenticationKubeconfig == "" {
+		all = append(all,
+			right{"VZ127", attributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}, "nobody gets /metrics with a token"},
+			right{"VZ127", attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, "nobody gets /metrics"})
+	}
+	return all
+}
+
+// An account is the ServiceAccount of the daemon's Pod. Its name is empty if it is not known.
+type account struct {
+	name  string
+	lacks []right
+	err   error // why not all rights were asked for
+}
+
+// accountOf asks the API server which rights the account of a daemon lacks. A daemon with a kubeconfig
+// has an account that is not known.
+func accountOf(ctx context.Context, client kubernetes.Interface, cfg *config.Config, d *running.Daemon) (a account) {
+	if d == nil || d.Kubeconfig != "" {
+		return a
+	}
+	const all = "system:serviceaccounts"
+	a.name = d.Namespace + "/" + d.ServiceAccount()
+	for _, r := range rightsOf(cfg, d) {
+		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:               "system:serviceaccount:" + d.Namespace + ":" + d.ServiceAccount(),
+				Groups:             []string{all, all + ":" + d.Namespace, "system:authenticated"},
+				ResourceAttributes: &r.attributes,
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			a.err = err
+			return a
+		}
+		if !review.Status.Allowed {
+			a.lacks = append(a.lacks, r)
+		}
+	}
+	return a
+}
+
+// findings finds the rights that the account lacks.
+func (a *account) findings() (found []finding.Finding) {
+	object := "ServiceAccount " + a.name
+	for _, r := range a.lacks {
+		found = append(found, finding.Finding{ID: r.id, Object: object, Text: "it may not " + r.String() + ": " + r.without})
+	}
+	if a.err != nil {
+		found = append(found, finding.Finding{ID: "VZ125", Object: "rights of " + object, Text: quote.Line(a.err.Error())})
 	}
 	return found
 }

@@ -1,27 +1,25 @@
-// Package finding is what the tool finds wrong: what a finding has, the list of all kinds with
-// their IDs, and how findings are ordered.
-//
-// Kinds are by number: VZ1xx are of vzones check, VZ3xx of vzones audit. An ID stays what it means,
-// and a number is not used again.
+// Package finding is what the tool finds wrong: the table of all kinds, and one finding of a kind.
 package finding
 
 import (
 	"cmp"
+	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
 )
 
 // A Severity says how bad a finding is.
 type Severity string
 
-// The severities, the worst first.
+// The severities, the worst first. The table says what they mean.
 const (
-	// Error: Nodes have no zone or a wrong one, or will not come up.
-	Error Severity = "error"
-	// Warning: something works less well than it could, or fails once something else does.
+	Error   Severity = "error"
 	Warning Severity = "warning"
-	// Info: worth knowing, and maybe meant to be so.
-	Info Severity = "info"
+	Info    Severity = "info"
 )
 
 // Severities returns all severities, the worst first.
@@ -35,43 +33,105 @@ func (s Severity) rank() int { return slices.Index(Severities(), s) }
 // A Kind is one thing that can be wrong.
 type Kind struct {
 	// ID is such as VZ101.
-	ID       string
-	Severity Severity
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
 	// Title says in a few words what is wrong.
-	Title string
-	// Meaning says what it leads to, Fix what to do: whole sentences, for the reference.
-	Meaning, Fix string
+	Title string `json:"title"`
+	// Meaning says what it leads to, and Fix what to do, in whole sentences.
+	Meaning string `json:"meaning"`
+	Fix     string `json:"fix"`
 }
 
-// Page returns the address of what the reference says of a kind.
-func (k *Kind) Page() string {
-	return "docs/reference/findings.md#" + strings.ToLower(k.ID)
+//go:embed kinds.yaml
+var table []byte
+
+var kinds = sync.OnceValue(func() (all []Kind) {
+	if err := yaml.UnmarshalStrict(table, &all); err != nil {
+		panic(fmt.Sprintf("kinds.yaml: %v", err)) // a test reads it
+	}
+	return all
+})
+
+// Kinds returns all kinds, by ID.
+func Kinds() []Kind { return kinds() }
+
+// Lookup returns the kind with an ID, in upper or lower case, nil if there is none.
+func Lookup(id string) *Kind {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k Kind) bool { return strings.EqualFold(k.ID, id) })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
 }
 
 // A Finding is something wrong with one object, or with what several have in common.
 type Finding struct {
-	Kind *Kind
+	// ID is that of a kind.
+	ID string
 	// VCenter is the name of the vCenter, empty if it is about several or none.
 	VCenter string
 	// Object names what it is about, as topology.Object and quote do for a person.
 	Object string
-	// Text says what is wrong, in one line, without the object's name where that is clear from
-	// Object. Advice says what to do here; empty for the Fix of the Kind.
-	Text, Advice string
-	// Short is Text without what differs from object to object, for a line about several of them.
-	// It is empty if that is Text itself.
-	Short string
-	// Command does it, where one govc or kubectl command can; empty where none does.
+	// Text says what is wrong, in one line. Short is Text without what differs from object to object,
+	// empty if that is Text itself: findings of one kind, vCenter and Short have one cause.
+	Text, Short string
+	// Advice says what to do here, empty for the Fix of the kind.
+	Advice string
+	// Command does it, where one govc or kubectl command can, empty where none does. The operator replaces
+	// words in capitals.
 	Command string
+	// Nodes are the names of the Nodes that it concerns.
+	Nodes []string
 }
 
-// WhatToDo returns the advice.
-func (f *Finding) WhatToDo() string { return cmp.Or(f.Advice, f.Kind.Fix) }
+// A Cause is the findings with one cause.
+type Cause struct {
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
+	VCenter  string   `json:"vcenter,omitempty"`
+	Title    string   `json:"title"`
+	Objects  []string `json:"objects"`
+	Text     string   `json:"text"`
+	// Nodes are the names of the Nodes that it concerns, if it does.
+	Nodes []string `json:"nodes,omitempty"`
+	Fix   string   `json:"fix"`
+	// Commands are those of the objects.
+	Commands []string `json:"commands,omitempty"`
+}
 
-// Compare orders findings: by vCenter, those about none first, the worst first, then by ID and object.
-func Compare(a, b Finding) int {
-	return cmp.Or(
-		strings.Compare(a.VCenter, b.VCenter), a.Kind.Severity.rank()-b.Kind.Severity.rank(),
-		strings.Compare(a.Kind.ID, b.Kind.ID), strings.Compare(a.Object, b.Object), strings.Compare(a.Text, b.Text),
-	)
+// Causes puts together the findings that have one cause, the worst first, then by ID: the table has the
+// kinds in the order from cause to consequence.
+func Causes(all []Finding) []Cause {
+	type key struct{ id, vcenter, text, advice string }
+	at := map[key]int{}
+	causes := []Cause{}
+	for _, f := range all {
+		kind := Lookup(f.ID)
+		k := key{f.ID, f.VCenter, cmp.Or(f.Short, f.Text), f.Advice}
+		i, again := at[k]
+		if !again {
+			i = len(causes)
+			at[k] = i
+			causes = append(causes, Cause{ID: f.ID, Severity: kind.Severity, VCenter: f.VCenter, Title: kind.Title, Text: f.Text, Fix: cmp.Or(f.Advice, kind.Fix)})
+		}
+		c := &causes[i]
+		c.Nodes = append(c.Nodes, f.Nodes...)
+		if !slices.Contains(c.Objects, f.Object) {
+			if c.Objects = append(c.Objects, f.Object); len(c.Objects) > 1 {
+				c.Text = k.text
+			}
+		}
+		if f.Command != "" && !slices.Contains(c.Commands, f.Command) {
+			c.Commands = append(c.Commands, f.Command)
+		}
+	}
+	for i := range causes {
+		slices.Sort(causes[i].Nodes)
+		causes[i].Nodes = slices.Compact(causes[i].Nodes)
+	}
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		return cmp.Or(a.Severity.rank()-b.Severity.rank(), strings.Compare(a.ID, b.ID), strings.Compare(a.VCenter, b.VCenter), strings.Compare(a.Objects[0], b.Objects[0]), strings.Compare(a.Text, b.Text))
+	})
+	return causes
 }

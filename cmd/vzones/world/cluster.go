@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -25,11 +27,12 @@ func (w *World) connect(f *Flags) error {
 		if f.Need == NodesOrMachines {
 			return errors.New("there is no kubeconfig: write --kubeconfig FILE, or name machines with --uuid, --vm or --folder")
 		}
+		w.NoNodes = noKubeconfig(rules)
 		return nil
 	case clientcmd.IsEmptyConfig(err) && f.Kubeconfig != "":
 		return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", f.Kubeconfig)
 	case clientcmd.IsEmptyConfig(err):
-		return errors.New("there is no kubeconfig: write --kubeconfig FILE, or set KUBECONFIG")
+		return noKubeconfig(rules)
 	default:
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -39,4 +42,15 @@ func (w *World) connect(f *Flags) error {
 	}
 	w.RESTConfig = cfg
 	return nil
+}
+
+// noKubeconfig says why there is no cluster, and names the files that were looked for.
+func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
+	files := strings.Join(rules.Precedence, ", ")
+	for _, file := range rules.Precedence {
+		if _, err := os.Stat(file); err == nil {
+			return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", file)
+		}
+	}
+	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", files)
 }

@@ -50,6 +50,8 @@ type Flags struct {
 	// Follow is set by a command that does not need the machines of all Nodes. It returns those
 	// that are read, by what the Nodes say.
 	Follow func(*World) []inventory.Identity
+	// NodesOptional is set by a command that goes on without the Nodes if it may not list them.
+	NodesOptional bool
 	// Beside is called once with the configuration, by a command that asks something of the
 	// vCenters while they are read. It returns at once. Nil for nothing.
 	Beside func(*config.Config)

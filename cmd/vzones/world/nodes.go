@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -31,6 +32,10 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 		return nil
 	}
 	nodes, err := w.listNodes(ctx)
+	if f.NodesOptional && apierrors.IsForbidden(err) {
+		w.NoNodes = err
+		return nil
+	}
 	w.Nodes, w.listed = nodes, true
 	return err
 }

@@ -32,6 +32,8 @@ type World struct {
 	// Client and RESTConfig are those of the cluster, nil without one.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
+	// NoNodes says why there are no Nodes, nil if they were listed.
+	NoNodes error
 	// Nodes are those of the cluster by name, or those that stand for the machines that were
 	// asked for.
 	Nodes []*v1.Node

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"bytes"
@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/internal/manifest"
@@ -21,58 +18,11 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-func (t *tool) validateCommand() *cobra.Command {
-	var env, skipFiles bool
-	cmd := &cobra.Command{
-		Use:   "validate FILE...",
-		Short: "Print all mistakes of configurations",
-		Long: `Read configurations as the daemon does, and print all of their mistakes to
-standard output, one in a line:
-
-  FILE:LINE: FIELD: what is wrong and what to write
-
-What is valid and does not do what one might expect is printed as
-
-  FILE:LINE: warning: FIELD: what it does
-
-which is not a mistake: the exit status is 0 if there is nothing else. How a value is
-read that has several forms is printed as
-
-  FILE:LINE: note: FIELD: how it is read
-
-A file may have Kubernetes manifests, also as kubectl prints them. In its ConfigMaps and
-Secrets each value is read whose key ends in .yaml, .yml or .conf, and so are the
-credentials in its Secrets: a vCenter's have to be there if its Secret is in the file.
-Lines are those of the manifest, or of the value if that is not written line by line.
-
-A file named - is standard input.`,
-		Example: `  vzones validate vsphere.yaml
-  vzones validate --skip-files vsphere.conf csi-vsphere.conf
-  vzones validate manifest.yaml
-  vzones validate - < vsphere.yaml`,
-		Args: cli.Arguments("a file, or - for standard input", 0),
-		RunE: func(_ *cobra.Command, files []string) error {
-			t.Started = true
-			o := parse.Options{SkipFiles: skipFiles}
-			if env {
-				o.Environ = os.Environ()
-			}
-			return t.validate(files, o)
-		},
-	}
-	cmd.Flags().BoolVar(&env, "env", false, envUsage)
-	cmd.Flags().BoolVar(&skipFiles, "skip-files", false, "do not read the CA files that the configuration names: they may be in the daemon's Pod only")
-	return cmd
-}
-
-// envUsage describes --env.
-const envUsage = "let the environment variables of this shell, such as VSPHERE_USER, override the file, as those of the daemon's Pod do there"
-
 // validate reads all files, whatever is wrong with one.
-func (t *tool) validate(files []string, o parse.Options) error {
+func validate(t *cli.Tool, files []string, o parse.Options) error {
 	var result error
 	for _, file := range files {
-		err := t.validateFile(file, o)
+		err := validateFile(t, file, o)
 		switch {
 		case err == nil:
 		case errors.Is(err, cli.ErrFindings):
@@ -87,7 +37,7 @@ func (t *tool) validate(files []string, o parse.Options) error {
 	return result
 }
 
-func (t *tool) validateFile(file string, o parse.Options) error {
+func validateFile(t *cli.Tool, file string, o parse.Options) error {
 	data, err := t.Read(file)
 	if err != nil {
 		return err
@@ -151,15 +101,15 @@ func validateData(report io.Writer, file string, data []byte, o parse.Options, m
 		}
 	}
 	if err != nil {
-		return nil, mistakes(report, err)
+		return nil, cli.Mistakes(report, err)
 	}
 	for _, all := range [][]config.Warning{c.Warnings, c.Notes} {
 		for i, w := range all {
 			all[i] = config.Warning(moved(config.Error(w)))
 		}
 	}
-	printWarnings(report, "warning", c.Warnings)
-	printWarnings(report, "note", c.Notes)
+	cli.PrintWarnings(report, "warning", c.Warnings)
+	cli.PrintWarnings(report, "note", c.Notes)
 	return c, nil
 }
 

@@ -1,0 +1,380 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/world"
+	"vzones/provider/plan"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// copyKinds are the kinds of objects that keep a copy of a zone, which does not heal by itself. They are
+// compared in this order: what the CSI driver would find belongs to the place of a Node, with which volumes
+// are compared. A new kind is a row.
+var copyKinds = []struct {
+	resource schema.GroupVersionResource
+	isCSI    bool // only the CSI driver keeps such objects
+	compare  func(*comparison, []unstructured.Unstructured)
+}{
+	{storagev1.SchemeGroupVersion.WithResource("csinodes"), true, (*comparison).csiNodes},
+	{schema.GroupVersionResource{Group: "cns.vmware.com", Version: "v1alpha1", Resource: "csinodetopologies"}, true, (*comparison).csiTopologies},
+	{v1.SchemeGroupVersion.WithResource("persistentvolumes"), false, (*comparison).volumes},
+	{storagev1.SchemeGroupVersion.WithResource("storageclasses"), false, (*comparison).classes},
+}
+
+// notCompared are copies of a zone that live as long as a Pod or a rollout, or that others manage.
+var notCompared = []string{"Pods", "EndpointSlices", "Cluster API"}
+
+// copies are the objects that were read, by resource, and why the others were not.
+type copies struct {
+	items  map[string][]unstructured.Unstructured
+	errors map[string]error
+}
+
+// notListed says why several kinds of objects were not checked.
+const notListed = "the account of the kubeconfig may not list them"
+
+// pageSize is how many objects are listed at a time.
+const pageSize = 1000
+
+// readCopies lists the objects of each kind that the cluster has, none without a cluster or without Nodes.
+func readCopies(ctx context.Context, w *world.World) copies {
+	c := copies{map[string][]unstructured.Unstructured{}, map[string]error{}}
+	if w.Client == nil || w.NoNodes != nil {
+		return c
+	}
+	client, err := dynamic.NewForConfig(w.RESTConfig)
+	for _, kind := range copyKinds {
+		name := kind.resource.Resource
+		opts := metav1.ListOptions{Limit: pageSize}
+		for err == nil {
+			var page *unstructured.UnstructuredList
+			if page, err = client.Resource(kind.resource).List(ctx, opts); err != nil {
+				break
+			}
+			c.items[name] = append(c.items[name], page.Items...)
+			if opts.Continue = page.GetContinue(); opts.Continue == "" {
+				break
+			}
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			c.errors[name] = err
+		}
+		err = nil
+	}
+	return c
+}
+
+// A comparison compares copies of zones with the places of Nodes.
+type comparison struct {
+	*facts
+	byName map[string]*node
+	// values are the labels that the CSI driver would find for a Node.
+	values map[*node]map[string]string
+	found  []finding.Finding
+}
+
+// stale finds the copies that have another zone than vSphere.
+func (f *facts) stale() []finding.Finding {
+	c := &comparison{facts: f, byName: map[string]*node{}, values: map[*node]map[string]string{}}
+	for _, n := range f.all {
+		c.byName[n.name()] = n
+	}
+	for _, kind := range copyKinds {
+		name := kind.resource.Resource
+		if err := f.copies.errors[name]; err != nil && !(kind.isCSI && f.csi == world.CSINone) {
+			one := c.add("VZ125", name, "they were not compared: "+quote.Text(err.Error()))
+			if apierrors.IsForbidden(err) {
+				one.Short = notListed
+			}
+		}
+		kind.compare(c, f.copies.items[name])
+	}
+	return c.found
+}
+
+func (c *comparison) add(id, object, text string) *finding.Finding {
+	c.found = append(c.found, finding.Finding{ID: id, Object: object, Text: text})
+	return &c.found[len(c.found)-1]
+}
+
+// addNode adds a finding about a Node, or about the object of a kind with its name.
+func (c *comparison) addNode(id string, n *node, kind, text string) *finding.Finding {
+	one := c.add(id, kind+" "+n.name(), text)
+	one.VCenter, one.Nodes = n.shownIn(), []string{n.name()}
+	return one
+}
+
+// typed returns an object as its type.
+func typed[T any](o *unstructured.Unstructured) *T {
+	into := new(T)
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into) // the API server has validated it
+	return into
+}
+
+func isCSI(key string) bool { return strings.HasPrefix(key, topology.CSIDomain+"/") }
+
+// csiNodes compares the topology keys of the CSINodes, and the driver's labels of all Nodes with those that
+// it would find now.
+func (c *comparison) csiNodes(items []unstructured.Unstructured) {
+	keys, used := map[string][]string{}, map[string]bool{} // keys by Node
+	for i := range items {
+		o := typed[storagev1.CSINode](&items[i])
+		for _, d := range o.Spec.Drivers {
+			if d.Name != topology.CSIDriver {
+				continue
+			}
+			keys[o.Name] = slices.DeleteFunc(slices.Clone(d.TopologyKeys), func(key string) bool { return !isCSI(key) })
+			for _, key := range keys[o.Name] {
+				used[key] = true
+			}
+		}
+	}
+	without := func(all []string, has func(string) bool) string {
+		return strings.Join(slices.DeleteFunc(slices.Sorted(slices.Values(all)), has), ", ")
+	}
+	for _, n := range c.all {
+		own, isRegistered := keys[n.name()]
+		if missing := without(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(own, key) }); isRegistered && missing != "" {
+			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing))
+		}
+		if missing := without(own, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
+			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key")
+		}
+		if len(own) == 0 {
+			own = slices.DeleteFunc(slices.Sorted(maps.Keys(n.Node.Labels)), func(key string) bool { return !isCSI(key) })
+		}
+		values, err := c.walk(n, own)
+		if errors.Is(err, topology.ErrMissing) {
+			c.addNode("VZ316", n, "Node", quote.Text(err.Error()))
+		}
+		c.values[n] = values
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if have, has := n.Node.Labels[key]; has && have != values[key] {
+				n.place(key, values[key])
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", key, quote.Value(have), quote.Value(values[key])))
+			}
+		}
+		if len(texts) > 0 {
+			c.addNode("VZ311", n, "Node", strings.Join(texts, "; "))
+		}
+	}
+}
+
+// walk returns what the driver would find for a Node, by label, nil if that is not known. The error
+// is ErrMissing if it would find nothing.
+func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
+	m := n.Place.Machine
+	if m == nil || n.Waits || n.Foreign || len(keys) == 0 {
+		return nil, nil
+	}
+	known := c.config.Topology.Policy.Categories()
+	categories := make([]string, len(keys))
+	for i, key := range keys {
+		categories[i] = strings.TrimPrefix(key, topology.CSIDomain+"/")
+		if !slices.Contains(known, categories[i]) {
+			return nil, nil // its tags were not read
+		}
+	}
+	policy := topology.CSIPolicy(categories)
+	if in := inventory.StateOf(c.states, m.Ref.VCenter).Snapshot; in != nil {
+		policy.Invisible = in.InvisibleCategories
+	}
+	placed, err := topology.Resolve(policy, m.Paths)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, d := range placed.Decisions {
+		dependsOnOrder := slices.ContainsFunc(placed.Conflicts, func(c topology.Conflict) bool {
+			return c.Kind == topology.ConflictTagOrder && slices.Contains(c.Labels, d.Label)
+		})
+		if d.Uncertainty() == nil && !dependsOnOrder {
+			values[d.Label] = d.Value
+		}
+	}
+	return values, nil
+}
+
+// csiTopologies compares CSINodeTopologies with what the driver would find. One without a Node is deleted
+// with its Node.
+func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
+	for i := range items {
+		o := items[i].Object
+		n := c.byName[items[i].GetName()]
+		if n == nil {
+			continue
+		}
+		const kind = "CSINodeTopology"
+		remove := line("kubectl", "delete", "csinodetopologies.cns.vmware.com", n.name())
+		if state, _, _ := unstructured.NestedString(o, "status", "status"); state == "Error" {
+			message, _, _ := unstructured.NestedString(o, "status", "errorMessage")
+			c.addNode("VZ315", n, kind, "the driver says: "+quote.Text(message)).Command = remove
+			continue
+		}
+		entries, _, _ := unstructured.NestedSlice(o, "status", "topologyLabels")
+		own := map[string]string{}
+		for _, e := range entries {
+			entry, _ := e.(map[string]any)
+			key, _ := entry["key"].(string)
+			value, _ := entry["value"].(string)
+			if key = strings.TrimPrefix(key, topology.CSIDomain+"/"); key != "" {
+				own[topology.CSIDomain+"/"+key] = value
+			}
+		}
+		values := c.values[n]
+		if len(values) == 0 {
+			values, _ = c.walk(n, slices.Sorted(maps.Keys(own)))
+		}
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(own)) {
+			if want, ok := values[key]; ok && want != own[key] {
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", quote.Plain(key), quote.Value(own[key]), quote.Value(want)))
+			}
+		}
+		if len(texts) > 0 {
+			c.addNode("VZ314", n, kind, strings.Join(texts, "; ")).Command = remove
+		}
+	}
+}
+
+// isTopology reports whether a label says where a Node is.
+func (c *comparison) isTopology(key string) bool {
+	return !plan.IsLevel(key) || slices.Contains(c.config.Topology.Policy.Labels(), key) || isCSI(key)
+}
+
+// volumes compares the node affinity of PersistentVolumes with the Nodes. No Pod can use a volume that was
+// kept after its claim was deleted.
+func (c *comparison) volumes(items []unstructured.Unstructured) {
+	type existence struct{ own, placed bool }
+	known := map[string]existence{} // by the text of the requirement, which many volumes share
+	for i := range items {
+		pv := typed[v1.PersistentVolume](&items[i])
+		if pv.Spec.NodeAffinity == nil || pv.DeletionTimestamp != nil || pv.Status.Phase == v1.VolumeReleased || pv.Status.Phase == v1.VolumeFailed {
+			continue
+		}
+		selector, text := c.required(pv.Spec.NodeAffinity.Required)
+		if selector == nil {
+			continue
+		}
+		fits, ok := known[text]
+		if !ok {
+			fits.own = slices.ContainsFunc(c.all, func(n *node) bool { return selector.Match(n.Node) })
+			fits.placed = slices.ContainsFunc(c.all, func(n *node) bool { return selector.Match(n.asPlaced) })
+			known[text] = fits
+		}
+		claim := ""
+		if of := pv.Spec.ClaimRef; of != nil {
+			claim = fmt.Sprintf(" (claim %s/%s)", quote.Plain(of.Namespace), quote.Plain(of.Name))
+		}
+		object := "PersistentVolume " + pv.Name
+		switch {
+		case !fits.own:
+			c.add("VZ321", object, "no Node has "+text+claim).Short = "no Node has " + text
+		case !fits.placed:
+			c.add("VZ322", object, "only Nodes whose labels are stale have "+text+claim).Short = "only Nodes whose labels are stale have " + text
+		}
+	}
+}
+
+// required returns what a node selector requires of the place of a Node, and its text, nil if that is
+// nothing: requirements of other labels are left out. Equal texts are equal selectors.
+func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector, string) {
+	if all == nil {
+		return nil, ""
+	}
+	kept := &v1.NodeSelector{}
+	var texts []string
+	for i := range all.NodeSelectorTerms {
+		term := &all.NodeSelectorTerms[i]
+		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+			continue // such a term matches no Node
+		}
+		var of []v1.NodeSelectorRequirement
+		var parts []string
+		for _, r := range term.MatchExpressions {
+			if !c.isTopology(r.Key) {
+				continue
+			}
+			of = append(of, r)
+			values := make([]string, len(r.Values))
+			for j, v := range slices.Sorted(slices.Values(r.Values)) {
+				values[j] = quote.Plain(v)
+			}
+			text := fmt.Sprintf("%s %s (%s)", r.Key, r.Operator, strings.Join(values, ", "))
+			if r.Operator == v1.NodeSelectorOpIn && len(values) == 1 {
+				text = r.Key + "=" + values[0]
+			}
+			parts = append(parts, text)
+		}
+		if len(of) == 0 {
+			return nil, "" // one term suffices
+		}
+		kept.NodeSelectorTerms = append(kept.NodeSelectorTerms, v1.NodeSelectorTerm{MatchExpressions: of})
+		slices.Sort(parts)
+		texts = append(texts, strings.Join(parts, " and "))
+	}
+	compiled, err := nodeaffinity.NewNodeSelector(kept)
+	if err != nil || len(texts) == 0 {
+		return nil, "" // the API server takes none such
+	}
+	slices.Sort(texts)
+	return compiled, strings.Join(slices.Compact(texts), " or ")
+}
+
+// classes compares the zones that StorageClasses allow with those of the Nodes.
+func (c *comparison) classes(items []unstructured.Unstructured) {
+	for i := range items {
+		class := typed[storagev1.StorageClass](&items[i])
+		gone := map[string]bool{}
+		isPossible, isTied := false, false
+		for _, term := range class.AllowedTopologies {
+			isPossible = isPossible || slices.ContainsFunc(c.all, func(n *node) bool {
+				return !slices.ContainsFunc(term.MatchLabelExpressions, func(r v1.TopologySelectorLabelRequirement) bool {
+					value, has := n.Node.Labels[r.Key]
+					return c.isTopology(r.Key) && (!has || !slices.Contains(r.Values, value))
+				})
+			})
+			for _, r := range term.MatchLabelExpressions {
+				if !c.isTopology(r.Key) {
+					continue
+				}
+				isTied = true
+				for _, value := range r.Values {
+					if !slices.ContainsFunc(c.all, func(n *node) bool { return n.asPlaced.Labels[r.Key] == value }) {
+						gone[r.Key+"="+quote.Plain(value)] = true
+					}
+				}
+			}
+		}
+		object, zones := "StorageClass "+class.Name, strings.Join(slices.Sorted(maps.Keys(gone)), ", ")
+		switch {
+		case !isTied:
+		case !isPossible && zones == "":
+			c.add("VZ331", object, "no Node has the labels of one of its allowedTopologies together")
+		case !isPossible:
+			c.add("VZ331", object, "no Node has "+zones)
+		case zones != "":
+			c.add("VZ332", object, "no Node is in "+zones)
+		}
+	}
+}

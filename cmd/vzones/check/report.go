@@ -1,0 +1,302 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/world"
+	"vzones/topology/quote"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/inventory"
+)
+
+// A Report is what was found. The formats json and yaml have it as it is.
+type Report struct {
+	// Configuration says where the configuration is from.
+	Configuration string `json:"configuration"`
+	// VCenters are in configured order.
+	VCenters []VCenter `json:"vcenters"`
+	// Nodes is how many Nodes were checked, null if none were, and WithoutNodes says why then.
+	Nodes        *int   `json:"nodes"`
+	elsewhere    int    // how many of them no VCenter counts
+	WithoutNodes string `json:"withoutNodes,omitempty"`
+	// Findings are the worst first, and from cause to consequence.
+	Findings []finding.Cause `json:"findings"`
+	// NotCompared are the kinds of copies of a zone that nobody looked at.
+	NotCompared []string `json:"notCompared"`
+	// Summary counts the findings by severity.
+	Summary map[finding.Severity]int `json:"summary"`
+}
+
+// VCenter is what was seen of a vCenter.
+type VCenter struct {
+	Name string `json:"name"`
+	// Address is the host and port, Proxy those of the proxy, if there is one.
+	Address string `json:"address"`
+	Proxy   string `json:"proxy,omitempty"`
+	// Addresses are those of the host name, none if it is an address.
+	Addresses []string `json:"addresses,omitempty"`
+	// Read reports whether the vCenter was read. If not, a finding says why.
+	Read bool `json:"read"`
+	// Version and APIVersion are as the vCenter writes them, empty if they are not known.
+	Version    string `json:"version,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Certificate is that of the server, trusted or not, null if it showed none.
+	Certificate *Certificate `json:"certificate"`
+	// Nodes is how many Nodes have their machine here, by their own records where nothing is known. Wrong is
+	// how many of them have a finding that is an error, and Unknown of how many nothing is known since the
+	// vCenter was not read.
+	Nodes   int `json:"nodes"`
+	Wrong   int `json:"wrong"`
+	Unknown int `json:"unknown"`
+}
+
+// Certificate is a server's.
+type Certificate struct {
+	SHA256  string `json:"sha256"`
+	Subject string `json:"subject"`
+	Issuer  string `json:"issuer"`
+	// Names are the host names and addresses that it is for.
+	Names    []string  `json:"names"`
+	NotAfter time.Time `json:"notAfter"`
+}
+
+// report finds everything.
+func (f *facts) report(w *world.World) *Report {
+	found := f.findings()
+	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[finding.Severity]int{}}
+	switch n := len(f.nodes); {
+	case w.NoNodes == nil:
+		r.Nodes = &n
+	case w.Client != nil:
+		found = append(found, finding.Finding{ID: "VZ125", Object: "Nodes", Text: "they were not checked: " + quote.Text(w.NoNodes.Error()), Short: notListed})
+		r.WithoutNodes = "see VZ125"
+	default:
+		r.WithoutNodes = quote.Text(w.NoNodes.Error())
+	}
+	r.Findings = finding.Causes(found)
+	for _, s := range finding.Severities() {
+		r.Summary[s] = 0
+	}
+	wrong := map[string]bool{}
+	for _, c := range r.Findings {
+		r.Summary[c.Severity]++
+		for _, name := range c.Nodes {
+			wrong[name] = wrong[name] || c.Severity == finding.Error
+		}
+	}
+	for i := range f.states {
+		r.VCenters = append(r.VCenters, f.vcenter(i, wrong))
+	}
+	r.elsewhere = len(f.nodes)
+	for _, v := range r.VCenters {
+		r.elsewhere -= v.Nodes
+	}
+	return r
+}
+
+func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
+	state, report := &f.states[i], &f.reports[i]
+	v := VCenter{
+		Name: state.VCenter, Address: report.Host, Proxy: report.Proxy, Addresses: report.Addresses,
+		Read: state.Err == nil && state.Snapshot != nil, APIVersion: report.APIVersion,
+	}
+	if s := f.survey(state.VCenter); s != nil {
+		v.Version, v.APIVersion = s.About.Version, s.About.APIVersion
+	}
+	if c := report.Certificate; c != nil {
+		v.Certificate = &Certificate{SHA256: soap.ThumbprintSHA256(c), Subject: credentials.DistinguishedName(c.Subject), Issuer: credentials.DistinguishedName(c.Issuer), Names: []string{}, NotAfter: c.NotAfter.UTC()}
+		v.Certificate.Names = append(v.Certificate.Names, c.DNSNames...)
+		for _, ip := range c.IPAddresses {
+			v.Certificate.Names = append(v.Certificate.Names, ip.String())
+		}
+	}
+	for _, n := range f.nodes {
+		if n.shownIn() != v.Name {
+			continue
+		}
+		switch v.Nodes++; {
+		case slices.Contains(inventory.UnreachableIn(n.Err), v.Name):
+			v.Unknown++
+		case wrong[n.name()]:
+			v.Wrong++
+		}
+	}
+	return v
+}
+
+// print prints a report in a format.
+func (r *Report) print(t *cli.Tool, format cli.Format) error {
+	if format != cli.Table && format != cli.Wide {
+		l := &cli.List{Data: r}
+		for _, c := range r.Findings {
+			for _, object := range c.Objects {
+				l.Rows = append(l.Rows, cli.Row{Name: c.ID + " " + object})
+			}
+		}
+		return t.Print(format, l)
+	}
+	if err := t.Write(fmt.Appendf(nil, "configuration: %s, %s\n", quote.Text(r.Configuration), count(len(r.VCenters), "vCenter"))); err != nil {
+		return err
+	}
+	l := &cli.List{Columns: []string{"VCENTER", "READ", "VERSION", "NODES"}}
+	for _, v := range r.VCenters {
+		l.Rows = append(l.Rows, r.row(v))
+	}
+	if r.elsewhere > 0 {
+		l.Rows = append(l.Rows, cli.Row{Cells: []string{"-", "-", "-", fmt.Sprintf("%d of which no vCenter is known", r.elsewhere)}})
+	}
+	if err := t.Print(format, l); err != nil {
+		return err
+	}
+	p := &printer{t: t, isWide: format == cli.Wide, width: lineWidth}
+	if w := t.Width(); w > 40 {
+		p.width = min(w, lineWidth)
+	}
+	for rest := r.Findings; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].ID == rest[0].ID && rest[n].Fix == rest[0].Fix {
+			n++
+		}
+		p.block(rest[:n])
+		rest = rest[n:]
+	}
+	p.end(r)
+	return t.Write(p.out.Bytes())
+}
+
+func (r *Report) row(v VCenter) cli.Row {
+	read, nodes := "yes", "-"
+	if !v.Read {
+		read = "no"
+	}
+	if r.Nodes != nil {
+		nodes = fmt.Sprint(v.Nodes)
+		switch {
+		case v.Unknown > 0:
+			nodes += ", which keep what they have"
+		case v.Wrong > 0:
+			nodes += fmt.Sprintf(", %d wrong", v.Wrong)
+		case v.Nodes > 0:
+			nodes += ", all right"
+		}
+	}
+	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
+}
+
+const (
+	// lineWidth is how long a line may be, where the terminal has no less.
+	lineWidth = 160
+	// shownCauses is how many causes of a kind the format table has.
+	shownCauses = 20
+)
+
+// A printer writes findings for a person.
+type printer struct {
+	t      *cli.Tool
+	isWide bool
+	width  int
+	out    bytes.Buffer
+}
+
+// block writes the causes of one kind with one remedy.
+func (p *printer) block(all []finding.Cause) {
+	first := &all[0]
+	color := map[finding.Severity]cli.Color{finding.Error: cli.Red, finding.Warning: cli.Yellow}[first.Severity]
+	var nodes, commands []string
+	for i := range all {
+		nodes, commands = append(nodes, all[i].Nodes...), append(commands, all[i].Commands...)
+	}
+	slices.Sort(nodes)
+	title := first.Title
+	if n := len(slices.Compact(nodes)); n > 0 {
+		title += " (" + count(n, "Node") + ")"
+	}
+	fmt.Fprintf(&p.out, "\n%s %s\n", p.t.Paint(color, strings.ToUpper(string(first.Severity))+" "+first.ID), title)
+	shown, most := all, quote.Most
+	if p.isWide {
+		most = len(all[0].Objects) + len(nodes) + len(commands)
+	} else {
+		shown = all[:min(len(all), shownCauses)]
+	}
+	for i := range shown {
+		c := &shown[i]
+		object := quote.Some(c.Objects, max(most, 1))
+		if n := len(c.Objects); n > most {
+			object = fmt.Sprintf("%d: %s", n, object)
+		}
+		if c.VCenter != "" && object != the(c.VCenter) {
+			object = quote.Plain(c.VCenter) + ": " + object
+		}
+		p.wrapped("  ", "      ", object+"   "+c.Text)
+	}
+	if more := len(all) - len(shown); more > 0 {
+		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", more)
+	}
+	p.wrapped("  To do: ", "      ", first.Fix)
+	switch {
+	case p.isWide:
+		for _, c := range commands {
+			fmt.Fprintf(&p.out, "    %s\n", p.t.Paint(cli.Faint, c))
+		}
+	case len(commands) == 1:
+		fmt.Fprintf(&p.out, "    %s\n", p.t.Paint(cli.Faint, commands[0]))
+	case len(commands) > 1:
+		fmt.Fprintf(&p.out, "    for example: %s\n", p.t.Paint(cli.Faint, commands[0]))
+	}
+}
+
+// wrapped writes a text that begins with first, and its further lines with rest. A word that is longer than
+// a line stays whole.
+func (p *printer) wrapped(first, rest, text string) {
+	line := first
+	begun := utf8.RuneCountInString(line)
+	used := begun
+	for word := range strings.SplitSeq(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case used == begun:
+		case used+1+n > p.width:
+			fmt.Fprintln(&p.out, strings.TrimRight(line, " "))
+			line = rest
+			begun = utf8.RuneCountInString(rest)
+			used = begun
+		default:
+			line += " "
+			used++
+		}
+		line += word
+		used += n
+	}
+	fmt.Fprintln(&p.out, line)
+}
+
+// end writes the last lines: the counts, what was not checked, and what to do next.
+func (p *printer) end(r *Report) {
+	p.out.WriteByte('\n')
+	text := "Nothing found."
+	if len(r.Findings) > 0 {
+		text = fmt.Sprintf("%s, %s, %d info.", count(r.Summary[finding.Error], "error"), count(r.Summary[finding.Warning], "warning"), r.Summary[finding.Info])
+	}
+	if r.Nodes == nil {
+		text += " Nodes: not checked, " + r.WithoutNodes + "."
+	} else {
+		text += " Not compared: " + strings.Join(r.NotCompared, ", ") + "."
+	}
+	if len(r.Findings) > 0 {
+		text += " One finding: vzones explain " + r.Findings[0].ID + "."
+		if r.Nodes != nil {
+			text += " One Node: vzones explain NODE."
+		}
+	}
+	p.wrapped("", "", text)
+}
