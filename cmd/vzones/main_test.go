@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,7 +74,7 @@ const (
 func readsFleet(example string) bool {
 	words := strings.Fields(example)
 	cmd, _, err := commands()[0].Find(words[1:])
-	return err == nil && cmd.Flags().Lookup("from-cluster") != nil
+	return err == nil && cmd.Flags().Lookup("from-cluster") != nil && !slices.Contains(words, "--offline")
 }
 
 // writeFiles writes the files that the examples read.
@@ -114,7 +115,7 @@ func TestHowTos(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	command := regexp.MustCompile(`(?m)^ *(vzones (?:validate|convert) [^|\n]*)`)
+	command := regexp.MustCompile(`(?m)^ *(vzones (?:check --offline|convert) [^|\n]*)`)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -215,19 +216,19 @@ func TestStatuses(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]int{
-		"validate right.yaml idle.conf":                   right,
-		"validate mistake.yaml right.yaml":                findings,
-		"validate " + noFile + " mistake.yaml":            failure,
-		"validate mistake.yaml " + noFile + " right.yaml": failure,
-		"convert --effective idle.conf":                   right,
-		"convert --effective mistake.yaml":                findings,
-		"convert idle.conf":                               right,
-		"convert mistake.yaml":                            findings,
-		"convert":                                         failure,
-		"--help":                                          right,
-		"convert --help":                                  right,
-		"version":                                         right,
-		"no-such-command":                                 failure,
+		"check --offline right.yaml idle.conf":                   right,
+		"check --offline mistake.yaml right.yaml":                findings,
+		"check --offline " + noFile + " mistake.yaml":            failure,
+		"check --offline mistake.yaml " + noFile + " right.yaml": failure,
+		"convert --effective idle.conf":                          right,
+		"convert --effective mistake.yaml":                       findings,
+		"convert idle.conf":                                      right,
+		"convert mistake.yaml":                                   findings,
+		"convert":                                                failure,
+		"--help":                                                 right,
+		"convert --help":                                         right,
+		"version":                                                right,
+		"no-such-command":                                        failure,
 	} {
 		if got := run(strings.Fields(args), nil, io.Discard, io.Discard); got != want {
 			t.Errorf("%s: status %d, want %d", args, got, want)
@@ -251,19 +252,19 @@ func TestFaults(t *testing.T) {
 		stdin io.Reader
 		want  string
 	}{
-		{args: "validate " + noFile, want: noFile},
-		{args: "validate .", want: "is not a regular file, but a directory"},
-		{args: "validate pipe", want: "pipe: is not a regular file, but a named pipe: write - in its place, and pipe it to standard input"},
+		{args: "check --offline " + noFile, want: noFile},
+		{args: "check --offline .", want: "is not a regular file, but a directory"},
+		{args: "check --offline pipe", want: "pipe: is not a regular file, but a named pipe: write - in its place, and pipe it to standard input"},
 		{args: "convert --effective " + noFile, want: noFile},
 		{args: "convert " + noFile, want: noFile},
-		{args: "validate -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
+		{args: "check --offline -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
 		{args: "convert --effective vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --secret -", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --out vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
-		{args: "validate mistake.yaml", want: "writing to standard output: full"},
-		{args: "validate - -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
+		{args: "check --offline mistake.yaml", want: "writing to standard output: full"},
+		{args: "check --offline - -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
 		{args: "convert vsphere.yaml --secret s.yaml --out vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is not a valid name of a namespace`},

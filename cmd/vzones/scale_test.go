@@ -25,9 +25,9 @@ import (
 
 // The scale of a large cluster, and how long a request to one of its vCenters takes.
 const (
-	scaleVCenters, scaleNodes, scalePods = 10, 500, 50_000
-	scaleDelay                           = 5 * time.Millisecond
-	scaleRequests                        = 40
+	scaleVCenters, scaleNodes = 10, 500
+	scaleDelay                = 5 * time.Millisecond
+	scaleRequests             = 40
 )
 
 // scaled are the commands that are measured, with what each has to answer, and in what time.
@@ -41,12 +41,12 @@ var scaled = []struct {
 	{"nodes", []string{"nodes"}, "\nn9-c11--0040 ", findings, 10 * time.Second},
 	{"map", []string{"map"}, "10 vCenters, 10 regions, 10 zones, 120 clusters, 1,440 hosts, 5,000 Nodes", 0, 10 * time.Second},
 	{"map as a page", []string{"map", "-o", "html"}, "<!doctype html>", 0, 10 * time.Second},
-	{"audit", []string{"audit"}, "5,000 Nodes, 5,000 CSINodes, 0 PersistentVolumes, 0 StorageClasses, 50,000 Pods, 0 EndpointSlices: 5,500 findings", findings, 10 * time.Second},
+	{"check", []string{"check"}, "ERROR VZ301 a Node has the region or zone of another place (500 Nodes)", findings, 20 * time.Second},
 	{"explain", []string{"explain", "n9-c11--0040"}, "Node n9-c11--0040 ", findings, 2 * time.Second},
 }
 
-// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters, with 50,000 Pods and 5,000 CSINodes.
-// The Nodes of one vCenter are stale, and so are the Pods on them. Making all that takes minutes, and how
+// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters, with 5,000 CSINodes. The Nodes
+// of one vCenter are stale. Making all that takes minutes, and how
 // long a command takes says something only where nothing else runs, so that it runs only if the variable
 // names the tool.
 func TestScale(t *testing.T) {
@@ -119,7 +119,7 @@ func scaleFleet() string {
 	return b.String()
 }
 
-// populate makes Nodes that are initialized, and Pods on them.
+// populate makes Nodes that are initialized.
 func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Cluster.AdminKubeconfig())
@@ -157,20 +157,6 @@ func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 		csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
 		csi.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "csi.vsphere.vmware.com", NodeID: n.Name, TopologyKeys: []string{"topology.csi.vmware.com/region", "topology.csi.vmware.com/zone"}}}
 		_, err := client.StorageV1().CSINodes().Create(ctx, csi, metav1.CreateOptions{})
-		return err
-	})
-	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := client.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		t.Log(err)
-	}
-	make32(scalePods, func(i int) error {
-		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Labels: map[string]string{"app": fmt.Sprint(i % 500)}}}
-		p.Spec.NodeName = machines[i%len(machines)].Name
-		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			MaxSkew: 100, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels},
-		}}
-		p.Spec.Containers = []v1.Container{{Name: "c", Image: "none.example.com/none"}}
-		_, err := client.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
 		return err
 	})
 }
