@@ -61,10 +61,15 @@ func prose(text string, f func(line string)) {
 }
 
 // anchors returns what can stand behind a # in a link to a page: its headings in
-// lower case, hyphens for blanks, without punctuation.
+// lower case, hyphens for blanks, without punctuation, and the rows that begin with an id.
 func anchors(text string) map[string]bool {
 	all := make(map[string]bool)
 	prose(text, func(line string) {
+		if id, ok := strings.CutPrefix(line, `<a id="`); ok {
+			id, _, _ = strings.Cut(id, `"`)
+			all[id] = true
+			return
+		}
 		heading := strings.TrimLeft(line, "#")
 		if heading == line || !strings.HasPrefix(heading, " ") {
 			return
