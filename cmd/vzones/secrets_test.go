@@ -46,7 +46,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 					line = "    " + line
 				}
 				text := strings.Replace(file, "%s", line, 1)
-				for i, command := range []string{"validate -", "convert --effective -", "convert -"} {
+				for i, command := range []string{"check --offline -", "convert --effective -", "convert -"} {
 					var out, stderr bytes.Buffer
 					status := run(strings.Fields(command), strings.NewReader(text), &out, &stderr)
 					if i == 0 && status != findings {
