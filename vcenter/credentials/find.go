@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,12 +83,11 @@ func withAddress(data map[string][]byte, server string) (*keys, error) {
 			written[prefix] = true
 		}
 	}
-	if written[server] {
-		written = map[string]bool{server: true}
-	}
 	var sets []keys
 	for _, w := range slices.Sorted(maps.Keys(written)) {
-		sets = append(sets, keys{w + "." + keyUser, w + "." + keyPassword, w + "." + keyURL, w + "." + keyToken})
+		if w == server || !written[server] {
+			sets = append(sets, keys{w + "." + keyUser, w + "." + keyPassword, w + "." + keyURL, w + "." + keyToken})
+		}
 	}
 	return only(data, sets, func(k keys) string { return k.present(data) })
 }
@@ -168,8 +168,7 @@ func none(data map[string][]byte, server string) error {
 		kind, suffix, ok := strings.Cut(key, "_")
 		if _, has := data[prefixServer+suffix]; ok && !has && (kind == keyUser || kind == keyPassword) && meant == "" {
 			meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
-		}
-		if prefix, ok := address(key); ok && key == prefix+"."+keyUser {
+		} else if address, ok := strings.CutSuffix(key, "."+keyUser); ok && address != "" {
 			others = append(others, quote.Plain(key))
 		}
 	}
@@ -177,11 +176,10 @@ func none(data map[string][]byte, server string) error {
 		meant += "; there are keys of other names: " + quote.Some(others, 2*quote.Most)
 	}
 	if strings.Contains(server, ":") {
-		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone,
-			server, prefixServer+"0", prefixUser+"0", prefixPassword+"0", meant)
+		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone, server,
+			prefixServer+"0", prefixUser+"0", prefixPassword+"0", meant)
 	}
-	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone,
-		server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, meant)
+	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone, server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, meant)
 }
 
 // read reads the values of keys.
@@ -206,10 +204,8 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 		}
 		return c, nil
 	}
-	for key, value := range map[string]string{k.user: user, k.password: password} {
-		if err := plain(key, value); err != nil {
-			return Credentials{}, err
-		}
+	if err := cmp.Or(plain(k.user, user), plain(k.password, password)); err != nil {
+		return Credentials{}, err
 	}
 	return Credentials{User: user, Password: config.NewPassword(password)}, nil
 }
