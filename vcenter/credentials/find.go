@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"vzones/config"
-	"vzones/topology/quote"
 )
 
 // ErrNone says that there is nothing for a vCenter, not even a part.
@@ -169,11 +168,11 @@ func none(data map[string][]byte, server string) error {
 		if _, has := data[prefixServer+suffix]; ok && !has && (kind == keyUser || kind == keyPassword) && meant == "" {
 			meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
 		} else if address, ok := strings.CutSuffix(key, "."+keyUser); ok && address != "" {
-			others = append(others, quote.Plain(key))
+			others = append(others, fmt.Sprintf("%q", key))
 		}
 	}
 	if len(others) > 0 {
-		meant += "; there are keys of other names: " + quote.Some(others, 2*quote.Most)
+		meant += "; there are keys of other names: " + strings.Join(others[:min(len(others), 6)], ", ")
 	}
 	if strings.Contains(server, ":") {
 		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone, server,

@@ -136,7 +136,7 @@ func TestFindNone(t *testing.T) {
 	}{
 		"nothing": {nil, "vc", `there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"`},
 		"another": {secret("evil.vc.username", "made-up", "vc.usernam", "made-up", ".username", "made-up", "username", "made-up"), "vc",
-			`there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"; there are keys of other names: evil.vc.username`},
+			`there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"; there are keys of other names: "evil.vc.username"`},
 		"IPv6": {secret("server_0", "fd01::2", "username_0", "made-up"), "fd01::1",
 			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix`},
 		"no address beside it": {secret("username_0", "made-up", "password_0", "made-up"), "fd01::1",
