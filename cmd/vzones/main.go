@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
@@ -49,7 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	defer outlivePipes()()
-	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
+	klog.SetLogger(klog.Logger{}) // what the packages of the daemon log is for the daemon
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:

@@ -25,7 +25,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"vzones/test/bench/figures"
@@ -102,7 +101,7 @@ func plan(o options) ([]benchCase, error) {
 func (o options) measure(todo []benchCase, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	klog.SetLogger(logr.Discard()) // what client-go logs about itself
+	klog.SetLogger(klog.Logger{}) // what client-go logs about itself
 	debug.SetGCPercent(gcPercent)
 	b := &bench{progress: stderr, began: time.Now(), delay: o.delay, short: o.short}
 	report := &figures.Report{

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"vzones/test/stack"
@@ -34,7 +33,7 @@ func show() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// What client-go logs about itself is no part of the show.
-	klog.SetLogger(logr.Discard())
+	klog.SetLogger(klog.Logger{})
 	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP"), folder: folder}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,7 +57,7 @@ func TestRequests(t *testing.T) {
 	}
 	t.Cleanup(f.Close)
 	config, kubeconfig := fleettest.WriteConfig(t, f, t.TempDir()), nodelist.Serve(t, nodesOf(f))
-	klog.SetLogger(logr.Discard()) // as main does
+	klog.SetLogger(klog.Logger{}) // as main does
 	t.Cleanup(klog.ClearLogger)
 	for _, format := range []string{"html", "tree"} {
 		for _, v := range f.VCenters() {

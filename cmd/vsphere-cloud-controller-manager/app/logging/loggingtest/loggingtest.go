@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-logr/logr"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
@@ -65,9 +64,9 @@ func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 }
 
 // Formats returns loggers that write into a buffer, by the formats that there are.
-func Formats(out *bytes.Buffer) map[string]logr.Logger {
+func Formats(out *bytes.Buffer) map[string]klog.Logger {
 	asJSON, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
-	return map[string]logr.Logger{
+	return map[string]klog.Logger{
 		"text": textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))),
 		"json": asJSON,
 	}
