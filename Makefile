@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # runs under the race detector needs packages of its own. grpcnotrace leaves out gRPC's tracing
 # pages, whose templates would have the linker keep the methods of all types: 32 MB of the
 # daemon. Nothing here needs DWARF or the names of symbols, and building without takes a tenth less.
-export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s)
+FLAGS := -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s
+export GOFLAGS := $(strip $(shell go env GOFLAGS) $(FLAGS))
 export CGO_ENABLED := 0
 
 # If each core has 2 GiB of available memory, then heaps may grow to five times what is live,
@@ -42,11 +43,14 @@ INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
 # The release of Go that makes the image and releases, which are the same wherever it runs.
 # Where another one is installed, it is taken from Go's module proxy.
 GO_RELEASE := go1.26.8
-# Where the image will be pushed to, without a tag, and where the sources are.
+# Where the image will be pushed to, without a tag, and the address of the sources.
 IMAGE ?= vsphere-cloud-controller-manager
 SOURCE ?=
-MAKE_RELEASE = GOTOOLCHAIN=$(GO_RELEASE) go run -C .ci/release . -source '$(CURDIR)' \
-	-version '$(VERSION)' -image '$(IMAGE)' -url '$(SOURCE)'
+PINNED = GOTOOLCHAIN=$(GO_RELEASE) GOAMD64=v1 GOARM64=v8.0 GOFLAGS='$(FLAGS)'
+# SOURCE_DATE_EPOCH stands in for the time of the commit, as where there is no git.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+LICENSED := bin/licenses/LICENSE
+RELEASE_TOOLS := bin/tools/goreleaser bin/tools/syft bin/tools/go-licenses
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
 # These are built from the same packages, most of which are Kubernetes'.
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
@@ -60,18 +64,39 @@ build: ## build the commands into bin/
 	@$(BUILD) vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
-image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
+image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
 	@echo "image: $(VERSION), for amd64 and arm64 (six minutes the first time)"
-	@$(MAKE_RELEASE) -out '$(CURDIR)/bin/image' image
+	@mkdir -p bin/image
+	@for arch in amd64 arm64; do GOTOOLCHAIN=$(GO_RELEASE) GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
+		$(MAKE) build GOFLAGS='$(FLAGS)' COMMANDS=$(DAEMON) BIN=bin/image/$$arch || exit 1; done
+	@$(PINNED) go run -C .ci/release . -version '$(VERSION)' -image '$(IMAGE)' -url '$(SOURCE)' \
+		-commit '$(COMMIT)' -created '$(SOURCE_DATE_EPOCH)' -licenses '$(abspath bin/licenses)' \
+		-out '$(abspath bin/image)/vsphere-cloud-controller-manager.oci.tar' \
+		amd64='$(abspath bin/image/amd64)/vsphere-cloud-controller-manager' \
+		arm64='$(abspath bin/image/arm64)/vsphere-cloud-controller-manager' >bin/image/name
+	@cat bin/image/name
 
 .PHONY: release
-release: ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
-	@echo "release: $(VERSION), into dist/$(VERSION) (ten minutes the first time)"
-	@$(MAKE_RELEASE) -out '$(CURDIR)/dist/$(VERSION)' $(if $(SNAPSHOT),-snapshot) dist
+release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
+	@echo "release: $(VERSION), into dist (half an hour the first time)"
+	@$(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
+		RELEASE_LDFLAGS='-s $(STAMP)' bin/tools/goreleaser release --clean --timeout 2h --parallelism 1 \
+		$(if $(SNAPSHOT),--snapshot,--skip=publish)
+	@cp bin/release/* dist/
 
-.PHONY: size
-size: ## print what makes the size of the daemon
-	@$(MAKE_RELEASE) size
+# What GoReleaser does not make, into bin/release.
+.PHONY: release-files
+release-files: image $(HELM) bin/tools/syft
+	@rm -rf bin/release bin/chart && mkdir -p bin/release
+	@awk -v want='$(VERSION:v%=%)' -v try='$(SNAPSHOT)' '/^## / { inside = index($$0, "[" want "]") || try && !found && /Unreleased/; found = found || inside; next } \
+		inside; END { if (!found) { print "CHANGELOG.md has no section [" want "]" >"/dev/stderr"; exit 1 } }' CHANGELOG.md >bin/release/RELEASE_NOTES.md
+	@{ printf '\nThe image, for linux/amd64 and linux/arm64: `'; tr -d '\n' <bin/image/name; echo '`'; } >>bin/release/RELEASE_NOTES.md
+	@cp bin/image/vsphere-cloud-controller-manager.oci.tar bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar
+	@SYFT_CHECK_FOR_APP_UPDATE=false bin/tools/syft scan -q --source-name vsphere-cloud-controller-manager --source-version $(VERSION) \
+		-o spdx-json=bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar.spdx.json oci-archive:bin/image/vsphere-cloud-controller-manager.oci.tar
+	@sed 's|^\( *image: \).*|\1$(IMAGE):$(VERSION)|' manifests/vsphere-cloud-controller-manager.yaml >bin/release/vsphere-cloud-controller-manager_$(VERSION).yaml
+	@cp -R manifests/chart bin/chart && sed -i.old 's|^  repository: .*|  repository: $(IMAGE)|' bin/chart/values.yaml && rm bin/chart/values.yaml.old
+	@$(HELM) package bin/chart --version '$(VERSION:v%=%)' --app-version '$(VERSION)' --destination bin/release
 
 .PHONY: demo
 demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
@@ -113,12 +138,6 @@ test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat
-
-.PHONY: check-release
-check-release: $(HELM) ## make a release twice, in two folders, and compare (before a release: half an hour)
-	@VZONES_RELEASE=$(or $(if $(filter-out file,$(origin VERSION)),$(VERSION)),$$(sed -n 's/^appVersion: //p' manifests/chart/Chart.yaml)) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
-	@test "$$(uname -s) $$(id -u)" = "Linux 0" || \
-		echo "check-release: NOT CHECKED: that the daemon starts in its image, which takes root on Linux" >&2
 
 # What the targets below may be given.
 PKG ?= ./...
@@ -199,6 +218,18 @@ check-modules:
 	@echo "check-modules: the modules of $(MODULES) are those that go.sum has"
 	@status=0; for m in $(MODULES); do go mod download -C $$m && go mod verify -C $$m || status=1; done; exit $$status
 
+.PHONY: licenses
+licenses: $(LICENSED) ## check the licenses of what is linked, and copy their texts to bin/licenses
+
+# Of all platforms: a module may be linked for one only.
+$(LICENSED): go.mod go.sum LICENSE bin/tools/go-licenses
+	@echo "licenses: those of all that is linked (two minutes)"
+	@rm -rf bin/licenses
+	@for os in linux windows; do for do in 'check --allowed_licenses=Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT' 'save --force --save_path=bin/licenses-'$$os; do \
+		GOROOT="$$(go env GOROOT)" GOOS=$$os bin/tools/go-licenses $$do --ignore=vzones ./cmd/... 2>bin/licenses.log || { cat bin/licenses.log >&2; exit 1; }; done; done
+	@mkdir bin/licenses && cp -R bin/licenses-linux/. bin/licenses-windows/. bin/licenses/ && rm -rf bin/licenses-*
+	@mkdir -p bin/licenses/go && cp "$$(go env GOROOT)/LICENSE" bin/licenses/go/ && chmod -R u=rwX,go=rX bin/licenses && cp LICENSE $@
+
 # Not a part of verify: it needs https://vuln.go.dev, and what it finds changes without
 # a change here.
 .PHONY: vulncheck
@@ -252,6 +283,15 @@ $(PROMETHEUS): .ci/prometheus/go.mod
 
 $(LINT): .ci/tools/go.mod
 	@$(BUILD) golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/tools/goreleaser: .ci/goreleaser/go.mod
+	@$(BUILD) goreleaser -C .ci/goreleaser -o $(abspath $@) github.com/goreleaser/goreleaser/v2
+
+bin/tools/syft: .ci/goreleaser/go.mod
+	@$(BUILD) syft -C .ci/goreleaser -o $(abspath $@) github.com/anchore/syft/cmd/syft
+
+bin/tools/go-licenses: .ci/goreleaser/go.mod
+	@$(BUILD) go-licenses -C .ci/goreleaser -o $(abspath $@) github.com/google/go-licenses
 
 $(HELM): .ci/helm/go.mod
 	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm

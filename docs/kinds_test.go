@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"vzones/cmd/vzones/finding"
 )
+
+var update = flag.Bool("update", false, "write the table of findings")
 
 // TestFindingsAreCurrent: the reference has the table of findings. With -update it is written.
 func TestFindingsAreCurrent(t *testing.T) {

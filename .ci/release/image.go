@@ -1,221 +1,321 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"compress/gzip"
+	"crypto/x509"
+	"debug/elf"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
-	"path/filepath"
-	"runtime"
+	"path"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"vzones/ci/release/image"
-	"vzones/ci/release/provenance"
-	"vzones/ci/release/roots"
-	"vzones/ci/release/sbom"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	specs "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// An artifact is a file that is written, by its name.
-type artifact struct {
-	name    string
-	content []byte
+// The image of the Dockerfile has the same command, entry point and user.
+const (
+	command    = "vsphere-cloud-controller-manager"
+	entrypoint = "/bin/" + command
+	// user is neither root nor a user of a distribution.
+	user = "65532:65532"
+	// authorities is the first place where Go looks for them on Linux.
+	authorities = "etc/ssl/certs/ca-certificates.crt"
+)
+
+// architectures are the ELF machines of the image's binaries.
+var architectures = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// A spec is the input of an image. Nothing else gets into it.
+type spec struct {
+	version string
+	// revision is the commit and source the address of the sources, "" if unknown.
+	revision, source string
+	// created is the time of the commit: the only time in the image.
+	created time.Time
+	// licenses are the texts by path.
+	licenses map[string][]byte
+	// binaries are the static binaries by architecture.
+	binaries map[string][]byte
 }
 
-func (a artifact) file() sbom.File {
-	sum := sha256.Sum256(a.content)
-	return sbom.File{Name: a.name, SHA256: hex.EncodeToString(sum[:])}
-}
-
-// write writes the artifacts into a folder, which it makes.
-func write(folder string, artifacts ...artifact) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+// annotations returns the annotations of the index and of each image, which are the labels
+// of the images too.
+func (s *spec) annotations() map[string]string {
+	all := map[string]string{
+		"title":       command,
+		"description": "Kubernetes cloud controller manager that gives Nodes of several vCenters their regions and zones",
+		"source":      s.source,
+		"revision":    s.revision,
+		"version":     s.version,
+		"licenses":    "Apache-2.0",
+		"created":     s.created.Format(time.RFC3339),
 	}
-	for _, a := range artifacts {
-		if err := os.WriteFile(filepath.Join(folder, a.name), a.content, 0o644); err != nil {
-			return err
+	result := map[string]string{}
+	for key, value := range all {
+		if value != "" {
+			result["org.opencontainers.image."+key] = value
 		}
 	}
-	return nil
+	return result
 }
 
-// makeImage writes the image's archive with its lists and its provenance.
-func (o *options) makeImage(ctx context.Context) error {
-	built, err := o.image(ctx, image.Command+".oci.tar")
-	if err != nil {
-		return err
-	}
-	statement, err := o.statement("image", []*sbom.Product{built.product}, built.files())
-	if err != nil {
-		return err
-	}
-	artifacts, err := built.artifacts(image.Command)
-	if err != nil {
-		return err
-	}
-	artifacts = append(artifacts, artifact{image.Command + ".provenance.json", statement})
-	if err := write(o.out, artifacts...); err != nil {
-		return err
-	}
-	for _, a := range artifacts {
-		fmt.Fprintf(o.stdout, "%s: %.1f MB\n", filepath.Join(o.out, a.name), float64(len(a.content))/1e6)
-	}
-	fmt.Fprintf(o.stdout, "%s@%s\n", built.name, built.digest)
-	return nil
-}
-
-// A builtImage is the image's archive and what is known of it.
-type builtImage struct {
-	archive artifact
-	name    image.Name
-	digest  v1.Hash
-	product *sbom.Product
-}
-
-// files returns what a provenance is about: the archive, and the image in it.
-func (b *builtImage) files() []sbom.File {
-	return []sbom.File{b.archive.file(), {Name: b.name.Repository, SHA256: b.digest.Hex}}
-}
-
-// artifacts returns the archive, and the lists of what is in it.
-func (b *builtImage) artifacts(name string) ([]artifact, error) {
-	lists, err := lists(name, b.product)
-	return append([]artifact{b.archive}, lists...), err
-}
-
-// lists returns what a product is made of, in both formats.
-func lists(name string, p *sbom.Product) ([]artifact, error) {
-	spdx, err := p.SPDX()
-	if err != nil {
-		return nil, fmt.Errorf("SPDX: %w", err)
-	}
-	cyclonedx, err := p.CycloneDX()
-	if err != nil {
-		return nil, fmt.Errorf("CycloneDX: %w", err)
-	}
-	return []artifact{{name + ".spdx.json", spdx}, {name + ".cdx.json", cyclonedx}}, nil
-}
-
-// image builds the image, reads back what was written, and runs it where this machine can.
-func (o *options) image(ctx context.Context, file string) (*builtImage, error) {
-	name, err := image.NewName(o.repository, o.version)
+// index returns the index with one image for each architecture.
+func (s *spec) index() (v1.ImageIndex, error) {
+	roots, err := certificates()
 	if err != nil {
 		return nil, err
 	}
-	spec := image.Spec{
-		Version: o.version, Revision: o.commit, Source: o.address, Created: o.created,
-		Binaries: map[string][]byte{},
+	if len(s.licenses["LICENSE"]) == 0 {
+		return nil, errors.New("the text of our own LICENSE is missing")
 	}
-	var platforms []platform
-	var binaries [][]byte
-	for _, arch := range image.Architectures {
-		p := platform{"linux", arch}
-		fmt.Fprintf(o.stdout, "building %s for %s\n", image.Command, p)
-		binary, err := o.build(ctx, image.Command, p)
+	common := []entry{
+		{name: authorities, mode: 0o644, content: roots},
+		// Older manifests of vzones start the daemon by this path.
+		{name: command, link: entrypoint[1:]},
+	}
+	for name, text := range s.licenses {
+		common = append(common, entry{name: "licenses/" + name, mode: 0o644, content: text})
+	}
+	shared, err := layer(s.created, common...)
+	if err != nil {
+		return nil, err
+	}
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, arch := range slices.Sorted(maps.Keys(architectures)) {
+		image, err := s.image(arch, shared)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("linux/%s: %w", arch, err)
 		}
-		platforms, binaries = append(platforms, p), append(binaries, binary)
-		spec.Binaries[arch] = binary
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add:        image,
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
+		})
 	}
-	if spec.Authorities, _, err = roots.PEM(); err != nil {
-		return nil, err
-	}
-	if spec.Licenses, err = o.licenses(ctx, image.Command, platforms...); err != nil {
-		return nil, err
-	}
-	index, err := spec.Index()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	digest, err := image.Write(&b, index, name, o.created)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.tryImage(ctx, b.Bytes()); err != nil {
-		return nil, fmt.Errorf("the image that was built is wrong: %w", err)
-	}
-	built := &builtImage{archive: artifact{file, b.Bytes()}, name: name, digest: digest}
-	if built.product, err = o.product(image.Command, binaries...); err != nil {
-		return nil, err
-	}
-	authorities, err := ownModule(roots.Module, "BSD-3-Clause")
-	if err != nil {
-		return nil, err
-	}
-	built.product.Container = true
-	built.product.Modules = append(built.product.Modules, authorities)
-	built.product.Files = built.files()
-	return built, nil
+	return rewrite(mutate.Annotations(index, s.annotations()).(v1.ImageIndex))
 }
 
-// tryImage reads an archive back, checks it, and runs the binary of this machine's
-// architecture out of it.
-func (o *options) tryImage(ctx context.Context, archive []byte) error {
-	dir, err := os.MkdirTemp("", "image-")
+func (s *spec) image(arch string, shared v1.Layer) (v1.Image, error) {
+	if err := static(s.binaries[arch], arch); err != nil {
+		return nil, err
+	}
+	binary, err := layer(s.created, entry{name: entrypoint[1:], mode: 0o755, content: s.binaries[arch]})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	index, err := image.Read(bytes.NewReader(archive), dir)
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	history := func(what string) v1.History {
+		return v1.History{Created: v1.Time{Time: s.created}, CreatedBy: "make image", Comment: what}
+	}
+	image, err = mutate.Append(image,
+		mutate.Addendum{Layer: shared, History: history("certificates, licenses and a link")},
+		mutate.Addendum{Layer: binary, History: history("the binary")})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := image.Check(index, image.Architectures...); err != nil {
-		return err
-	}
-	manifest, err := index.IndexManifest()
+	config, err := image.ConfigFile()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, m := range manifest.Manifests {
-		if runtime.GOOS != "linux" || m.Platform.Architecture != runtime.GOARCH {
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", arch
+	config.Created = v1.Time{Time: s.created}
+	config.Config = v1.Config{
+		User: user, Entrypoint: []string{entrypoint}, Env: []string{"PATH=/bin"}, WorkingDir: "/", Labels: s.annotations(),
+	}
+	image, err = mutate.ConfigFile(image, config)
+	if err != nil {
+		return nil, err
+	}
+	return mutate.Annotations(image, s.annotations()).(v1.Image), nil
+}
+
+// static returns an error unless a binary is a static program for an architecture: the image
+// has no library.
+func static(binary []byte, arch string) error {
+	program, err := elf.NewFile(bytes.NewReader(binary))
+	if err != nil {
+		return fmt.Errorf("the binary: %w", err)
+	}
+	if program.Machine != architectures[arch] {
+		return fmt.Errorf("the binary is for %v", program.Machine)
+	}
+	if slices.ContainsFunc(program.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		return errors.New("the binary is linked dynamically: build it with CGO_ENABLED=0")
+	}
+	return nil
+}
+
+// certificates returns the authorities that Mozilla trusts, as a module has them that go.sum
+// pins, whatever the machine's own store holds. Authorities that are trusted under a condition,
+// such as for certificates issued before a day, are left out: PEM has no words for it.
+func certificates() ([]byte, error) {
+	var b bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
 			continue
 		}
-		img, err := index.Image(m.Digest)
+		c, err := x509.ParseCertificate(root.Certificate)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("an authority of x509roots: %w", err)
 		}
-		files, err := image.Files(img)
-		if err != nil {
-			return err
-		}
-		binary := filepath.Join(dir, "binary")
-		if err := os.WriteFile(binary, files[image.Entrypoint[1:]].Content, 0o700); err != nil {
-			return err
-		}
-		said, err := output(o.command(ctx, nil, binary, "--version"))
-		if err != nil {
-			return err
-		}
-		if !strings.HasPrefix(string(said), "vzones "+o.version+"\n") {
-			return fmt.Errorf("its --version is %q, want %s", said, o.version)
+		fmt.Fprintf(&b, "# %s\n", c.Subject.CommonName)
+		if err := pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return b.Bytes(), nil
 }
 
-// statement states what the products were made from.
-func (o *options) statement(target string, products []*sbom.Product, files []sbom.File) ([]byte, error) {
-	build := provenance.Build{
-		Parameters: map[string]any{"target": target, "version": o.version, "image": o.repository, "source": o.address, "snapshot": o.snapshot},
-		Internal:   map[string]any{"treeHasChanges": o.changed, "sourceDateEpoch": float64(o.created.Unix())},
-		Source:     o.address, Revision: o.commit, Products: files,
+// embedded is the interface under a name that is not one of its methods.
+type embedded = v1.ImageIndex
+
+// rewritten is an index as the types of the specification write it.
+type rewritten struct {
+	embedded
+	raw []byte
+}
+
+// rewrite returns an index in the words and the order of the specification's own types.
+// skopeo before 1.13 reads an index into them and writes it again, and its digest has to
+// stay the same in a registry.
+func rewrite(index v1.ImageIndex) (v1.ImageIndex, error) {
+	raw, err := index.RawManifest()
+	if err != nil {
+		return nil, err
 	}
-	seen := map[string]bool{}
-	for _, p := range products {
-		build.Go = p.Go
-		for _, m := range p.Modules {
-			if !seen[m.PURL()] {
-				seen[m.PURL()] = true
-				build.Modules = append(build.Modules, m)
-			}
+	var parsed specs.Index
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		return nil, err
+	}
+	for i := range parsed.Manifests {
+		parsed.Manifests[i].ArtifactType = "" // an image has none
+	}
+	raw, err = json.Marshal(parsed)
+	return &rewritten{index, raw}, err
+}
+
+func (r *rewritten) RawManifest() ([]byte, error) { return r.raw, nil }
+func (r *rewritten) Digest() (v1.Hash, error)     { return partial.Digest(r) }
+func (r *rewritten) Size() (int64, error)         { return int64(len(r.raw)), nil }
+func (r *rewritten) IndexManifest() (*v1.IndexManifest, error) {
+	return v1.ParseIndexManifest(bytes.NewReader(r.raw))
+}
+
+// newName returns the name of a version's image in a repository. A tag has no "+", which a
+// version of a commit between releases has: it becomes "-".
+func newName(repository, version string) (name.Tag, error) {
+	tag, err := name.NewTag(repository+":"+strings.ReplaceAll(version, "+", "-"), name.WeakValidation)
+	if err != nil {
+		return name.Tag{}, fmt.Errorf("image %q: %w", repository, err)
+	}
+	return tag, nil
+}
+
+// containerd returns the name by which containerd and the kubelet find an imported image: with
+// the registry, and docker.io/library/ if the name has none.
+func containerd(tag name.Tag) string {
+	return strings.Replace(tag.Name(), name.DefaultRegistry+"/", "docker.io/", 1)
+}
+
+// pack returns a tar archive of an image layout that has the index under a name.
+func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "image-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	folder, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return nil, err
+	}
+	err = folder.AppendIndex(index, layout.WithAnnotations(map[string]string{
+		"org.opencontainers.image.ref.name": tag.TagStr(),
+		"io.containerd.image.name":          containerd(tag),
+	}))
+	if err != nil {
+		return nil, err
+	}
+	content, err := files(dir)
+	if err != nil {
+		return nil, err
+	}
+	var entries []entry
+	for name, text := range content {
+		entries = append(entries, entry{name: name, mode: 0o644, content: text})
+	}
+	var b bytes.Buffer
+	err = writeTar(&b, at, entries...)
+	return b.Bytes(), err
+}
+
+// An entry is a file of an archive, or a symbolic link if it has a target.
+type entry struct {
+	name    string
+	mode    int64
+	content []byte
+	link    string
+}
+
+// layer returns a compressed layer with the entries.
+func layer(at time.Time, entries ...entry) (v1.Layer, error) {
+	var b bytes.Buffer
+	// The header of gzip stays without a name and a time.
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(writeTar(z, at, entries...), z.Close()); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b.Bytes())), nil
+	}, tarball.WithMediaType(types.OCILayer))
+}
+
+// writeTar writes the entries and the folders above them, sorted by name. All belong to root
+// and have one time, so that the archive is the same wherever and whenever it is written.
+func writeTar(w io.Writer, at time.Time, entries ...entry) error {
+	headers := map[string]tar.Header{}
+	content := map[string][]byte{}
+	for _, e := range entries {
+		for d := path.Dir(e.name); d != "."; d = path.Dir(d) {
+			headers[d+"/"] = tar.Header{Typeflag: tar.TypeDir, Mode: 0o755}
+		}
+		headers[e.name] = tar.Header{Typeflag: tar.TypeReg, Mode: e.mode, Size: int64(len(e.content))}
+		if e.link != "" {
+			headers[e.name] = tar.Header{Typeflag: tar.TypeSymlink, Linkname: e.link, Mode: 0o777}
+		}
+		content[e.name] = e.content
+	}
+	t := tar.NewWriter(w)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		h := headers[name]
+		// PAX and GNU formats have further times and numbers in them.
+		h.Name, h.ModTime, h.Format = name, at, tar.FormatUSTAR
+		if err := t.WriteHeader(&h); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if _, err := t.Write(content[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return build.Statement()
+	return t.Close()
 }

@@ -1,75 +1,94 @@
-// Command release makes what is shipped: the daemon's image, and all files of a release.
-// It writes files and publishes nothing. What it writes follows from the commit, the
-// version and the release of Go alone: two folders on two machines give equal files.
+// Command release makes the daemon's image for two architectures without a container engine
+// and without a base image: an OCI image layout in a tar archive. The archive follows from the
+// arguments alone, so that the same commit gives the same digest on every machine. It publishes
+// nothing.
 //
-// It is run by make image, make release and make size.
+// make image runs it with the binaries that make build has made.
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// options are what the flags say.
-type options struct {
-	tree
-	// out is the folder that is written to.
-	out string
-	// repository is where the image will be pushed to, without a tag.
-	repository string
-	// address is where the sources are, "" while they are nowhere.
-	address string
-	// snapshot allows a changed tree, and a version that the changelog does not have.
-	snapshot bool
-	// stdout takes what is said of the work.
-	stdout io.Writer
-}
-
-// run runs the command that the arguments name.
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	o := options{stdout: stdout}
+// run makes the image that the arguments describe, and prints its name with its digest.
+func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	flags.StringVar(&o.dir, "source", ".", "folder of the sources")
-	flags.StringVar(&o.out, "out", "", "folder to write to")
-	flags.StringVar(&o.version, "version", "", "version, such as v1.37.0")
-	flags.StringVar(&o.repository, "image", "vsphere-cloud-controller-manager", "where the image will be pushed to, without a tag")
-	flags.StringVar(&o.address, "url", "", "address of the sources, for annotations; none without it")
-	flags.BoolVar(&o.snapshot, "snapshot", false, "try a release: from a changed tree, of a version that the changelog does not have")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: release -version v1.37.0 -out FILE [flags] amd64=BINARY arm64=BINARY")
+		flags.PrintDefaults()
+	}
+	var s spec
+	flags.StringVar(&s.version, "version", "", "version of the daemon, such as v1.37.0")
+	flags.StringVar(&s.revision, "commit", "", "commit of the sources")
+	flags.StringVar(&s.source, "url", "", "address of the sources; none without it")
+	repository := flags.String("image", command, "where the image will be pushed to, without a tag")
+	created := flags.Int64("created", 0, "time of the commit, in seconds since 1970")
+	licenses := flags.String("licenses", "", "folder with the texts of the licenses, LICENSE among them")
+	out := flags.String("out", "", "archive to write")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 {
-		return fmt.Errorf("arguments %q: want one of image, dist and size", flags.Args())
+	if s.version == "" || *created == 0 || *licenses == "" || *out == "" {
+		return errors.New("-version, -created, -licenses and -out are required")
 	}
-	if o.version == "" {
-		return errors.New("-version is missing")
-	}
-	if err := o.look(ctx); err != nil {
+	s.created = time.Unix(*created, 0).UTC()
+	name, err := newName(*repository, s.version)
+	if err != nil {
 		return err
 	}
-	switch command := flags.Arg(0); command {
-	case "image":
-		return o.makeImage(ctx)
-	case "dist":
-		return o.makeDist(ctx)
-	case "size":
-		return o.printSize(ctx)
-	default:
-		return fmt.Errorf("unknown command %q: want image, dist or size", command)
+	s.binaries = map[string][]byte{}
+	for _, arg := range flags.Args() {
+		arch, file, _ := strings.Cut(arg, "=")
+		if s.binaries[arch], err = os.ReadFile(file); err != nil {
+			return fmt.Errorf("argument %q: want ARCHITECTURE=BINARY: %w", arg, err)
+		}
 	}
+	if s.licenses, err = files(*licenses); err != nil {
+		return err
+	}
+	index, err := s.index()
+	if err != nil {
+		return err
+	}
+	archive, err := pack(index, name, s.created)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(*out, archive, 0o644); err != nil {
+		return err
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s@%s\n", name, digest)
+	return err
+}
+
+// files returns the content of the files below a folder, by their paths in it.
+func files(folder string) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	root := os.DirFS(folder)
+	return all, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		all[filepath.ToSlash(path)], err = fs.ReadFile(root, path)
+		return err
+	})
 }
