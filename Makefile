@@ -51,6 +51,7 @@ PINNED = GOTOOLCHAIN=$(GO_RELEASE) GOAMD64=v1 GOARM64=v8.0 GOFLAGS='$(FLAGS)'
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 LICENSED := bin/licenses/LICENSE
 RELEASE_TOOLS := bin/tools/goreleaser bin/tools/syft bin/tools/go-licenses
+# Prometheus and GoReleaser build without most of their modules, which are not looked at.
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
 # These are built from the same packages, most of which are Kubernetes'.
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
@@ -79,7 +80,7 @@ image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VE
 .PHONY: release
 release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
 	@echo "release: $(VERSION), into dist (half an hour the first time)"
-	@$(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
+	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
 		RELEASE_LDFLAGS='-s $(STAMP)' bin/tools/goreleaser release --clean --timeout 2h --parallelism 1 \
 		$(if $(SNAPSHOT),--snapshot,--skip=publish)
 	@cp bin/release/* dist/
@@ -96,6 +97,7 @@ release-files: image $(HELM) bin/tools/syft
 		-o spdx-json=bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar.spdx.json oci-archive:bin/image/vsphere-cloud-controller-manager.oci.tar
 	@sed 's|^\( *image: \).*|\1$(IMAGE):$(VERSION)|' manifests/vsphere-cloud-controller-manager.yaml >bin/release/vsphere-cloud-controller-manager_$(VERSION).yaml
 	@cp -R manifests/chart bin/chart && sed -i.old 's|^  repository: .*|  repository: $(IMAGE)|' bin/chart/values.yaml && rm bin/chart/values.yaml.old
+	@sed -i.old 's|^\( *image: \)vsphere-.*|\1$(IMAGE):$(VERSION)|' bin/chart/Chart.yaml && rm bin/chart/Chart.yaml.old
 	@$(HELM) package bin/chart --version '$(VERSION:v%=%)' --app-version '$(VERSION)' --destination bin/release
 
 .PHONY: demo
