@@ -70,7 +70,7 @@ func (s *Section) Fields(global bool) []Field {
 		{Name: "port", Into: &s.Port, Inherited: true, Variable: "VSPHERE_VCENTER_PORT", Default: DefaultPort, Limits: Limits{"port", 1, 65535}, CSI: true,
 			Doc: "The HTTPS port, 1 to 65535."},
 		{Name: "insecureFlag", Into: &s.Insecure, Inherited: true, Variable: "VSPHERE_INSECURE", Default: false, CSI: true,
-			Doc: "`true` switches off the verification of the vCenter's certificate, with a [warning](#warnings), but never that of a [session manager's](../how-to/credentials.md#with-a-shared-session-manager). `false` in an entry overrides `true` in `global`, with a warning too, since the CPI [reads that otherwise](#what-the-cpi-reads-otherwise)."},
+			Doc: "`true` switches off the verification of the vCenter's certificate, with a [warning](#warnings), but never that of a [session manager's](../how-to/credentials.md#with-a-shared-session-manager). `false` in an entry overrides `true` in `global`, with a warning too, since the CPI [reads that otherwise](compared-with-the-cpi.md#configuration)."},
 		{Name: "datacenters", Into: &s.Datacenters, Inherited: true, Variable: "VSPHERE_DATACENTER", CSI: true, Unset: "all",
 			Doc: "[Which datacenters](#datacenters) are looked at: names, inventory paths, patterns of either, or managed object references. Machines elsewhere never belong to a Node. An element may hold several between commas."},
 		{Name: "soapRoundtripCount", Into: &s.RoundTrips, Inherited: true, Variable: "VSPHERE_ROUNDTRIP_COUNT", Default: DefaultRoundTrips, Limits: Limits{"count", 1, math.MaxInt32},
