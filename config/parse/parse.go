@@ -8,8 +8,8 @@
 //
 // The YAML format is that of the vSphere CPI (kubernetes/cloud-provider-vsphere), the INI
 // format that of the CPI before, of the provider in Kubernetes itself before that, and of the
-// vSphere CSI driver. What loads there loads here and means the same, but for what "What the
-// CPI reads otherwise, docs/reference/compared-with-the-cpi.md lists.
+// vSphere CSI driver. What loads there loads here and means the same, apart from what
+// docs/reference/compared-with-the-cpi.md lists.
 //
 // The package reads the configuration file and the CA files that it names, but not the
 // directory with credentials. Reading keeps no state: it may be done again at each change of
