@@ -116,8 +116,8 @@ The exit status is 0 if all is right, 1 if something is found, such as a mistake
 file or what a plan would change, and 2 if the arguments are wrong or something
 failed, such as reading a file.`,
 		Example: `  vzones check -c vsphere.yaml
-  vzones nodes --from-cluster -o wide
-  vzones explain node-1 -c vsphere.yaml`,
+  vzones nodes -o wide
+  vzones explain node-1`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

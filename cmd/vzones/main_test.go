@@ -74,7 +74,7 @@ const (
 func readsFleet(example string) bool {
 	words := strings.Fields(example)
 	cmd, _, err := commands()[0].Find(words[1:])
-	return err == nil && cmd.Flags().Lookup("from-cluster") != nil && !slices.Contains(words, "--offline")
+	return err == nil && cmd.Flags().Lookup("kubeconfig") != nil && !slices.Contains(words, "--offline")
 }
 
 // writeFiles writes the files that the examples read.

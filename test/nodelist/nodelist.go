@@ -20,7 +20,14 @@ import (
 // a kubeconfig that leads there.
 func Serve(t testing.TB, nodes []v1.Node) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(Handler(nodes))
+	t.Cleanup(s.Close)
+	return Kubeconfig(t, s.URL)
+}
+
+// Handler serves the list of Nodes.
+func Handler(nodes []v1.Node) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/nodes" {
 			http.NotFound(w, r)
 			return
@@ -37,24 +44,26 @@ func Serve(t testing.TB, nodes []v1.Node) string {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(&list)
-	}))
-	t.Cleanup(s.Close)
-	return Kubeconfig(t, s.URL)
+	})
 }
 
 // Kubeconfig writes a kubeconfig that leads to a server without credentials, and returns its path.
 func Kubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`apiVersion: v1
+	if err := os.WriteFile(file, Config(server), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Config returns a kubeconfig that leads to a server without credentials.
+func Config(server string) []byte {
+	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: a
 contexts: [{name: a, context: {cluster: a, user: a}}]
 clusters: [{name: a, cluster: {server: %q}}]
 users: [{name: a}]
 `, server)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

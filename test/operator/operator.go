@@ -81,6 +81,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	fleet FILE [MORE]          starts the vCenters that a file describes, and writes vsphere.yaml with
 //	                           credentials; the content of MORE is put behind it
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
+//	waiting [NAME…]            sets KUBECONFIG to a list of Nodes that wait, by default of all machines; nothing else is served
 //	register [VM…]             creates Nodes for these machines, or for all
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
 //	[!] within DURATION CMD…   runs a program, and fails if it takes three times as long, or longer
@@ -108,7 +109,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	asked NAME N               waits until the vCenter had N requests since it was started or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
+		"fleet": startFleet, "stack": startStack, "register": register, "waiting": waiting, "daemon": daemon,
 		"install": installDaemon, "sleep": pause, "within": runWithin,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"commands": commands,

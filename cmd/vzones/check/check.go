@@ -23,7 +23,7 @@ import (
 const long = `Print what is wrong, the worst and its cause first, with what to do:
 
   the way     name, connection, proxy, TLS, certificate, login, clock, version
-  the account privileges, tags and tag categories; with --from-cluster also the
+  the account privileges, tags and tag categories; without --config also the
               rights of the daemon's ServiceAccount in the cluster
   the tags    hosts without a zone, zones in two places, conflicts, what the CSI driver
               sees otherwise
@@ -94,8 +94,8 @@ func Command(t *cli.Tool) *cobra.Command {
 			switch {
 			case !o.offline && (env || o.files.SkipFiles):
 				return errors.New("--env and --skip-files are about files: write --offline with them")
-			case o.offline && (o.world.Config != "" || o.world.FromCluster):
-				return errors.New("--offline contacts nothing: write the files as arguments, without --config and --from-cluster")
+			case o.offline && o.world.Config != "":
+				return errors.New("--offline contacts nothing: write the files as arguments, without --config")
 			}
 			t.Started = true
 			if !o.offline {

@@ -9,7 +9,7 @@ import (
 )
 
 // WriteConfig says how a command gets its configuration.
-const WriteConfig = "write the configuration as --config FILE, or --from-cluster"
+const WriteConfig = "write the configuration as --config FILE"
 
 // NoArguments refuses arguments. Wants says what the command takes instead.
 func NoArguments(wants string) cobra.PositionalArgs {

@@ -37,7 +37,7 @@ func (f *Format) Flag(flags *pflag.FlagSet, formats ...Format) {
 	for i := range formats {
 		names[i] = string(formats[i])
 	}
-	flags.VarP(&formatValue{f, formats}, "output", "o", "how to print it: "+strings.Join(names, ", "))
+	flags.VarP(&formatValue{f, formats}, "output", "o", "how to print it: "+strings.Join(names, ", ")+jsonPathUsage(formats))
 }
 
 type formatValue struct {
@@ -49,7 +49,11 @@ func (v *formatValue) String() string { return string(*v.format) }
 func (v *formatValue) Type() string   { return "FORMAT" }
 
 func (v *formatValue) Set(text string) error {
-	if !slices.Contains(v.formats, Format(text)) {
+	if slices.Contains(v.formats, JSON) && strings.HasPrefix(text, jsonPath) {
+		if _, err := parseJSONPath(text); err != nil {
+			return err
+		}
+	} else if !slices.Contains(v.formats, Format(text)) {
 		return fmt.Errorf("write one of %q", v.formats)
 	}
 	*v.format = Format(text)
@@ -61,10 +65,10 @@ type List struct {
 	// Columns are the headings. Those from WideFrom on are in the format wide only; 0 for none.
 	Columns  []string
 	WideFrom int
+	// Fits has a table cut long values, so that its lines fit. The format wide has them whole.
+	Fits bool
 	// Rows have a cell for each column.
 	Rows []Row
-	// Continues reports whether the rows come behind others, and so have no headings.
-	Continues bool
 	// Data is what the formats json and yaml have. Its fields are documented in docs/reference.
 	Data any
 }
@@ -91,6 +95,9 @@ func (t *Tool) Print(format Format, l *List) error {
 			fmt.Fprintln(&b, quote.Name(r.Name))
 		}
 		return t.Write(b.Bytes())
+	}
+	if strings.HasPrefix(string(format), jsonPath) {
+		return t.printJSONPath(string(format), l.Data)
 	}
 	columns := len(l.Columns)
 	if l.WideFrom > 0 && format != Wide {
@@ -143,20 +150,22 @@ func (t *Tool) table(l *List, columns int) []byte {
 			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i]))
 		}
 	}
+	if l.Fits && columns < len(l.Columns) {
+		fit(widths)
+	}
 	var b bytes.Buffer
 	line := func(cells []string, color Color) {
 		var text strings.Builder
 		for i := range widths {
-			text.WriteString(cells[i])
+			cell := cut(cells[i], widths[i])
+			text.WriteString(cell)
 			if i < columns-1 {
-				text.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cells[i])+3))
+				text.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
 			}
 		}
 		fmt.Fprintln(&b, t.Paint(color, strings.TrimRight(text.String(), " ")))
 	}
-	if !l.Continues {
-		line(l.Columns, "")
-	}
+	line(l.Columns, "")
 	for _, r := range l.Rows {
 		line(r.Cells, r.Color)
 	}

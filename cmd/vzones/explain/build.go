@@ -1,13 +1,18 @@
 package explain
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/world"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -25,7 +30,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	}
 	for _, st := range w.States {
 		if st.Err != nil || st.Snapshot == nil {
-			e.Unread = append(e.Unread, Unread{st.VCenter, whyDown(st)})
+			e.Unread = append(e.Unread, Unread{st.VCenter, whyDown(&st)})
 		}
 	}
 	if m := l.Place.Machine; m != nil {
@@ -42,7 +47,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	}
 	if !s.standIn {
 		within, cancel := w.Within(ctx)
-		e.Deletion = deletion(w.Checker.Conditions(within, w.States, n))
+		e.Deletion = deletion(w.Checker.Conditions(within, w.StatesFor(n), n))
 		cancel()
 	}
 	e.Problems = problems(l, e)
@@ -80,7 +85,7 @@ func identified(w *world.World, l *world.Look, standIn bool) Identified {
 		out.By, out.Value = "", ""
 		return out
 	}
-	out.Candidates = candidates(w.States, id)
+	out.Candidates = candidates(w.StatesFor(l.Node), id)
 	return out
 }
 
@@ -90,31 +95,17 @@ func paths(w *world.World, m *inventory.Machine) []Path {
 	walked := policy.TagPaths()
 	contenders := w.Placer.Contenders(m)
 	var all []Path
-	add := func(kind topology.PathKind, isWalked bool) {
-		for i := range m.Paths {
-			if p := &m.Paths[i]; p.Kind == kind {
-				all = append(all, pathOf(p, isWalked, policy, contenders))
+	for i, kind := range append(slices.Clone(walked), topology.DefaultPaths()...) {
+		if i >= len(walked) && slices.Contains(walked, kind) {
+			continue
+		}
+		for j := range m.Paths {
+			if p := &m.Paths[j]; p.Kind == kind {
+				all = append(all, pathOf(p, i < len(walked), policy, contenders))
 			}
 		}
 	}
-	for _, kind := range walked {
-		add(kind, true)
-	}
-	for _, kind := range topology.DefaultPaths() {
-		if !contains(walked, kind) {
-			add(kind, false)
-		}
-	}
 	return all
-}
-
-func contains(all []topology.PathKind, kind topology.PathKind) bool {
-	for _, k := range all {
-		if k == kind {
-			return true
-		}
-	}
-	return false
 }
 
 func pathOf(p *topology.Path, walked bool, policy *topology.Policy, contenders []topology.Contender) Path {
@@ -134,26 +125,71 @@ func pathOf(p *topology.Path, walked bool, policy *topology.Policy, contenders [
 			one.FaultDomain = o.FaultDomain.Names[0]
 		}
 		for _, t := range o.Tags {
-			one.Tags = append(one.Tags, Tag{t.Category, t.Name, fates(o, t, contenders)})
+			tag := Tag{Category: t.Category, Name: t.Name}
+			for _, c := range contenders {
+				if c.Tag == t && c.By.Ref.ID == o.Ref.ID && c.By.Ref.Type == o.Ref.Type {
+					tag.For = append(tag.For, Fate{c.Label, string(c.Fate), c.Fate.Text()})
+				}
+			}
+			one.Tags = append(one.Tags, tag)
 		}
 		out.Objects = append(out.Objects, one)
 	}
 	return out
 }
 
-func fates(o *topology.Object, t topology.Tag, contenders []topology.Contender) []Fate {
-	var all []Fate
-	for _, c := range contenders {
-		if c.Tag == t && c.By.Ref.ID == o.Ref.ID && c.By.Ref.Type == o.Ref.Type {
-			all = append(all, Fate{c.Label, string(c.Fate), c.Fate.Text()})
+// labels returns those of the configuration, and the instance type.
+func labels(w *world.World, l *world.Look) []Label {
+	policy := &w.Placer.Topology().Policy
+	var all []Label
+	for _, key := range append(policy.Labels(), plan.LabelType) {
+		is := l.Label(key)
+		one := Label{
+			Label: key, Node: world.ValueOn(l.Node, key), Place: is.Place, Source: is.Source, Undecided: is.Undecided,
+			Differs: is.Difference != nil, Action: is.Action, Text: is.Text,
 		}
+		if is.Difference != nil && is.Difference.Have != "" {
+			one.Node = is.Difference.Have // the wrong one of two twins
+		}
+		for _, d := range l.Place.Placement.Decisions {
+			if d.Label == key {
+				one.decidedBy(policy, &l.Place.Placement, &d)
+			}
+		}
+		if key != plan.LabelType && one.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
+			one.Undecided = "the Node has no place: see the problems"
+		}
+		all = append(all, one)
 	}
 	return all
 }
 
+// decidedBy notes the object and the rule that decided a label.
+func (l *Label) decidedBy(policy *topology.Policy, placed *topology.Placement, d *topology.Decision) {
+	if d.By != nil {
+		l.By = d.By.String()
+	}
+	if err := d.Uncertainty(); err != nil {
+		l.Uncertain = quote.Line(err.Error())
+	}
+	var order []string
+	for _, kind := range policy.TagPaths() {
+		order = append(order, string(kind))
+	}
+	paths := strings.Join(order, ", ")
+	switch {
+	case d.Category == "":
+	case policy.IsLevel(d.Label):
+		l.Why = "the nearest tag on the first path that has one (" + paths + ")"
+	default:
+		l.Why = fmt.Sprintf("the %s path comes first of those with every required category (%s); precedence %s",
+			placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
+	}
+}
+
 // addressesOf returns what became of each address of the machine.
 func addressesOf(n *v1.Node, l *world.Look) *Addresses {
-	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Place.Addresses.Addresses), Changed: l.Place.AddressesChange}
+	out := &Addresses{Node: n.Status.Addresses, Chosen: l.Place.Addresses.Addresses, Changed: l.Place.AddressesChange}
 	if l.Place.AddressErr != nil {
 		out.Error = quote.Line(l.Place.AddressErr.Error())
 	}
@@ -162,14 +198,6 @@ func addressesOf(n *v1.Node, l *world.Look) *Addresses {
 			Address: r.Address.String(), Network: r.Network, Reported: !r.Assumed, Static: r.Static,
 			Internal: r.Internal.String(), External: r.External.String(), Chosen: r.Internal.Chosen() || r.External.Chosen(),
 		})
-	}
-	return out
-}
-
-func addressList(all []v1.NodeAddress) []Address {
-	var out []Address
-	for _, a := range all {
-		out = append(out, Address{string(a.Type), a.Address})
 	}
 	return out
 }

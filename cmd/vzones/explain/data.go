@@ -1,5 +1,7 @@
 package explain
 
+import v1 "k8s.io/api/core/v1"
+
 // An Explanation is all that is known of one Node. It is the output in JSON and YAML.
 type Explanation struct {
 	// Node is what was asked for. Without a Node of the cluster it stands for a machine.
@@ -149,18 +151,12 @@ type Conflict struct {
 // Addresses are those of a Node.
 type Addresses struct {
 	// Node are those that it has, Chosen those that the rules give.
-	Node   []Address `json:"node,omitempty"`
-	Chosen []Address `json:"chosen,omitempty"`
+	Node   []v1.NodeAddress `json:"node,omitempty"`
+	Chosen []v1.NodeAddress `json:"chosen,omitempty"`
 	// Changed reports whether the daemon writes Chosen.
 	Changed bool     `json:"changed"`
 	Error   string   `json:"error,omitempty"`
 	Results []Result `json:"results,omitempty"`
-}
-
-// Address is an address with its kind, such as InternalIP.
-type Address struct {
-	Type    string `json:"type"`
-	Address string `json:"address"`
 }
 
 // Result is what became of one address of the machine.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 )
 
@@ -18,16 +19,17 @@ func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{Need: world.NodesIfAny}
 	var format cli.Format
 	cmd := &cobra.Command{
-		Use:   "explain NODE|UUID|VM",
-		Short: "Show why a Node has its labels and addresses, and what keeps it",
+		Use:   "explain NODE|UUID|FINDING",
+		Short: "Explain a Node, a machine, or a finding of check",
 		Long: `explain shows the way from a Node to its machine and up to the root folder, with
 the tags on each object: which one decided each label, and why the others lost. It
 shows how the machine was found and what else was a candidate, the rule that chose
 or dropped each address, the labels of the Node beside those of its place, and what
 has to hold before the Node is deleted.
 
-It takes the name of a Node, the UUID of a machine, or the name or inventory path of
-a machine. A machine without a Node is shown as a new Node on it would be.
+It takes the name of a Node, or the UUID of a machine: one without a Node is shown
+as a new Node on it would be. For the ID of a finding, such as VZ105, it says what
+that means and what to do, and contacts nothing.
 
 It reads the machine of this Node and of those that claim the same machine or
 addresses. If no vCenter has the machine, it searches each directly, as the daemon
@@ -36,12 +38,17 @@ does before a Node is deleted. It writes nothing.
 The exit status is 1 if the Node waits, its machine or addresses are not certain, its
 labels differ from its place, or it would be deleted. A conflict of tags alone does
 not count.`,
-		Example: `  vzones explain node-1 -c vsphere.yaml
+		Example: `  vzones explain node-1
+  vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
-  vzones explain /dc1/vm/node-1 -c vsphere.yaml -o json`,
-		Args: cli.Arguments("the name of a Node, or the UUID, name or inventory path of a machine", 1),
+  vzones explain node-1 -o jsonpath='{.machine.path}'`,
+		Args: cli.Arguments("the name of a Node, the UUID of a machine, or the ID of a finding", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Started = true
+			if k := finding.Lookup(args[0]); k != nil {
+				return t.PrintTrees(&cli.Branch{Text: fmt.Sprintf("%s (%s): %s", k.ID, k.Severity, k.Title), Color: cli.Bold},
+					&cli.Branch{Text: k.Meaning}, &cli.Branch{Text: "To do: " + k.Fix})
+			}
 			return run(cmd.Context(), t, flags, format, args[0])
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -75,7 +82,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	}
 	end()
 	if format == cli.Table {
-		err = t.Write(draw(t, e))
+		err = e.print(t)
 	} else {
 		err = t.Print(format, &cli.List{Data: e})
 	}

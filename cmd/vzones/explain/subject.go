@@ -3,7 +3,7 @@ package explain
 import (
 	"context"
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,14 +16,16 @@ import (
 	"vzones/provider/addresses"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
+	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
 // A subject is the Node that is explained, or a machine without one.
 type subject struct {
-	// name is what was asked for.
+	// name is the argument.
 	name string
+	// node is nil until follow has found it, and if nothing has the name.
 	node *v1.Node
 	// standIn reports whether the node stands for a machine that has none.
 	standIn bool
@@ -32,16 +34,22 @@ type subject struct {
 // follow returns what the first reading needs: the machine of the Node, and those of Nodes that
 // name the same one.
 func (s *subject) follow(w *world.World) []inventory.Identity {
-	i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name })
-	if i >= 0 {
+	if i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name }); i >= 0 {
 		s.node = w.Nodes[i]
-		return w.Statements(rivals(w, s.node))
+	} else if u, err := parseUUID(s.name); err == nil {
+		s.ofUUID(w, u)
+	} else {
+		return nil
 	}
-	if u, err := parseUUID(s.name); err == nil {
-		s.ofUUID(w, u, u.String())
-		return w.Statements(rivals(w, s.node))
+	all := []*v1.Node{s.node}
+	if id, err := w.Placer.Statement(s.node); err == nil {
+		keys := []string{nodecache.NameKey(s.node.Name)}
+		for _, u := range id.UUIDs {
+			keys = append(keys, u.String())
+		}
+		all = append(all, nodesOf(w, keys)...)
 	}
-	return []inventory.Identity{{Name: path.Base(s.name)}}
+	return w.Statements(all)
 }
 
 func parseUUID(text string) (inventory.UUID, error) {
@@ -52,72 +60,46 @@ func parseUUID(text string) (inventory.UUID, error) {
 }
 
 // ofUUID takes the Node that has a machine, the first by name, or else one that stands for it.
-func (s *subject) ofUUID(w *world.World, u inventory.UUID, name string) {
-	var nodes []*v1.Node
-	for _, one := range []inventory.UUID{u, u.Swapped()} {
-		named, _ := w.Placer.NodeCache().ByMachine(one.String()) // the index is in memory
-		nodes = append(nodes, named...)
-	}
-	if len(nodes) > 0 {
+func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
+	if nodes := nodesOf(w, []string{u.String(), u.Swapped().String()}); len(nodes) > 0 {
 		s.node = slices.MinFunc(nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 		return
 	}
 	s.standIn = true
-	s.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	s.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: u.String()}}
 	s.node.Spec.ProviderID = nodeinfo.ProviderID(u)
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
 
-// rivals returns a Node and those that name the same machine.
-func rivals(w *world.World, n *v1.Node) []*v1.Node {
-	all := []*v1.Node{n}
-	id, err := w.Placer.Statement(n)
-	if err != nil {
-		return all
-	}
-	keys := []string{nodecache.NameKey(n.Name)}
-	for _, u := range id.UUIDs {
-		keys = append(keys, u.String())
-	}
-	return withNodesOf(w, all, keys)
-}
-
-func withNodesOf(w *world.World, all []*v1.Node, keys []string) []*v1.Node {
+// nodesOf returns the Nodes that name one of these machines.
+func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
-		if key == "" {
-			continue
+		if key != "" {
+			named, _ := w.Placer.NodeCache().ByMachine(key) // the index is in memory
+			all = append(all, named...)
 		}
-		named, _ := w.Placer.NodeCache().ByMachine(key) // the index is in memory
-		all = append(all, named...)
 	}
 	return all
 }
 
-// find finds what was asked for in what was read, and has read what else concerns it: the machines
-// of the Nodes that claim the same machine by its name, or one of its addresses.
+// find has read what else concerns the subject: the machines of the Nodes that claim the same machine by
+// its name, or one of its addresses. It fails if nothing has the name.
 func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
-		m, err := s.machine(w)
-		if err != nil {
-			return err
-		}
-		s.ofUUID(w, m.UUID, m.Name)
-		if err := w.FollowAlso(ctx, w.Statements(rivals(w, s.node))); err != nil {
-			return err
-		}
+		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a machine, or the ID of a finding", quote.Value(s.name))
 	}
 	id, err := w.Placer.Statement(s.node)
 	if err != nil {
 		return nil //nolint:nilerr // the explanation says so
 	}
-	if s.standIn && len(candidates(w.States, id)) == 0 {
+	if s.standIn && len(candidates(w.StatesFor(s.node), id)) == 0 {
 		return s.unknown(w)
 	}
 	m, err := inventory.Find(w.States, id)
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	others := withNodesOf(w, nil, []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)})
+	others := nodesOf(w, []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)})
 	in := addresses.For(m, s.node, &config.AddressRules{}, nil)
 	for _, a := range in.Candidates() {
 		claimants, _ := w.Placer.NodeCache().ByAddress(a.String()) // the index is in memory
@@ -127,59 +109,163 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	return w.FollowAlso(ctx, w.Statements(others))
 }
 
-// machine returns the one machine of the name or path that was asked for.
-func (s *subject) machine(w *world.World) (*inventory.Machine, error) {
-	var found []*inventory.Machine
-	var names []string
-	base := path.Base(s.name)
-	for _, st := range w.States {
-		if st.Snapshot == nil {
-			continue
-		}
-		for _, e := range st.Snapshot.Names[base] {
-			m := st.Snapshot.Machines[e.ID]
-			if m == nil || m.UUID.IsZero() || strings.Contains(s.name, "/") && m.InventoryPath != "/"+strings.TrimPrefix(s.name, "/") {
-				continue
-			}
-			if again := slices.ContainsFunc(found, func(o *inventory.Machine) bool {
-				return inventory.IsSameMachine(w.States, o.Ref, m.Ref, st.Snapshot.Instance)
-			}); again {
-				continue
-			}
-			found = append(found, m)
-			names = append(names, m.Ref.Located(m.InventoryPath)+" with UUID "+m.UUID.String())
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, s.unknown(w)
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("%d machines have the name %s: %s: write the UUID of one", len(found), quote.Value(base), quote.Some(names, quote.Most))
-}
-
-// unknown is the error that nothing has the name that was asked for.
+// unknown is the error that nothing has the UUID.
 func (s *subject) unknown(w *world.World) error {
-	where := "no vCenter that was read has a machine"
-	if w.Client != nil {
-		where = "the cluster has no Node, and no vCenter that was read a machine"
-	}
 	var down []string
-	for _, st := range w.States {
-		if st.Snapshot == nil {
-			down = append(down, whyDown(st))
+	for i := range w.States {
+		if w.States[i].Snapshot == nil {
+			down = append(down, whyDown(&w.States[i]))
 		}
 	}
+	advice := ": correct it, or let the account see the machine"
 	if len(down) > 0 {
-		return fmt.Errorf("%s with that name or UUID: %s; not read: %s", where, quote.Value(s.name), quote.Some(down, quote.Most))
+		advice = "; not read: " + quote.Some(down, quote.Most)
 	}
-	return fmt.Errorf("%s with that name or UUID: %s: correct it, or let the account see the machine", where, quote.Value(s.name))
+	return fmt.Errorf("no Node, and no machine of a vCenter that was read, has the UUID %s%s", quote.Value(s.name), advice)
 }
 
-func whyDown(st inventory.State) string {
+func whyDown(st *inventory.State) string {
 	if st.Err == nil {
 		return fmt.Sprintf("vCenter %q has not answered in time", st.VCenter)
 	}
 	return quote.Text(st.Err.Error())
+}
+
+// A standing says why a machine is a Node's, or is not.
+type standing string
+
+// The standings.
+const (
+	standingChosen     standing = "chosen"
+	standingSame       standing = "same_machine"
+	standingTemplate   standing = "template"
+	standingSecondary  standing = "secondary" // of a Fault Tolerance pair
+	standingOff        standing = "powered_off"
+	standingOutside    standing = "outside_datacenters"
+	standingUnreadable standing = "unreadable" // so that it may be the Node's
+	standingEqual      standing = "undecided"  // something that is not known decides
+)
+
+// standingText says it for a person.
+var standingText = map[standing]string{
+	standingChosen:     "is the machine",
+	standingSame:       "is the same machine, by another entry of its vCenter",
+	standingTemplate:   "a template is not a Node's machine",
+	standingSecondary:  "a Fault Tolerance secondary is not a Node's machine",
+	standingOff:        "is off, and another one runs",
+	standingOutside:    "is in none of the configured datacenters",
+	standingUnreadable: "cannot be read, and may be it",
+	standingEqual:      "fits, and is not certain to be it",
+}
+
+// candidates returns all machines that fit what a Node says, the chosen one first if
+// inventory.Find returns one, and those of which no UUID is known and that may therefore be the Node's.
+func candidates(states []inventory.State, id inventory.Identity) []Candidate {
+	chosen, err := inventory.Find(states, id)
+	if err != nil {
+		chosen = nil
+	}
+	var all []Candidate
+	for _, s := range states {
+		if s.Snapshot != nil {
+			l := lineup{states, s.Snapshot, chosen, nil}
+			l.addAll(s, id)
+			all = append(all, l.all...)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int { return b.rank() - a.rank() })
+	return all
+}
+
+func (c *Candidate) rank() int {
+	switch standing(c.Standing) {
+	case standingChosen:
+		return 2
+	case standingUnreadable:
+		return 0
+	}
+	return 1
+}
+
+// A lineup is the candidates of one vCenter.
+type lineup struct {
+	states   []inventory.State
+	snapshot *inventory.Snapshot
+	chosen   *inventory.Machine
+	all      []Candidate
+}
+
+func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
+	for _, u := range id.UUIDs {
+		for _, e := range l.snapshot.Entries(u) {
+			l.add(e, u.String(), false, "")
+		}
+	}
+	if len(id.UUIDs) == 0 {
+		for _, e := range l.snapshot.Names[id.Name] {
+			suffix := ""
+			if e.ByHostName {
+				suffix = " (by the guest's host name)"
+			}
+			l.add(e.Entry, "", false, suffix)
+		}
+		return
+	}
+	outside := slices.Clone(l.snapshot.Outside)
+	recorded, is := id.RecordedIn(l.snapshot)
+	if is && !recorded.Unreadable {
+		outside = append(outside, recorded.ID)
+	}
+	for _, moid := range outside {
+		if m := l.snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
+			l.add(inventory.Entry{ID: moid}, "", true, "")
+		}
+	}
+	if l.chosen != nil {
+		return
+	}
+	if is && recorded.Unreadable && !recorded.Template {
+		l.add(recorded, "", false, "")
+	}
+	for _, moid := range slices.Sorted(maps.Keys(l.snapshot.Unreadable)) {
+		if !id.IsAnother(s, moid, l.snapshot.Unreadable[moid]) {
+			l.add(inventory.Entry{ID: moid, Unreadable: true}, "", false, "")
+		}
+	}
+}
+
+// add adds a machine unless it is there.
+func (l *lineup) add(e inventory.Entry, uuid string, outside bool, suffix string) {
+	ref := l.snapshot.Ref(e.ID)
+	if slices.ContainsFunc(l.all, func(o Candidate) bool { return o.ID == e.ID }) {
+		return
+	}
+	is := l.standing(ref, e, outside)
+	c := Candidate{VCenter: ref.VCenter, ID: ref.ID, UUID: uuid, Standing: string(is)}
+	if m := l.snapshot.Machines[e.ID]; m != nil {
+		c.Path, c.PoweredOn = m.InventoryPath, m.Power == inventory.PowerOn
+	}
+	c.text = ref.Located(c.Path) + ": " + standingText[is] + suffix
+	l.all = append(l.all, c)
+}
+
+func (l *lineup) standing(ref topology.Ref, e inventory.Entry, outside bool) standing {
+	m := l.snapshot.Machines[e.ID]
+	switch {
+	case l.chosen != nil && l.chosen.Ref == ref:
+		return standingChosen
+	case l.chosen != nil && inventory.IsSameMachine(l.states, l.chosen.Ref, ref, l.snapshot.Instance):
+		return standingSame
+	case e.Template:
+		return standingTemplate
+	case m != nil && m.Secondary:
+		return standingSecondary
+	case outside:
+		return standingOutside
+	case e.Unreadable:
+		return standingUnreadable
+	case l.chosen != nil && m != nil && m.Power.IsOff():
+		return standingOff
+	}
+	return standingEqual
 }

@@ -3,32 +3,21 @@ package nodes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/topology/quote"
 )
 
-// A command is one call of vzones nodes.
-type command struct {
-	tool     *cli.Tool
-	flags    *world.Flags
-	format   cli.Format
-	names    []string
-	labels   string
-	selector labels.Selector
-}
-
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	c := &command{tool: t, flags: &world.Flags{Need: world.NodesOrMachines}}
+	flags := &world.Flags{Need: world.Cluster}
+	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE…]",
 		Short: "Show where each Node is, and whether its labels say so",
@@ -38,89 +27,65 @@ the zone and the further labels of that place, its addresses, and what is wrong.
 STATUS is Placed if nothing is wrong, Foreign for a Node that vzones leaves
 alone, NotInitialized for one that lacks nothing and still has the taint, and
 otherwise the reason of the Event that says what is wrong. -o wide has all of
-it. A level of the configuration has a column of its own.
+it. A level of the configuration has a column of its own. While the place of a
+Node is not known, VCENTER is where it was found last.
 
-Without a cluster, --uuid, --vm and --folder show machines as Nodes that wait.
-With --watch, changes are printed until Ctrl-C. The exit status is 1 if a Node
-has a problem or other labels than its place.`,
-		Example: `  vzones nodes -c vsphere.yaml
-  vzones nodes --from-cluster -o wide
-  vzones nodes --from-cluster node-1 --watch
-  vzones nodes -c vsphere.yaml --vm node-1,node-2 -o json
-  vzones nodes -c vsphere.yaml --folder /dc1/vm -o name`,
+The exit status is 1 if a Node has a problem or other labels than its place.`,
+		Example: `  vzones nodes
+  vzones nodes node-1 -o wide
+  vzones nodes -l topology.kubernetes.io/zone=a
+  vzones nodes -c vsphere.yaml -o jsonpath='{.nodes[?(@.vcenter=="east")].name}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.names = args
-			return c.run(cmd.Context())
+			t.Started = true
+			return run(cmd.Context(), t, flags, format, args)
 		},
-		ValidArgsFunction: world.CompleteNodes(c.flags),
+		ValidArgsFunction: world.CompleteNodes(flags),
 	}
-	c.flags.Add(cmd.Flags())
-	c.format.Flag(cmd.Flags(), cli.Formats()...)
-	cmd.Flags().StringVarP(&c.labels, "labels", "l", "", "only Nodes with these labels, as kubectl takes them")
-	cmd.Flags().BoolVarP(&c.flags.Watch, "watch", "w", false, "print changes until Ctrl-C")
+	flags.Add(cmd.Flags())
+	flags.AddSelector(cmd.Flags())
+	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
 }
 
-// run runs the command.
-func (c *command) run(ctx context.Context) error {
-	var err error
-	if c.selector, err = labels.Parse(c.labels); err != nil {
-		return fmt.Errorf("--labels: %w", err)
-	}
-	if c.flags.Watch && c.format == cli.YAML {
-		return errors.New("--watch prints no YAML: write -o json")
-	}
-	c.tool.Started = true
-	end := c.tool.Progress("Reading the vCenters")
-	w, err := world.Open(ctx, c.flags)
+// run runs the command for the Nodes with these names, or for all.
+func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, names []string) error {
+	end := t.Progress("Reading the vCenters")
+	w, err := world.Open(ctx, flags)
 	end()
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	nodes, err := c.look(w)
-	if err != nil {
-		return err
-	}
-	if c.flags.Watch {
-		return c.watch(ctx, w, nodes)
-	}
-	report := &Report{VCenters: reportOf(w), Nodes: nodes}
-	list := listOf(nodes, w.Config.Topology.Policy.Labels())
-	list.Data = report
-	if err := c.tool.Print(c.format, list); err != nil {
-		return err
-	}
-	return c.result(report)
-}
-
-// look looks at the Nodes that were asked for.
-func (c *command) look(w *world.World) ([]Node, error) {
-	for _, name := range c.names {
+	for _, name := range names {
 		if !slices.ContainsFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == name }) {
-			return nil, fmt.Errorf("there is no Node %s: see kubectl get nodes", quote.Name(name))
+			return fmt.Errorf("there is no Node %s: see kubectl get nodes", quote.Name(name))
 		}
 	}
-	nodes := []Node{}
-	for _, n := range w.Nodes {
-		if (len(c.names) == 0 || slices.Contains(c.names, n.Name)) && c.selector.Matches(labels.Set(n.Labels)) {
-			nodes = append(nodes, nodeOf(w.Look(n)))
+	report := &Report{VCenters: reportOf(w), Nodes: []Node{}}
+	for _, n := range w.Selected(flags) {
+		if len(names) == 0 || slices.Contains(names, n.Name) {
+			report.Nodes = append(report.Nodes, nodeOf(w.Look(n)))
 		}
 	}
-	return nodes, nil
+	list := listOf(report.Nodes, w.Config.Topology.Policy.Labels())
+	list.Data = report
+	if err := t.Print(format, list); err != nil {
+		return err
+	}
+	return report.result(t)
 }
 
 // result says on standard error which vCenters could not be read, and returns whether anything is
 // wrong.
-func (c *command) result(r *Report) error {
+func (r *Report) result(t *cli.Tool) error {
 	var err error
 	for _, v := range r.VCenters {
 		if v.Error != "" {
-			fmt.Fprintf(c.tool.Stderr, "Warning: %s\n", v.Error)
+			fmt.Fprintf(t.Stderr, "Warning: %s\n", v.Error)
 			err = cli.ErrFindings
 		}
 		if v.TagsError != "" {
-			fmt.Fprintf(c.tool.Stderr, "Warning: vCenter %q: its tags are not read, so what they give to Nodes is not known: %s\n", v.Name, v.TagsError)
+			fmt.Fprintf(t.Stderr, "Warning: vCenter %q: its tags are not read, so what they give to Nodes is not known: %s\n", v.Name, v.TagsError)
 			err = cli.ErrFindings
 		}
 	}

@@ -1,18 +1,19 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/provider/nodeinfo"
-	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
-	"vzones/vcenter/inventory"
 )
 
 // A Report is what -o json and -o yaml print. docs/reference/vzones-nodes.md has its fields.
@@ -40,10 +41,11 @@ type Node struct {
 	Status string `json:"status"`
 	// Problem says what is wrong, or what the Node waits for, and what to do.
 	Problem string `json:"problem,omitempty"`
-	// Initialized reports whether the framework's taint is off; false for a machine in place of a Node.
+	// Initialized reports whether the framework's taint is off.
 	Initialized bool   `json:"initialized"`
 	ProviderID  string `json:"providerID,omitempty"`
-	// VCenter is the name in the configuration; Datacenter, Cluster and Host are inventory paths.
+	// VCenter is the name in the configuration, by the Node's annotation while its place is not known;
+	// Datacenter, Cluster and Host are inventory paths.
 	VCenter    string `json:"vcenter,omitempty"`
 	Datacenter string `json:"datacenter,omitempty"`
 	Cluster    string `json:"cluster,omitempty"`
@@ -84,11 +86,10 @@ const (
 	placed         = "Placed"
 	foreign        = "Foreign"
 	notInitialized = "NotInitialized"
-	deleted        = "Deleted"
 )
 
 // IsRight reports whether nothing is wrong with a Node.
-func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign, deleted}, n.Status) }
+func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign}, n.Status) }
 
 // reportOf returns what is printed of vCenters.
 func reportOf(w *world.World) []VCenter {
@@ -109,11 +110,11 @@ func reportOf(w *world.World) []VCenter {
 func nodeOf(l *world.Look) Node {
 	n := Node{
 		Name: l.Node.Name, Initialized: !l.Waits, ProviderID: l.Node.Spec.ProviderID,
-		VCenter: l.Place.VCenter, InstanceType: l.Place.InstanceType,
+		VCenter: l.VCenter(), InstanceType: l.Place.InstanceType,
 		Region: l.Place.Placement.Value(topology.LabelRegion), Zone: l.Place.Placement.Value(topology.LabelZone),
 	}
-	if !l.StandIn {
-		n.Taints = taintsOf(l.Node)
+	for i := range l.Node.Spec.Taints {
+		n.Taints = append(n.Taints, l.Node.Spec.Taints[i].ToString())
 	}
 	for _, d := range l.Place.Placement.Decisions {
 		if n.Labels == nil {
@@ -122,41 +123,26 @@ func nodeOf(l *world.Look) Node {
 		n.Labels[d.Label] = d.Value
 	}
 	if m := l.Place.Machine; m != nil {
-		n.addMachine(m)
+		n.Machine, n.Path, n.PowerState, n.Datacenter = m.Ref.ID, m.InventoryPath, string(m.Power), m.Datacenter
+		if n.ProviderID == "" && !m.UUID.IsZero() {
+			n.ProviderID = nodeinfo.ProviderID(m.UUID)
+		}
+	}
+	if o := l.Above("HostSystem"); o != nil {
+		n.Host = o.Path
+	}
+	if o := l.Above("ClusterComputeResource", "ComputeResource"); o != nil {
+		n.Cluster = o.Path
 	}
 	if n.Addresses = l.Place.Addresses.Addresses; !l.Waits && !l.Place.AddressesChange {
 		n.Addresses = l.Node.Status.Addresses
 	}
 	for i := range l.Differences {
-		n.Differences = append(n.Differences, differenceOf(&l.Differences[i]))
+		d := &l.Differences[i]
+		n.Differences = append(n.Differences, Difference{d.Label, d.Have, d.Want, d.Source, d.Missing, world.DifferenceText(d)})
 	}
 	n.Status, n.Problem = statusOf(l)
 	return n
-}
-
-func (n *Node) addMachine(m *inventory.Machine) {
-	n.Machine, n.Path, n.PowerState = m.Ref.ID, m.InventoryPath, string(m.Power)
-	n.Datacenter = m.Datacenter
-	if n.ProviderID == "" && !m.UUID.IsZero() {
-		n.ProviderID = nodeinfo.ProviderID(m.UUID)
-	}
-	for i := range m.Paths {
-		if m.Paths[i].Kind != topology.ComputePath {
-			continue
-		}
-		for _, o := range m.Paths[i].Objects {
-			switch o.Ref.Type {
-			case "HostSystem":
-				n.Host = o.Path
-			case "ClusterComputeResource", "ComputeResource":
-				n.Cluster = o.Path
-			}
-		}
-	}
-}
-
-func differenceOf(d *plan.Difference) Difference {
-	return Difference{Label: d.Label, Have: d.Have, Want: d.Want, Source: d.Source, Missing: d.Missing, Text: world.DifferenceText(d)}
 }
 
 // statusOf returns the status of a Node, and what is wrong.
@@ -168,7 +154,7 @@ func statusOf(l *world.Look) (status, problem string) {
 		return foreign, ""
 	case l.Err != nil:
 		return l.Reason(), l.Text()
-	case l.Waits && !l.StandIn:
+	case l.Waits:
 		return notInitialized, "nothing is missing, and the daemon has not initialized it: look whether the daemon runs, and at its log"
 	case len(l.Differences) == 0:
 		return placed, ""
@@ -183,10 +169,45 @@ func statusOf(l *world.Look) (status, problem string) {
 	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
 }
 
-func taintsOf(n *v1.Node) []string {
-	var all []string
-	for i := range n.Spec.Taints {
-		all = append(all, n.Spec.Taints[i].ToString())
+// listOf returns Nodes as a table, with a column for each further level of the configuration.
+func listOf(nodes []Node, labels []string) *cli.List {
+	levels := slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == topology.LabelRegion || label == topology.LabelZone })
+	list := &cli.List{Columns: []string{"NODE", "STATUS", "VCENTER", "DATACENTER", "CLUSTER", "HOST", "REGION", "ZONE"}}
+	for _, label := range levels {
+		column := strings.ToUpper(path.Base(label))
+		if slices.Contains(list.Columns, column) {
+			column = label
+		}
+		list.Columns = append(list.Columns, column)
 	}
-	return all
+	list.Columns = append(list.Columns, "ADDRESSES")
+	list.WideFrom, list.Fits = len(list.Columns), true
+	list.Columns = append(list.Columns, "INSTANCE-TYPE", "MACHINE", "POWER", "TAINTS", "PROBLEM")
+	base := func(object string) string { return strings.TrimPrefix(path.Base("/"+object), "/") }
+	for i := range nodes {
+		n := &nodes[i]
+		names := []string{n.Name, n.Status, n.VCenter, base(n.Datacenter), base(n.Cluster), base(n.Host), n.Region, n.Zone}
+		for _, label := range levels {
+			names = append(names, n.Labels[label])
+		}
+		cells := make([]string, len(names))
+		for i, name := range names {
+			cells[i] = world.Shown(name)
+		}
+		cells = append(cells, world.Shown(world.Addresses(n.Addresses)...), world.Shown(n.InstanceType), world.Shown(n.Machine), world.Shown(n.PowerState), world.Shown(n.Taints...))
+		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
+	}
+	return list
+}
+
+func colorOf(n *Node) cli.Color {
+	switch {
+	case n.Status == foreign:
+		return cli.Faint
+	case n.IsRight():
+		return ""
+	case n.Status == notInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
+		return cli.Yellow
+	}
+	return cli.Red
 }

@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
@@ -17,7 +19,7 @@ import (
 
 // compare returns what is different about a Node.
 func compare(before, after *world.Look, now, then *config.Config) NodeChange {
-	out := NodeChange{Node: after.Node.Name, VCenter: vcenterOf(before, after)}
+	out := NodeChange{Node: after.Node.Name, VCenter: cmp.Or(after.VCenter(), before.VCenter())}
 	add := func(c Change) { out.Changes = append(out.Changes, c) }
 	if before.Foreign != after.Foreign {
 		c := Change{Kind: "managed", Now: managed(before), Then: managed(after), Result: managed(after), Text: "the daemon leaves the Node alone"}
@@ -39,12 +41,12 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		if slices.Contains(labels[:i], label) {
 			continue
 		}
-		if a, b := outcomeOf(before, label), outcomeOf(after, label); b.differs(a, after) {
-			add(b.change("label", label, valueOn(after.Node, label), &then.Topology, after))
+		if is := after.Label(label); differs(before.Label(label), is, after) {
+			add(labelChange("label", label, is, &then.Topology, after))
 		}
 	}
-	if a, b := outcomeOf(before, plan.LabelType), outcomeOf(after, plan.LabelType); b.differs(a, after) {
-		add(b.change("instanceType", plan.LabelType, valueOn(after.Node, plan.LabelType), &then.Topology, after))
+	if is := after.Label(plan.LabelType); differs(before.Label(plan.LabelType), is, after) {
+		add(labelChange("instanceType", plan.LabelType, is, &then.Topology, after))
 	}
 	out.Changes = append(out.Changes, taints(before, after)...)
 	if a, b := addressesOf(before), addressesOf(after); a != b {
@@ -76,13 +78,6 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 		return "", "the Node keeps its addresses"
 	}
 	return "", "the problem does not concern its labels"
-}
-
-func vcenterOf(before, after *world.Look) string {
-	if after.Place.VCenter != "" {
-		return after.Place.VCenter
-	}
-	return before.Place.VCenter
 }
 
 func managed(l *world.Look) string {
@@ -125,4 +120,99 @@ func join(all []v1.NodeAddress) string {
 		texts[i] = string(a.Type) + " " + quote.Plain(a.Address)
 	}
 	return strings.Join(texts, ", ")
+}
+
+// differs reports whether something else becomes of a label than before. That nothing is known of
+// it, or is known now, matters where the Node has or gets it; a Node that has no place says that
+// once and not for each label.
+func differs(before, is world.Label, after *world.Look) bool {
+	if is.Result != before.Result || is.Action != before.Action {
+		return true
+	}
+	if !isPlaced(after) || is.Result == "" && is.Place == before.Place {
+		return false
+	}
+	return is.Place != before.Place || is.Text != before.Text || (is.Undecided == "") != (before.Undecided == "")
+}
+
+// isPlaced reports whether it is known where a Node is, whatever else is wrong with it.
+func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
+
+// labelChange is a label as a change of what a Node has now.
+func labelChange(kind, label string, is world.Label, t *config.Topology, l *world.Look) Change {
+	c := Change{
+		Kind: kind, Label: label, Now: world.ValueOn(l.Node, label), Then: is.Place, Undecided: is.Undecided,
+		Result: is.Result, By: is.Source, Action: is.Action, Text: is.Text,
+	}
+	switch {
+	case c.Text != "":
+	case kind == "label" && !slices.Contains(t.Policy.Labels(), label):
+		c.Text = "the label stays: the configuration does not have it, and vzones did not write it"
+	case l.Waits:
+		c.Text = "the Node waits"
+	case is.Undecided != "":
+		c.Text = "the label stays: it is not decided"
+	case !isPlaced(l):
+		c.Text = "the label stays: the Node has no place"
+	default:
+		c.Text = "the label is right then"
+	}
+	return c
+}
+
+// taints returns what becomes of the taints that the daemon adds and takes off.
+func taints(before, after *world.Look) []Change {
+	var all []Change
+	for _, t := range []struct {
+		key, adds string
+		is        func(*world.Look) bool
+	}{
+		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
+		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the machine is off", isShutDown},
+	} {
+		is, has := t.is(after), hasTaint(after.Node, t.key)
+		if is == t.is(before) {
+			continue
+		}
+		c := Change{Kind: "taint", Label: t.key, Now: present(has), Then: present(is), Result: present(is)}
+		switch {
+		case is == has:
+			c.Text = "the Node keeps what it has"
+		case is:
+			c.Action, c.Text = string(plan.ActionTaint), t.adds
+		default:
+			c.Action, c.Text = string(plan.ActionUntaint), "takes the taint off"
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// isTainted reports whether a Node has the taint of drift in the end.
+func isTainted(l *world.Look) bool {
+	if l.Plan == nil {
+		return hasTaint(l.Node, nodeinfo.DriftTaint)
+	}
+	return l.Plan.Taint
+}
+
+// isShutDown reports whether a Node has the framework's taint of a machine that is off in the end. It
+// is taken off a Node that is ready.
+func isShutDown(l *world.Look) bool {
+	has := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
+	if l.Plan == nil {
+		return has
+	}
+	return !nodeinfo.IsReady(l.Node) && (has || l.Off)
+}
+
+func hasTaint(n *v1.Node, key string) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
+}
+
+func present(is bool) string {
+	if is {
+		return string(v1.TaintEffectNoSchedule)
+	}
+	return ""
 }

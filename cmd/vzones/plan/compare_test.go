@@ -65,7 +65,7 @@ func TestOtherProblem(t *testing.T) {
 	cfg.Topology.Policy.Rules = topology.Rules{{Label: topology.LabelZone, Category: "zone"}}
 	wrong := errors.New("another Node has the address")
 	got := compare(lookWith("a", wrong), lookWith("b", wrong), cfg, cfg).Changes
-	if len(got) != 1 || got[0].Label != topology.LabelZone || got[0].Then != "b" || got[0].Text != "the label stays (drift: report)" {
+	if len(got) != 1 || got[0].Label != topology.LabelZone || got[0].Then != "b" || got[0].Text != "the label stays (topology.drift: report)" {
 		t.Errorf("a label that differs: %+v", got)
 	}
 	got = compare(lookWith("b", nil), lookWith("b", wrong), cfg, cfg).Changes

@@ -1,5 +1,5 @@
 // Package plan is vzones plan: what the daemon would write to each Node as everything is now, or what
-// another configuration, other tags or a move would change of that. It changes copies of what was read
+// another configuration or other tags would change of that. It changes copies of what was read
 // of the vCenters, and has the daemon's packages place the Nodes by them. It writes nothing.
 package plan
 
@@ -7,78 +7,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
+	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
 
-// asked is what the plan is for.
-type asked struct {
-	with  string
-	tags  []string
-	moves []string
-}
-
 // wantsChange says how a change is written.
-const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, --move VM=HOST, or nothing else for what the daemon would do now"
+const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
+
+// A change is all that is planned together.
+type change struct {
+	with string
+	tags []retag
+}
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	flags := &world.Flags{Need: world.NodesOrMachines}
+	flags := &world.Flags{Need: world.Cluster}
 	var format cli.Format
-	var of asked
+	var with string
+	var retags []string
 	cmd := &cobra.Command{
-		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]... [--move VM=HOST]...",
+		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
 		Short: "Show what the daemon would write to each Node, now or after a change",
 		Long: `plan shows what the daemon would write to each Node: labels, addresses and taints, and
 which Nodes it would delete. It writes nothing itself, and needs no daemon: before
-vzones takes the place of the vSphere CPI, plan shows what that will change. With
---with, --tag or --move it shows what another configuration, other tags or a move
-would change instead. All changes of one call are planned together.
+vzones takes the place of the vSphere CPI, plan -c FILE shows what that will change.
+With --with or --tag it shows what another configuration or other tags would change
+instead. All changes of one call are planned together.
 
 OBJECT is an inventory path, such as /dc1/host/cluster-1; / is the root folder. The
 object has this tag of the category afterwards and no other; with no name behind the
-colon it has none. VM is a machine's name, inventory path or Node, HOST a host's name
-or inventory path. Where several vCenters have it, write VCENTER:OBJECT or
-VCENTER:VM. A move is within one vCenter. In another cluster the machine comes into
-the root resource pool, in another datacenter into its VM folder.
+colon it has none. Where several vCenters have it, write VCENTER:OBJECT. It has to
+be above a Node's machine: other objects change nothing for Nodes.
 
 NOW is what the Node has. THEN is what its place gives, and DAEMON what becomes of
-that, once a difference has lasted for topology.settle. Conflicts of tags that arise
-or end are listed behind the Nodes, as far as they concern Nodes.
+that. Conflicts of tags that arise or end are listed behind the Nodes, as far as they
+concern Nodes.
 
 Not listed are the annotations and the condition of vzones, which each Node gets.
 
 The exit status is 0 if nothing is listed, 1 if something is, and 2 if the arguments
 are wrong or a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml
-  vzones plan -c vsphere.yaml --tag /dc1/host/c1=zone:b
-  vzones plan -c vsphere.yaml --move node-1=h2
-  vzones plan -c vsphere.yaml --with new.yaml -o json`,
+  vzones plan --tag /dc1/host/c1=zone:b
+  vzones plan --with new.yaml -l topology.kubernetes.io/zone=a
+  vzones plan --with new.yaml -o json`,
 		Args: cli.NoArguments(wantsChange),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tags, err := parseTags(of.tags)
-			if err != nil {
-				return err
-			}
-			moves, err := parseMoves(of.moves)
+			tags, err := parseTags(retags)
 			if err != nil {
 				return err
 			}
 			t.Started = true
-			return run(cmd.Context(), t, flags, format, &change{with: of.with, tags: tags, moves: moves})
+			return run(cmd.Context(), t, flags, format, &change{with: with, tags: tags})
 		},
 	}
 	flags.Add(cmd.Flags())
-	cmd.Flags().StringVar(&of.with, "with", "", "another configuration file")
-	cmd.Flags().StringArrayVar(&of.tags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag that the object has instead of others of the category; without NAME it has none")
-	cmd.Flags().StringArrayVar(&of.moves, "move", nil, "VM=HOST, a host that the machine runs on instead")
+	flags.AddSelector(cmd.Flags())
+	cmd.Flags().StringVar(&with, "with", "", "another configuration file")
+	cmd.Flags().StringArrayVar(&retags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag that the object has instead of others of the category; without NAME it has none")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
 }
@@ -97,16 +93,17 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return err
 		}
 		other := *flags
-		other.Config, other.FromCluster, other.Namespace, other.Selector = c.with, false, "", ""
+		other.Config = c.with
 		if then, err = world.Open(ctx, &other); err != nil {
 			return fmt.Errorf("--with: %w", err)
 		}
 		defer then.Close()
 	}
+	nodes := now.Selected(flags)
 	var out *Plan
-	if !c.isOne() {
-		out = doNow(now)
-	} else if out, err = compute(ctx, now, then, c); err != nil {
+	if c.with == "" && len(c.tags) == 0 {
+		out = doNow(now, nodes)
+	} else if out, err = compute(now, then, nodes, c.tags); err != nil {
 		return err
 	}
 	end()
@@ -134,47 +131,43 @@ func rejected(states []inventory.State) error {
 }
 
 // doNow returns what the daemon would write to each Node as everything is now.
-func doNow(w *world.World) *Plan {
-	out := &Plan{Nodes: len(w.Nodes), Changes: []NodeChange{}, now: true}
-	for _, n := range w.Nodes {
+func doNow(w *world.World, nodes []*v1.Node) *Plan {
+	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, now: true}
+	for _, n := range nodes {
 		does := w.Look(n)
 		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // a daemon that only looks
 		nothing.Place.AddressesChange, nothing.Place.Metadata = false, nil
-		if one := compare(nothing, does, w.Config, w.Config); len(one.Changes) > 0 {
-			out.Changes = append(out.Changes, one)
-		}
+		out.add(compare(nothing, does, w.Config, w.Config))
 	}
-	out.Unchanged = out.Nodes - len(out.Changes)
 	return out
 }
 
 // compute compares what the daemon makes of each Node now with what it would make of it then.
-func compute(ctx context.Context, now, then *world.World, c *change) (*Plan, error) {
-	var surveys []survey.Survey
-	if len(c.tags)+len(c.moves) > 0 {
-		policy := &then.Config.Topology.Policy
-		surveys = then.Survey(ctx, survey.Query{Categories: policy.Categories(), Beside: true})
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
-		}
-	}
-	f := &fleet{cfg: then.Config, states: then.States, surveys: surveys, nodes: then.Nodes, placer: then.Placer}
-	states, notes, err := f.changed(c)
+func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
+	states, notes, err := retagged(then.States, &then.Config.Topology.Policy, tags)
 	if err != nil {
 		return nil, err
 	}
-	placer := world.PlaceBy(states, then.Config, now.Nodes)
-	out := &Plan{Nodes: len(now.Nodes), Notes: notes, Changes: []NodeChange{}}
+	looks := world.LooksBy(states, then.Config, now.Nodes)
+	out := &Plan{Nodes: len(nodes), Notes: notes, Changes: []NodeChange{}}
 	var before, after []*world.Look
-	for i, n := range now.Nodes {
-		before, after = append(before, now.Look(n)), append(after, world.LookBy(placer, n))
-		if one := compare(before[i], after[i], now.Config, then.Config); len(one.Changes) > 0 {
-			out.Changes = append(out.Changes, one)
+	for _, n := range now.Nodes { // the conflicts are those of all
+		is, will := now.Look(n), looks(n)
+		before, after = append(before, is), append(after, will)
+		if slices.Contains(nodes, n) {
+			out.add(compare(is, will, now.Config, then.Config))
 		}
 	}
 	out.Conflicts = conflictChanges(conflictsOf(&now.Config.Topology.Policy, before), conflictsOf(&then.Config.Topology.Policy, after))
-	out.Unchanged = out.Nodes - len(out.Changes)
 	return out, nil
+}
+
+// add adds a Node, if something would change about it.
+func (p *Plan) add(n NodeChange) {
+	if len(n.Changes) > 0 {
+		p.Changes = append(p.Changes, n)
+	}
+	p.Unchanged = p.Nodes - len(p.Changes)
 }
 
 // firstUnread says which vCenter could not be read, so that nothing is known of its Nodes; empty if
@@ -191,4 +184,44 @@ func firstUnread(all ...[]inventory.State) string {
 		}
 	}
 	return ""
+}
+
+// conflictsOf returns the conflicts of Nodes' places, of each and of all together, each once. What
+// depends on tags of objects without Nodes is not among them: a plan does not read these.
+func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Conflict {
+	var placements []topology.Placement
+	for _, l := range looks {
+		if !l.Foreign {
+			placements = append(placements, l.Place.Placement)
+		}
+	}
+	fleet := policy.FleetConflicts(placements, nil)
+	fleet.Volumes = nil
+	all := policy.NotCSI()
+	for _, p := range placements {
+		all = append(all, fleet.Of(p)...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(c topology.Conflict) bool {
+		again := seen[keyOf(&c)]
+		seen[keyOf(&c)] = true
+		return again
+	})
+}
+
+func keyOf(c *topology.Conflict) string { return string(c.Kind) + " " + c.Text() }
+
+// conflictChanges returns the conflicts that arise, then those that end.
+func conflictChanges(before, after []topology.Conflict) (changes []ConflictChange) {
+	add := func(change string, of, without []topology.Conflict) {
+		for i := range of {
+			c := &of[i]
+			if !slices.ContainsFunc(without, func(o topology.Conflict) bool { return keyOf(&o) == keyOf(c) }) {
+				changes = append(changes, ConflictChange{Change: change, Kind: c.Kind, Labels: c.Labels, Text: quote.Text(c.Text())})
+			}
+		}
+	}
+	add(arises, after, before)
+	add(ends, before, after)
+	return changes
 }

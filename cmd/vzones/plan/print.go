@@ -1,20 +1,22 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
 	"vzones/topology/quote"
 )
 
 // print prints a plan. Notes go to standard error unless they are in the data.
 func print(t *cli.Tool, format cli.Format, p *Plan) error {
-	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 6, Data: p}
+	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Fits: true, Data: p}
 	for _, n := range p.Changes {
 		for i, c := range n.Changes {
 			row := cli.Row{Name: n.Node, Color: color(c), Cells: []string{
-				quote.Plain(n.Node), what(c), shown(c.Now), shown(c.Then), c.Text, dash(c.By), dash(n.VCenter), shown(c.Result),
+				quote.Plain(n.Node), cmp.Or(c.Label, c.Kind), cell(c.Now), cell(c.Then), c.Text, cmp.Or(c.By, world.Nothing), cmp.Or(n.VCenter, world.Nothing), cell(c.Result),
 			}}
 			if c.Undecided != "" {
 				row.Cells[3], row.Cells[5] = "not decided", c.Undecided
@@ -25,7 +27,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 			list.Rows = append(list.Rows, row)
 		}
 	}
-	if format == cli.JSON || format == cli.YAML {
+	if format != cli.Table && format != cli.Wide && format != cli.Name {
 		return t.Print(format, list)
 	}
 	for _, note := range p.Notes {
@@ -64,21 +66,7 @@ func (p *Plan) written() int {
 	return count
 }
 
-func what(c Change) string {
-	if c.Label != "" {
-		return c.Label
-	}
-	return c.Kind
-}
-
-func shown(value string) string { return dash(quote.Text(value)) }
-
-func dash(value string) string {
-	if value == "" {
-		return "-"
-	}
-	return value
-}
+func cell(value string) string { return cmp.Or(quote.Text(value), world.Nothing) }
 
 func color(c Change) cli.Color {
 	switch {

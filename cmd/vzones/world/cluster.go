@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -14,29 +13,25 @@ import (
 
 // connect makes the client of the cluster, if one is needed.
 func (w *World) connect(f *Flags) error {
-	if f.withoutCluster() && !f.FromCluster {
-		return nil
-	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
-	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context})
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	cfg, err := loaded.ClientConfig()
 	switch {
 	case err == nil:
-	case clientcmd.IsEmptyConfig(err) && f.Need < Cluster && !f.FromCluster && f.Kubeconfig == "":
-		if f.Need == NodesOrMachines {
-			return errors.New("there is no kubeconfig: write --kubeconfig FILE, or name machines with --uuid, --vm or --folder")
-		}
+	case clientcmd.IsEmptyConfig(err) && f.Need < Cluster && f.Config != "" && f.Kubeconfig == "":
 		w.NoNodes = noKubeconfig(rules)
 		return nil
 	case clientcmd.IsEmptyConfig(err) && f.Kubeconfig != "":
 		return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", f.Kubeconfig)
+	case clientcmd.IsEmptyConfig(err) && f.Config == "":
+		return fmt.Errorf("there is no configuration: write --config FILE, or read that of the daemon: %w", noKubeconfig(rules))
 	case clientcmd.IsEmptyConfig(err):
 		return noKubeconfig(rules)
 	default:
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(f.Timeout, time.Minute)
+	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
 	if w.Client, err = kubernetes.NewForConfig(cfg); err != nil {
 		return fmt.Errorf("making a client of the cluster: %w", err)
 	}
@@ -46,11 +41,10 @@ func (w *World) connect(f *Flags) error {
 
 // noKubeconfig says why there is no cluster, and names the files that were looked for.
 func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
-	files := strings.Join(rules.Precedence, ", ")
 	for _, file := range rules.Precedence {
 		if _, err := os.Stat(file); err == nil {
 			return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", file)
 		}
 	}
-	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", files)
+	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(rules.Precedence, ", "))
 }

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/test/fleet/fleettest"
+	"vzones/test/nodelist"
 )
 
 // TestWhatIsNotReadIsNotWaitedFor: each kind of rule is read completely, and nothing is waited for that
@@ -46,7 +49,8 @@ vcenters:
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // long before --timeout
 			defer cancel()
-			w, err := Open(ctx, &Flags{Need: NodesOrMachines, Config: file, Machines: []string{"node-1"}, Timeout: 10 * time.Minute})
+			nodes := nodelist.Serve(t, []v1.Node{waiting("node-1", "")})
+			w, err := Open(ctx, &Flags{Config: file, Kubeconfig: nodes, Timeout: 10 * time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

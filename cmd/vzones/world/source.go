@@ -4,9 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vzones/internal/manifest"
 	"vzones/cmd/vzones/running"
+	"vzones/config"
+	"vzones/config/readfile"
 	"vzones/vcenter"
 	vccredentials "vzones/vcenter/credentials"
 )
@@ -20,10 +28,9 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 	read := &reader{client: w.Client, files: files}
 	finder := &credentials.Finder{Secrets: read}
 	var from source.Source
-	switch {
-	case f.FromCluster:
+	if f.Config == "" {
 		from, err = w.readDaemon(ctx, f, finder)
-	default:
+	} else {
 		from, err = source.New(f.Config, "", nil)
 	}
 	if err != nil {
@@ -37,7 +44,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 // readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
 // files are those of its Pod.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Finder) (source.Source, error) {
-	d, err := running.Find(ctx, w.Client, running.Where{Namespace: f.Namespace, Selector: f.Selector})
+	d, err := running.Find(ctx, w.Client, running.Where{Namespace: f.Namespace()})
 	if err != nil {
 		return source.Source{}, err
 	}
@@ -62,4 +69,58 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 		return c, err
 	}
 	return from, nil
+}
+
+// A reader reads Secrets: from the files of --credentials, and else from the cluster, once each time.
+type reader struct {
+	client kubernetes.Interface // nil without a cluster
+	files  []manifest.Object
+}
+
+// readCredentials returns the Secrets in files of manifests.
+func readCredentials(files []string) ([]manifest.Object, error) {
+	var all []manifest.Object
+	for _, file := range files {
+		data, err := readfile.Read(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading --credentials: %w", err)
+		}
+		objects, err := manifest.Read(file, data)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, o := range objects {
+			if o.Kind == manifest.Secret {
+				all, found = append(all, o), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--credentials: there is no Secret in %s: write a file with its manifest", file)
+		}
+	}
+	return all, nil
+}
+
+// Get returns a Secret. A manifest without a namespace is of any.
+func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
+	for _, o := range r.files {
+		if o.Ref.Name != ref.Name || o.Ref.Namespace != "" && o.Ref.Namespace != ref.Namespace {
+			continue
+		}
+		data := make(map[string][]byte, len(o.Values))
+		for _, v := range o.Values {
+			data[v.Key] = []byte(v.Content.Reveal())
+		}
+		return &v1.Secret{Data: data}, nil
+	}
+	if r.client == nil {
+		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
+		return nil, fmt.Errorf("there is no cluster to read the Secret %s/%s from: write --credentials with a file that has it: %w", ref.Namespace, ref.Name, absent)
+	}
+	data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
+	}
+	return &v1.Secret{Data: data}, err
 }

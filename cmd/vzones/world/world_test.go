@@ -9,19 +9,35 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/test/fleet"
 	"vzones/test/fleet/fleettest"
+	"vzones/test/nodelist"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
-// start starts vCenters, and returns flags that ask for machines in them.
+// start starts vCenters, and returns flags for a cluster with a Node for each machine.
 func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	t.Helper()
 	f := fleettest.Start(t, description)
-	file := fleettest.WriteConfig(t, f, t.TempDir())
-	return f, &Flags{Need: NodesOrMachines, Config: file, Timeout: 2 * time.Minute}
+	var nodes []v1.Node
+	for _, m := range f.Machines() {
+		nodes = append(nodes, waiting(m.Name, m.UUID))
+	}
+	return f, &Flags{Config: fleettest.WriteConfig(t, f, t.TempDir()), Kubeconfig: nodelist.Serve(t, nodes), Timeout: 2 * time.Minute}
+}
+
+// waiting returns a Node that waits to be initialized.
+func waiting(name, uuid string) v1.Node {
+	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	n.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+	n.Status.NodeInfo.SystemUUID = uuid
+	return n
 }
 
 const two = `
@@ -56,7 +72,11 @@ func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 // was refused, and Close may be called again.
 func TestNothingIsLeft(t *testing.T) {
 	f, flags := start(t, two)
-	flags.Machines = []string{"node-1", "node-2"}
+	first, err := Open(t.Context(), flags) // after it there are connections to the API server, which stay
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
 	before := goleak.IgnoreCurrent()
 	w, err := Open(t.Context(), flags)
 	if err != nil {
@@ -80,9 +100,9 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := *flags
-	bad.UUIDs = []string{"x"}
+	bad.Selector = "a=b=c"
 	if _, err := Open(t.Context(), &bad); err == nil {
-		t.Error("an invalid UUID is accepted")
+		t.Error("an invalid selector is accepted")
 	}
 	for _, v := range f.VCenters() {
 		awaitNoSession(t, v)
@@ -102,7 +122,6 @@ func TestMachinesThatAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := inventory.Identity{UUIDs: []inventory.UUID{u}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-99999"}}
-	flags.Machines = []string{"node-1"}
 	flags.Follow = func(*World) []inventory.Identity { return []inventory.Identity{gone} }
 	w, err := Open(t.Context(), flags)
 	if err != nil {
@@ -117,7 +136,6 @@ func TestMachinesThatAreGone(t *testing.T) {
 // TestRejectedLoginIsNotRepeated, however long the vCenters have.
 func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	f, flags := start(t, two)
-	flags.Machines = []string{"node-1"}
 	f.VCenter("west").RejectPassword()
 	w, err := Open(t.Context(), flags)
 	if err != nil {
@@ -131,13 +149,12 @@ func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	if w.States[0].Err != nil || w.States[1].Err == nil {
 		t.Errorf("states: %v, %v", w.States[0].Err, w.States[1].Err)
 	}
-	if l := w.Look(w.Nodes[0]); l.Reason() != "VCenterLoginFailed" {
+	if l := w.Look(w.Nodes[1]); l.Reason() != "VCenterLoginFailed" {
 		t.Errorf("%s: %v", l.Reason(), l.Err)
 	}
 }
 
-// TestRequestTime: a vCenter that answers slowly can be read with a longer --timeout. A watch tries it
-// again, as the daemon does.
+// TestRequestTime: a vCenter that answers slowly can be read with a longer --timeout.
 func TestRequestTime(t *testing.T) {
 	for _, c := range []struct {
 		flags Flags
@@ -146,7 +163,6 @@ func TestRequestTime(t *testing.T) {
 		{Flags{Timeout: 5 * time.Second}, 15 * time.Second},
 		{Flags{Timeout: time.Minute}, 20 * time.Second},
 		{Flags{Timeout: 5 * time.Minute}, 100 * time.Second},
-		{Flags{Timeout: 5 * time.Minute, Watch: true}, 0},
 	} {
 		if got := c.flags.options().Timeout; got != c.want {
 			t.Errorf("--timeout %v: a request may take %v, want %v", c.flags.Timeout, got, c.want)
@@ -155,38 +171,6 @@ func TestRequestTime(t *testing.T) {
 			t.Errorf("--timeout %v: a login may take %v, want %v", c.flags.Timeout, got, want)
 		}
 	}
-}
-
-// TestRefresh: what changes is seen, and answers given before stay.
-func TestRefresh(t *testing.T) {
-	f, flags := start(t, two)
-	flags.Machines, flags.Watch = []string{"node-1"}, true
-	w, err := Open(t.Context(), flags)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	zone := func() string { return w.Look(w.Nodes[0]).Place.Placement.Value("topology.kubernetes.io/zone") }
-	if err := f.VCenter("east").Retag("/dc1/host/c1", "zone", "z"); err != nil {
-		t.Fatal(err)
-	}
-	if got := zone(); got != "a" {
-		t.Errorf("before Refresh the zone is %q", got)
-	}
-	w.Placer.Config()
-	w.fleet.ReadTags("east")
-	for range 240 {
-		if err := w.Wait(t.Context(), 500*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if zone() == "z" {
-			return
-		}
-	}
-	t.Errorf("after Refresh the zone is %q", zone())
 }
 
 // large describes vCenters with many machines.
@@ -213,9 +197,6 @@ const mostRequests = 40
 func TestRequests(t *testing.T) {
 	for _, machines := range []int{5, 500} {
 		f, flags := start(t, large(2, machines))
-		for _, m := range f.Machines() {
-			flags.Machines = append(flags.Machines, m.Name)
-		}
 		w, err := Open(t.Context(), flags)
 		if err != nil {
 			t.Fatal(err)

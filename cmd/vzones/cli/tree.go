@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// width is how many columns a tree has where there is no terminal that says it.
+const width = 100
+
+// A Branch is a line of a tree with what is below it.
+type Branch struct {
+	Text  string
+	Color Color
+	below []*Branch
+}
+
+// Add adds a line below, and returns it.
+func (b *Branch) Add(color Color, format string, args ...any) *Branch {
+	one := &Branch{Text: fmt.Sprintf(format, args...), Color: color}
+	b.below = append(b.below, one)
+	return one
+}
+
+// PrintTrees prints trees with an empty line between two. Lines that are too long for the terminal go on
+// below, indented. A tree that is nil is left out.
+func (t *Tool) PrintTrees(trees ...*Branch) error {
+	c := &canvas{t: t, columns: width}
+	if w := t.Width(); w > 40 {
+		c.columns = w
+	}
+	for _, b := range trees {
+		if b == nil {
+			continue
+		}
+		if c.out.Len() > 0 {
+			c.out.WriteByte('\n')
+		}
+		c.line("", "", b)
+		c.children("", b)
+	}
+	return t.Write(c.out.Bytes())
+}
+
+// A canvas is where trees are drawn.
+type canvas struct {
+	t       *Tool
+	columns int
+	out     bytes.Buffer
+}
+
+func (c *canvas) children(indent string, b *Branch) {
+	for i, one := range b.below {
+		first, rest := "├─ ", "│  "
+		if i == len(b.below)-1 {
+			first, rest = "└─ ", "   "
+		}
+		c.line(indent+first, indent+rest, one)
+		c.children(indent+rest, one)
+	}
+}
+
+// line writes one line, and what does not fit behind rest.
+func (c *canvas) line(first, rest string, b *Branch) {
+	bar := "   "
+	if len(b.below) > 0 {
+		bar = "│  "
+	}
+	if rest == "" {
+		bar = "  "
+	}
+	for i, text := range wrap(b.Text, c.columns-utf8.RuneCountInString(first), c.columns-utf8.RuneCountInString(rest+bar)) {
+		if i == 0 {
+			fmt.Fprintf(&c.out, "%s%s\n", first, c.t.Paint(b.Color, text))
+			continue
+		}
+		fmt.Fprintf(&c.out, "%s%s%s\n", rest, bar, c.t.Paint(b.Color, text))
+	}
+}
+
+// wrap breaks a text at blanks. A word that is too long stays whole.
+func wrap(text string, first, rest int) []string {
+	var lines []string
+	line, room := "", max(first, 20)
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= room:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line, room = word, max(rest, 20)
+		}
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"vzones/cmd/vzones/world"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// A retag gives an object one tag of a category, or takes all off if name is empty.
+type retag struct{ object, category, name string }
+
+// String is how it is written.
+func (r retag) String() string { return r.object + "=" + r.category + ":" + r.name }
+
+// parseTags reads OBJECT=CATEGORY:NAME. The value of a label has neither = nor :, so the last of
+// each counts.
+func parseTags(texts []string) ([]retag, error) {
+	var all []retag
+	for _, text := range texts {
+		r := retag{}
+		at := strings.LastIndex(text, "=")
+		colon := strings.LastIndex(text, ":")
+		if at <= 0 || colon <= at+1 {
+			return nil, fmt.Errorf("--tag %s is not OBJECT=CATEGORY:NAME: write such as /dc1/host/c1=zone:a", quote.Value(text))
+		}
+		r.object, r.category, r.name = text[:at], text[at+1:colon], text[colon+1:]
+		if slices.ContainsFunc(all, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
+			return nil, fmt.Errorf("--tag: object %s gets a tag of category %s twice: write one", quote.Value(r.object), quote.Value(r.category))
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// An edit is what tags change in states that were read, which are not changed. The vCenter of each
+// reference is the first entry of its vCenter.
+type edit struct {
+	states  []inventory.State
+	policy  *topology.Policy
+	objects map[topology.Ref]*topology.Object
+	// made are the categories that a vCenter has afterwards and does not show now, by vCenter.
+	made map[string][]string
+	// tagged are the objects with each category that got a tag.
+	tagged map[tagged]bool
+}
+
+// tagged is a category of an object.
+type tagged struct {
+	object   topology.Ref
+	category string
+}
+
+// retagged returns the states that tags lead to. Notes are what a person has to know besides.
+func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (_ []inventory.State, notes []string, err error) {
+	e := &edit{states: states, policy: policy, objects: map[topology.Ref]*topology.Object{}, made: map[string][]string{}, tagged: map[tagged]bool{}}
+	for _, r := range tags {
+		note, err := e.attach(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--tag %s: %w", quote.Value(r.String()), err)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return e.apply(), notes, nil
+}
+
+// attach gives an object its tag.
+func (e *edit) attach(r retag) (note string, err error) {
+	policy := e.policy
+	if categories := policy.Categories(); !slices.Contains(categories, r.category) {
+		if len(categories) == 0 {
+			return "", fmt.Errorf("no label of the configuration comes from a tag")
+		}
+		return "", fmt.Errorf("no label of the configuration comes from category %s, but from %s: correct it, or write the configuration that uses it with --with",
+			quote.Value(r.category), quote.Some(world.Quoted(categories), quote.Most))
+	}
+	if reason := topology.InvalidLabelValue(r.name); r.name != "" && reason != "" && isPlain(policy, r.category) {
+		return "", fmt.Errorf("tag name %s cannot be the value of a label: %s", quote.Value(r.name), reason)
+	}
+	o, err := e.object(r.object)
+	if err != nil {
+		return "", err
+	}
+	at := e.first(o.Ref)
+	this := tagged{at, r.category}
+	if e.tagged[this] {
+		return "", fmt.Errorf("%s gets a tag of category %s twice: write one", o, quote.Value(r.category))
+	}
+	e.tagged[this] = true
+	if before := e.objects[at]; before != nil {
+		o = before
+	}
+	if o.TagsErr != nil {
+		return "", fmt.Errorf("the tags of %s cannot be read, so it is not known which it would have: %w", o, o.TagsErr)
+	}
+	now := *o
+	now.Tags = slices.DeleteFunc(slices.Clone(o.Tags), func(t topology.Tag) bool { return t.Category == r.category })
+	if r.name != "" {
+		now.Tags = append(now.Tags, topology.Tag{Category: r.category, Name: r.name})
+		if slices.Contains(inventory.InvisibleByVCenter(e.states)[at.VCenter], r.category) {
+			note = fmt.Sprintf("vCenter %q does not have the tag category %s yet, or the account does not see it: make it first", at.VCenter, quote.Value(r.category))
+			e.made[at.VCenter] = append(e.made[at.VCenter], r.category)
+		}
+	}
+	e.objects[at] = &now
+	return note, nil
+}
+
+// isPlain reports whether a label has the names of a category's tags as they are.
+func isPlain(policy *topology.Policy, category string) bool {
+	is := func(r topology.Rule) bool { return r.Category == category && r.Value == nil }
+	return slices.ContainsFunc(policy.Rules, is) || slices.ContainsFunc(policy.Levels, is)
+}
+
+// all calls visit with each object above a machine that was read. An object may come several times.
+func (e *edit) all(visit func(*topology.Object)) {
+	for _, s := range e.states {
+		if s.Snapshot == nil {
+			continue
+		}
+		for _, m := range s.Snapshot.Machines {
+			for i := range m.Paths {
+				for _, o := range m.Paths[i].Objects {
+					visit(o)
+				}
+			}
+		}
+	}
+}
+
+// object returns the one object of an inventory path above machines of Nodes.
+func (e *edit) object(text string) (*topology.Object, error) {
+	vcenter, path := e.split(text)
+	path = "/" + strings.TrimPrefix(path, "/")
+	found := map[topology.Ref]*topology.Object{}
+	e.all(func(o *topology.Object) {
+		isIn := vcenter == "" || e.first(o.Ref).VCenter == inventory.FirstEntry(e.states, vcenter)
+		if at := e.first(o.Ref); o.Path == path && isIn && found[at] == nil {
+			found[at] = o
+		}
+	})
+	refs := slices.SortedFunc(maps.Keys(found), func(a, b topology.Ref) int { return strings.Compare(a.String(), b.String()) })
+	switch len(refs) {
+	case 0:
+		return nil, fmt.Errorf("no Node's machine is below an object with the inventory path %s in a vCenter that was read, so its tags change nothing: "+
+			"if that is not right, write it as /DATACENTER/host/CLUSTER/HOST, with %%2f for a slash in a name%s", quote.Value(path), e.unread())
+	case 1:
+		return found[refs[0]], nil
+	}
+	names := make([]string, len(refs))
+	for i, at := range refs {
+		names[i] = fmt.Sprintf("%q", at.VCenter)
+	}
+	if names = slices.Compact(names); len(names) == 1 {
+		return nil, fmt.Errorf("vCenter %s has several objects with the inventory path %s: rename one of them", names[0], quote.Value(path))
+	}
+	return nil, fmt.Errorf("several vCenters have %s: %s: write VCENTER:OBJECT", quote.Value(path), quote.Some(names, quote.Most))
+}
+
+// first returns a reference by the first entry of its vCenter.
+func (e *edit) first(r topology.Ref) topology.Ref {
+	r.VCenter = inventory.FirstEntry(e.states, r.VCenter)
+	return r
+}
+
+// apply returns copies of the states in which the edited objects are in place of the others.
+func (e *edit) apply() []inventory.State {
+	all := slices.Clone(e.states)
+	for i := range all {
+		if all[i].Snapshot == nil {
+			continue
+		}
+		s := *all[i].Snapshot
+		s.Machines = maps.Clone(s.Machines)
+		for id, m := range s.Machines {
+			s.Machines[id] = e.edited(m)
+		}
+		if made := e.made[inventory.FirstEntry(e.states, s.VCenter)]; len(made) > 0 {
+			s.InvisibleCategories = slices.DeleteFunc(slices.Clone(s.InvisibleCategories), func(name string) bool { return slices.Contains(made, name) })
+		}
+		all[i].Snapshot = &s
+	}
+	return all
+}
+
+func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
+	now := *m
+	now.Paths = slices.Clone(m.Paths)
+	for i := range now.Paths {
+		now.Paths[i].Objects = slices.Clone(now.Paths[i].Objects)
+		for j, o := range now.Paths[i].Objects {
+			if other := e.objects[e.first(o.Ref)]; other != nil {
+				mine := *other
+				mine.Ref = o.Ref // by this entry of the vCenter
+				now.Paths[i].Objects[j] = &mine
+			}
+		}
+	}
+	return &now
+}
+
+// split takes the name of a vCenter off what was written before a colon.
+func (e *edit) split(text string) (vcenter, rest string) {
+	for _, s := range e.states {
+		if after, ok := strings.CutPrefix(text, s.VCenter+":"); ok && len(s.VCenter) > len(vcenter) {
+			vcenter, rest = s.VCenter, after
+		}
+	}
+	if vcenter == "" {
+		return "", text
+	}
+	return vcenter, rest
+}
+
+// unread says which vCenters may have what was not found, and why the first of them was not read.
+func (e *edit) unread() string {
+	var names []string
+	why := ""
+	for _, s := range e.states {
+		if s.Err == nil && s.Snapshot != nil {
+			continue
+		}
+		names = append(names, quote.Value(s.VCenter))
+		switch {
+		case len(names) > 1:
+		case s.Err != nil:
+			why = ": " + quote.Text(s.Err.Error())
+		default:
+			why = ": it has not answered in time: raise --timeout"
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; not read: vCenter " + quote.Some(names, quote.Most) + why
+}
