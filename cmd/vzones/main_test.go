@@ -115,6 +115,10 @@ func TestHowTos(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
+	manifest, err := os.ReadFile("../../manifests/vsphere-cloud-controller-manager.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	command := regexp.MustCompile(`(?m)^ *(vzones (?:check --offline|convert) [^|\n]*)`)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
@@ -125,6 +129,9 @@ func TestHowTos(t *testing.T) {
 			t.Run(filepath.Base(page)+" "+m[1], func(t *testing.T) {
 				t.Chdir(t.TempDir())
 				writeFiles(t)
+				if err := os.WriteFile("vsphere-cloud-controller-manager.yaml", manifest, 0o600); err != nil {
+					t.Fatal(err)
+				}
 				runLine(t, m[1])
 			})
 		}
