@@ -119,6 +119,8 @@ func TestHowTos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manifest = bytes.ReplaceAll(manifest, []byte(`name: ""`), []byte(`name: "filled in"`))
+	manifest = bytes.ReplaceAll(manifest, []byte(`word: ""`), []byte(`word: "filled in"`))
 	command := regexp.MustCompile(`(?m)^ *(vzones (?:check --offline|convert) [^|\n]*)`)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
