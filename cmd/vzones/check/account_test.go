@@ -72,7 +72,7 @@ func TestMissingRights(t *testing.T) {
 				review.Status.Allowed, err = c.allowed(review.Spec.ResourceAttributes)
 				return true, review, err
 			})
-			d, err := running.Find(t.Context(), client, running.Where{})
+			d, err := running.Find(t.Context(), client, "kube-system")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -20,9 +21,9 @@ import (
 	"vzones/topology/quote"
 )
 
-// selectors are by which labels Pods of the daemon are looked for, in that order: those of our
-// manifest and chart, and of the vSphere CPI's manifest and chart; of its manifest before; of its
-// chart before; of OpenShift; of Rancher's chart.
+// selectors are the labels that Pods of the daemon have, each of which is looked for: those of our manifest
+// and chart, and of the vSphere CPI's manifest and chart; of its manifest before; of its chart before; of
+// OpenShift; of Rancher's chart.
 var selectors = []string{
 	"component=cloud-controller-manager",
 	"k8s-app=vsphere-cloud-controller-manager",
@@ -34,30 +35,10 @@ var selectors = []string{
 // program is the daemon's, and the vSphere CPI's.
 const program = "vsphere-cloud-controller-manager"
 
-// Where says where the daemon is looked for. The zero value is everywhere, by the labels that
-// manifests and charts give it.
-type Where struct{ Namespace, Selector string }
-
-func (w Where) String() string {
-	where := "all namespaces"
-	if w.Namespace != "" {
-		where = "namespace " + w.Namespace
-	}
-	return where + " by the labels " + strings.Join(w.selectors(), " or ")
-}
-
-func (w Where) selectors() []string {
-	if w.Selector != "" {
-		return []string{w.Selector}
-	}
-	return selectors
-}
-
 // A Daemon is one that runs in the cluster.
 type Daemon struct {
-	// Namespace is that of the Pods, and Pods are the names of all that belong together, sorted.
+	// Namespace is that of its Pods.
 	Namespace string
-	Pods      []string
 	// CommandLine is what it was started with.
 	*CommandLine
 	// Environ are the environment variables that concern its configuration.
@@ -72,64 +53,53 @@ type Daemon struct {
 	volumes map[string]volume
 }
 
-// Find finds the daemon.
-func Find(ctx context.Context, client kubernetes.Interface, where Where) (*Daemon, error) {
-	var groups map[string][]*v1.Pod
-	for _, selector := range where.selectors() {
-		pods, err := client.CoreV1().Pods(where.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+// Find finds the daemon in a namespace: its password goes to the servers that its Pod names, so there must
+// be no doubt which Pod that is. Other namespaces belong to others, who can give a Pod any label.
+func Find(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
+	workloads := map[string][]*v1.Pod{}
+	seen := map[string]bool{}
+	for _, selector := range selectors {
+		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		switch {
 		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("looking for the Pods of the daemon: %w: write --namespace, or use an account that may list Pods", err)
+			return nil, fmt.Errorf("looking for the Pods of the daemon: %w: use an account that may list Pods there, or write --config FILE", err)
 		case err != nil:
 			return nil, fmt.Errorf("looking for the Pods of the daemon: %w", err)
 		}
-		if groups = grouped(pods.Items); len(groups) > 0 {
-			break
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if name := workloadOf(p); name != "" && !seen[p.Name] {
+				workloads[name], seen[p.Name] = append(workloads[name], p), true
+			}
 		}
 	}
-	switch len(groups) {
+	names := slices.Sorted(maps.Keys(workloads))
+	switch len(names) {
 	case 0:
-		return nil, fmt.Errorf("no Pod of %s is found in %s: write --namespace and --selector, or --config with the configuration file", program, where)
+		return nil, fmt.Errorf("no Pod of %s is found in namespace %s by the labels %s: write the namespace of the daemon as -n, or --config FILE", program, quote.Name(namespace), strings.Join(selectors, " or "))
 	case 1:
-		for _, pods := range groups {
-			return newDaemon(ctx, client, pods)
-		}
+		return newDaemon(ctx, client, workloads[names[0]])
 	}
-	var names []string
-	for _, pods := range groups {
-		names = append(names, pods[0].Namespace+"/"+pods[0].Name)
-	}
-	slices.Sort(names)
-	return nil, fmt.Errorf("%d cloud controller managers for vSphere are found, with the Pods %s: write --namespace or --selector", len(groups), quote.Some(names, quote.Most))
+	return nil, fmt.Errorf("%d cloud controller managers for vSphere are in namespace %s: %s: write --config FILE with the configuration of one of them", len(names), quote.Name(namespace), quote.Some(names, quote.Most))
 }
 
-// grouped returns the Pods of the daemon by what has made them, the newest first.
-func grouped(pods []v1.Pod) map[string][]*v1.Pod {
-	groups := map[string][]*v1.Pod{}
-	for i := range pods {
-		p := &pods[i]
-		if p.DeletionTimestamp != nil || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed || containerOf(p) == nil {
-			continue
+// workloadOf names what has made a Pod of the daemon, such as DaemonSet x. It returns nothing for other Pods,
+// for those that have ended, and for static Pods: any kubelet can make those, with any label.
+func workloadOf(p *v1.Pod) string {
+	owner := metav1.GetControllerOf(p)
+	switch {
+	case p.DeletionTimestamp != nil, p.Status.Phase == v1.PodSucceeded, p.Status.Phase == v1.PodFailed, containerOf(p) == nil:
+		return ""
+	case p.Annotations[v1.MirrorPodAnnotationKey] != "", owner != nil && owner.Kind == "Node":
+		return ""
+	case owner == nil:
+		return "Pod " + quote.Name(p.Name)
+	case owner.Kind == "ReplicaSet" && p.Labels["pod-template-hash"] != "": // two ReplicaSets of one Deployment are one
+		if name, cut := strings.CutSuffix(owner.Name, "-"+p.Labels["pod-template-hash"]); cut {
+			return "Deployment " + quote.Name(name)
 		}
-		maker := "Pod " + p.Name
-		if owner := metav1.GetControllerOf(p); owner != nil {
-			name := owner.Name
-			if hash := p.Labels["pod-template-hash"]; hash != "" {
-				name = strings.TrimSuffix(name, "-"+hash) // two ReplicaSets of one Deployment are one
-			}
-			maker = owner.Kind + " " + name
-			if owner.Kind == "Node" {
-				maker = "static Pod"
-			}
-		}
-		groups[p.Namespace+"/"+maker] = append(groups[p.Namespace+"/"+maker], p)
 	}
-	for _, of := range groups {
-		slices.SortFunc(of, func(a, b *v1.Pod) int {
-			return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-		})
-	}
-	return groups
+	return quote.Name(owner.Kind) + " " + quote.Name(owner.Name)
 }
 
 // containerOf returns the container that the daemon runs in, nil if there is none. Flags that cannot
@@ -159,12 +129,10 @@ func containerOf(p *v1.Pod) *v1.Container {
 
 // newDaemon reads what the newest of the Pods was started with.
 func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) (*Daemon, error) {
-	pod := pods[0]
+	pod := slices.MinFunc(pods, func(a, b *v1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
 	d := &Daemon{Namespace: pod.Namespace, client: client, pod: pod, container: containerOf(pod), volumes: map[string]volume{}}
-	for _, p := range pods {
-		d.Pods = append(d.Pods, p.Name)
-	}
-	slices.Sort(d.Pods)
 	var err error
 	if d.variables, err = d.readEnvironment(ctx); err != nil {
 		return nil, d.failed(err)

@@ -40,45 +40,61 @@ func ownedBy(kind, name string) func(*v1.Pod) {
 	}
 }
 
+// TestFind finds the Pod of one workload in kube-system, whatever else has its labels elsewhere.
 func TestFind(t *testing.T) {
 	set := ownedBy("DaemonSet", "ccm")
+	labeled := func(key, value string) func(*v1.Pod) {
+		return func(p *v1.Pod) { p.Labels = map[string]string{key: value} }
+	}
+	hostile := func(p *v1.Pod) { // it names a server of its own, and was made last
+		p.CreationTimestamp = metav1.Now()
+		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "VSPHERE_VCENTER", Value: "hostile.example.com"}}
+	}
 	for name, c := range map[string]struct {
-		pods  []*v1.Pod
-		where Where
-		want  string // the Pods, or part of the error
+		pods []*v1.Pod
+		want string // the Pod, or part of the error
 	}{
-		"two of one DaemonSet":     {[]*v1.Pod{aPod("a", set), aPod("b", set)}, Where{}, "a b"},
-		"none":                     {nil, Where{}, "no Pod of vsphere-cloud-controller-manager is found in all namespaces by the labels component=cloud-controller-manager or k8s-app="},
-		"of another cloud":         {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, Where{}, "no Pod of"},
-		"one that has ended":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, Where{}, "no Pod of"},
-		"two workloads":            {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, Where{}, "2 cloud controller managers for vSphere are found, with the Pods kube-system/a, kube-system/b: write --namespace or --selector"},
-		"one namespace":            {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
-		"labels of its own":        {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "mine"} })}, Where{Selector: "app=mine"}, "a"},
-		"the vSphere CPI's chart":  {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "vsphere-cpi"} })}, Where{}, "a"},
-		"two ReplicaSets":          {[]*v1.Pod{aPod("a", replicaSet("x1")), aPod("b", replicaSet("x2"))}, Where{}, "a b"},
-		"static Pods of two Nodes": {[]*v1.Pod{aPod("a", ownedBy("Node", "n1")), aPod("b", ownedBy("Node", "n2"))}, Where{}, "a b"},
-		"arguments with a program": {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"} })}, Where{}, "a"},
+		"two of one DaemonSet":   {[]*v1.Pod{aPod("a", set), aPod("b", set)}, "Pod kube-system/a"},
+		"none":                   {nil, "no Pod of vsphere-cloud-controller-manager is found in namespace kube-system by the labels component=cloud-controller-manager or k8s-app="},
+		"of another cloud":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, "no Pod of"},
+		"one that has ended":     {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, "no Pod of"},
+		"two workloads":          {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, "2 cloud controller managers for vSphere are in namespace kube-system: DaemonSet ccm, DaemonSet old: write --config FILE"},
+		"the CPI beside vzones":  {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "cpi"), labeled("app", "vsphere-cpi"))}, "DaemonSet ccm, DaemonSet cpi: write --config FILE"},
+		"a tenant's Pod alone":   {[]*v1.Pod{aPod("a", hostile, func(p *v1.Pod) { p.Namespace = "tenant" })}, "no Pod of"},
+		"a tenant's Pod too":     {[]*v1.Pod{aPod("a", set), aPod("b", set, hostile, func(p *v1.Pod) { p.Namespace = "tenant" })}, "Pod kube-system/a"},
+		"a hostile Pod beside":   {[]*v1.Pod{aPod("a", set), aPod("b", hostile)}, "DaemonSet ccm, Pod b: write --config FILE"},
+		"a static Pod beside":    {[]*v1.Pod{aPod("a", set), aPod("b", hostile, ownedBy("Node", "n1"))}, "Pod kube-system/a"},
+		"a static Pod alone":     {[]*v1.Pod{aPod("a", hostile, ownedBy("Node", "n1"))}, "no Pod of"},
+		"the CPI's chart":        {[]*v1.Pod{aPod("a", set, labeled("app", "vsphere-cpi"))}, "Pod kube-system/a"},
+		"the CPI's old manifest": {[]*v1.Pod{aPod("a", set, labeled("k8s-app", "vsphere-cloud-controller-manager"))}, "Pod kube-system/a"},
+		"Rancher's chart":        {[]*v1.Pod{aPod("a", set, labeled("component", "rancher-vsphere-cpi-cloud-controller-manager"))}, "Pod kube-system/a"},
+		"other labels":           {[]*v1.Pod{aPod("a", set, labeled("app", "mine"))}, "no Pod of"},
+		"two ReplicaSets":        {[]*v1.Pod{aPod("a", replicaSet("x1")), aPod("b", replicaSet("x2"))}, "Pod kube-system/a"},
+		"two Deployments":        {[]*v1.Pod{aPod("a", replicaSet("x1")), aPod("b", ownedBy("ReplicaSet", "ccm-x1"))}, "Deployment ccm, ReplicaSet ccm-x1"},
+		"arguments with a program": {[]*v1.Pod{aPod("a", func(p *v1.Pod) {
+			p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"}
+		})}, "Pod kube-system/a"},
 		"a container beside others": {[]*v1.Pod{aPod("a", func(p *v1.Pod) {
 			p.Spec.Containers = append([]v1.Container{{Name: "proxy", Image: "proxy"}}, p.Spec.Containers...)
-		})}, Where{}, "a"},
+		})}, "Pod kube-system/a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []runtime.Object
 			for _, p := range c.pods {
 				objects = append(objects, p)
 			}
-			d, err := Find(t.Context(), fake.NewClientset(objects...), c.where)
+			d, err := Find(t.Context(), fake.NewClientset(objects...), metav1.NamespaceSystem)
 			if err != nil {
-				if !strings.Contains(err.Error(), c.want) || !strings.Contains(c.want, " ") {
+				if !strings.Contains(err.Error(), c.want) || strings.HasPrefix(c.want, "Pod kube-system/") {
 					t.Fatal(err)
 				}
 				return
 			}
-			if got := strings.Join(d.Pods, " "); got != c.want {
-				t.Errorf("found %s", got)
+			if d.String() != c.want {
+				t.Errorf("found %s", d)
 			}
-			if d.CloudConfig != "/etc/cloud/vsphere.conf" || d.TagRefresh != 30*time.Second {
-				t.Errorf("flags: %+v", d.CommandLine)
+			if d.CloudConfig != "/etc/cloud/vsphere.conf" || d.TagRefresh != 30*time.Second || len(d.Environ) > 0 {
+				t.Errorf("flags: %+v, environment %q", d.CommandLine, d.Environ)
 			}
 		})
 	}
@@ -97,7 +113,7 @@ func TestNewestPodDecides(t *testing.T) {
 		p.CreationTimestamp = metav1.Now()
 		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m", "--controllers=*,-topology-controller")
 	})
-	d, err := Find(t.Context(), fake.NewClientset(old, fresh), Where{})
+	d, err := Find(t.Context(), fake.NewClientset(old, fresh), metav1.NamespaceSystem)
 	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute || !slices.Equal(d.Controllers, []string{"*", "-topology-controller"}) {
 		t.Fatalf("%+v, %v", d.CommandLine, err)
 	}
@@ -136,7 +152,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 		&v1.ConfigMap{ObjectMeta: named("env"), Data: map[string]string{"USER": "u"}},
 		&v1.ConfigMap{ObjectMeta: named("config"), Data: map[string]string{"vsphere.conf": "text"}, BinaryData: map[string][]byte{"ca": []byte("pem")}},
 		&v1.Secret{ObjectMeta: named("login"), Data: map[string][]byte{"pw": []byte("p$(WHERE)")}})
-	d, err := Find(t.Context(), client, Where{})
+	d, err := Find(t.Context(), client, metav1.NamespaceSystem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +214,7 @@ func TestFieldsOfThePod(t *testing.T) {
 	client := fake.NewClientset(pod, &v1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "config"}, Data: map[string]string{"host": "vc", "conf": "text", "refresh": "2m"},
 	})
-	d, err := Find(t.Context(), client, Where{})
+	d, err := Find(t.Context(), client, metav1.NamespaceSystem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +246,7 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 	} {
 		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
 			pod := aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: variable, ValueFrom: &c.from}} })
-			if _, err := Find(t.Context(), fake.NewClientset(pod), Where{}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			if _, err := Find(t.Context(), fake.NewClientset(pod), metav1.NamespaceSystem); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s in %s: %v", name, variable, err)
 			}
 		}
@@ -256,7 +272,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 		client := fake.NewClientset(pod, &v1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "login"}, Data: map[string][]byte{"pw": []byte("S3cret")},
 		})
-		_, err := Find(t.Context(), client, Where{})
+		_, err := Find(t.Context(), client, metav1.NamespaceSystem)
 		if err == nil || !strings.Contains(err.Error(), "Pod kube-system/a: reading the daemon's flags: "+want) || strings.Contains(err.Error(), "S3cret") {
 			t.Errorf("%s: %v", argument, err)
 		}
@@ -272,7 +288,7 @@ func TestWithoutRights(t *testing.T) {
 		client.PrependReactor("*", resource, func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource(resource), "", errors.New("no right"))
 		})
-		if _, err := Find(t.Context(), client, Where{}); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
+		if _, err := Find(t.Context(), client, metav1.NamespaceSystem); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", resource, err)
 		}
 	}

@@ -44,7 +44,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 // readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
 // files are those of its Pod.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Finder) (source.Source, error) {
-	d, err := running.Find(ctx, w.Client, running.Where{Namespace: f.Namespace()})
+	d, err := running.Find(ctx, w.Client, f.Namespace())
 	if err != nil {
 		return source.Source{}, err
 	}
