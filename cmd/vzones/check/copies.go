@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 	"vzones/provider/plan"
@@ -225,7 +226,7 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 			continue
 		}
 		const kind = "CSINodeTopology"
-		remove := line("kubectl", "delete", "csinodetopologies.cns.vmware.com", n.name())
+		remove := cli.Shell("kubectl", "delete", "csinodetopologies.cns.vmware.com", n.name())
 		if state, _, _ := unstructured.NestedString(o, "status", "status"); state == "Error" {
 			message, _, _ := unstructured.NestedString(o, "status", "errorMessage")
 			c.addNode("VZ315", n, kind, "the driver says: "+quote.Text(message)).Command = remove

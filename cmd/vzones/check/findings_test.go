@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/internal/survey"
@@ -130,12 +131,12 @@ func TestCommandLine(t *testing.T) {
 		`govc '$(reboot)' '; reboot'`: {"govc", "$(reboot)", "; reboot"},
 		`govc 'it'\''s'`:              {"govc", "it's"},
 	} {
-		if got := line(words...); got != want {
+		if got := cli.Shell(words...); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	for _, odd := range []string{"", "a\nb", "a\x1b[31m", "a\u202eb"} {
-		if got := line("govc", odd); got != "" {
+		if got := cli.Shell("govc", odd); got != "" {
 			t.Errorf("%q for %q", got, odd)
 		}
 	}

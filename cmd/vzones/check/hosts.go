@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology"
@@ -116,7 +117,7 @@ func (f *facts) sharing(id string, g group, text string) finding.Finding {
 		for _, n := range g {
 			words = append(words, n.Place.Machine.InventoryPath)
 		}
-		found.Command = line(words...)
+		found.Command = cli.Shell(words...)
 	}
 	return found
 }
@@ -154,7 +155,7 @@ func (f *facts) rules() (found []finding.Finding) {
 				continue
 			}
 			one := of.on("VZ173", cluster, fmt.Sprintf("rule %s keeps the machines of the Nodes %s on one host", quote.Value(r.Name), of.text()))
-			one.Command = line("govc", "cluster.rule.remove", "-cluster", cluster.Path, "-name", r.Name)
+			one.Command = cli.Shell("govc", "cluster.rule.remove", "-cluster", cluster.Path, "-name", r.Name)
 			found = append(found, one)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
@@ -206,7 +207,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			one.Text += "; " + outcome.Advice
 		}
 		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
-			one.Command = line("kubectl", "delete", "node", n.name())
+			one.Command = cli.Shell("kubectl", "delete", "node", n.name())
 		}
 		if id == "VZ150" {
 			one.Command = f.attachAbove(n)
@@ -307,7 +308,7 @@ func (f *facts) byName() (found []finding.Finding) {
 	}
 	for _, n := range f.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && others > 0 {
-			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among "+count(others, "machine")+" that no Node has"))
+			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among "+cli.Count(others, "machine")+" that no Node has"))
 		}
 	}
 	return found
@@ -337,12 +338,12 @@ func (f *facts) unreadable(i int) []finding.Finding {
 		names = append(names, named(&topology.Object{Ref: snapshot.Ref(id), Path: where})+on)
 	}
 	slices.Sort(names)
-	one := finding.Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	one := finding.Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
 	if len(nodes) > 0 {
 		one.ID = "VZ156"
 	}
 	if len(others) > 0 {
-		one.Text += "; " + count(len(others), "Node") + " without another machine may be on it: " + quote.Some(others, quote.Most)
+		one.Text += "; " + cli.Count(len(others), "Node") + " without another machine may be on it: " + quote.Some(others, quote.Most)
 	}
 	return []finding.Finding{one}
 }
@@ -376,7 +377,7 @@ func (f *facts) machines() (found []finding.Finding) {
 		if m.DiskUUID != nil && !*m.DiskUUID {
 			one := n.about("VZ165", "disk.enableUUID is off"+where)
 			one.Short = "disk.enableUUID is off in their machines"
-			one.Command = line("govc", "vm.change", "-vm", m.Path, "-e", "disk.enableUUID=TRUE")
+			one.Command = cli.Shell("govc", "vm.change", "-vm", m.Path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, one)
 		}
 		if toolsAreOff(m) {
@@ -468,7 +469,7 @@ func (n *node) differ(id string, differences []plan.Difference) finding.Finding 
 	}
 	one := n.about(id, strings.Join(texts, "; "))
 	if len(set) > 0 {
-		one.Command = line(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
+		one.Command = cli.Shell(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
 	}
 	return one
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
@@ -169,7 +170,7 @@ func (f *facts) give(label string) string {
 // something else. Which tag is the operator's to say.
 func (f *facts) attach(label string, o *topology.Object) string {
 	if r := f.rule(label); r != nil && r.Category != "" {
-		return line("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
+		return cli.Shell("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
 	}
 	return ""
 }
@@ -334,7 +335,7 @@ func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.F
 func (f *facts) detach(o *topology.Object) string {
 	for _, t := range f.tagged {
 		if slices.ContainsFunc(t.NoHosts, func(other *topology.Object) bool { return other.Ref == o.Ref }) {
-			return line("govc", "tags.detach", "-c", t.Category, t.Name, cmp.Or(o.Ref.Type+":"+o.Ref.ID, o.Path))
+			return cli.Shell("govc", "tags.detach", "-c", t.Category, t.Name, cmp.Or(o.Ref.Type+":"+o.Ref.ID, o.Path))
 		}
 	}
 	return ""

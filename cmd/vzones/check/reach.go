@@ -5,12 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/world"
@@ -41,13 +41,13 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 		id, text := f.whyUnread(i)
 		command := ""
 		if id == "VZ105" {
-			command = line("govc", "about.cert", "-k", "-u", report.Host)
+			command = cli.Shell("govc", "about.cert", "-k", "-u", report.Host)
 		}
 		note(id, text, command)
 		return found, false
 	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
-		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), line("govc", "about.cert", "-k", "-u", report.Host))
+		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), cli.Shell("govc", "about.cert", "-k", "-u", report.Host))
 	}
 	return found, true
 }
@@ -156,14 +156,6 @@ func named(o *topology.Object) string { return topology.Named([]*topology.Object
 // the returns the name of a vCenter as an object.
 func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
 
-// count says how many there are of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func through(r *preflight.Report) string {
 	if r.Proxy == "" {
 		return ""
@@ -201,28 +193,3 @@ func names(c *x509.Certificate) string {
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
-
-// line returns a command for a shell. It is empty if a word cannot be shown as it is: what is
-// printed has to be what is meant.
-func line(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !strconv.IsPrint(r) }) {
-			return ""
-		}
-		quoted[i] = w
-		if strings.ContainsFunc(w, needsQuotes) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// needsQuotes reports whether a shell may take a character for something else than itself.
-func needsQuotes(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-		return false
-	}
-	return !strings.ContainsRune("-_./:=@,+", r)
-}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/vmware/govmomi/vim25/soap"
 
@@ -145,7 +144,7 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 		}
 		return t.Print(format, l)
 	}
-	if err := t.Write(fmt.Appendf(nil, "configuration: %s, %s\n", quote.Text(r.Configuration), count(len(r.VCenters), "vCenter"))); err != nil {
+	if err := t.Write(fmt.Appendf(nil, "configuration: %s, %s\n", quote.Text(r.Configuration), cli.Count(len(r.VCenters), "vCenter"))); err != nil {
 		return err
 	}
 	l := &cli.List{Columns: []string{"VCENTER", "READ", "VERSION", "NODES"}}
@@ -219,7 +218,7 @@ func (p *printer) block(all []finding.Cause) {
 	slices.Sort(nodes)
 	title := first.Title
 	if n := len(slices.Compact(nodes)); n > 0 {
-		title += " (" + count(n, "Node") + ")"
+		title += " (" + cli.Count(n, "Node") + ")"
 	}
 	fmt.Fprintf(&p.out, "\n%s %s\n", p.t.Paint(color, strings.ToUpper(string(first.Severity))+" "+first.ID), title)
 	shown, most := all, quote.Most
@@ -237,12 +236,12 @@ func (p *printer) block(all []finding.Cause) {
 		if c.VCenter != "" && object != the(c.VCenter) {
 			object = quote.Plain(c.VCenter) + ": " + object
 		}
-		p.wrapped("  ", "      ", object+"   "+c.Text)
+		p.t.Wrap(&p.out, p.width, "  ", "      ", "", object+"   "+c.Text)
 	}
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", more)
 	}
-	p.wrapped("  To do: ", "      ", first.Fix)
+	p.t.Wrap(&p.out, p.width, "  To do: ", "      ", "", first.Fix)
 	switch {
 	case p.isWide:
 		for _, c := range commands {
@@ -255,37 +254,12 @@ func (p *printer) block(all []finding.Cause) {
 	}
 }
 
-// wrapped writes a text that begins with first, and its further lines with rest. A word that is longer than
-// a line stays whole.
-func (p *printer) wrapped(first, rest, text string) {
-	line := first
-	begun := utf8.RuneCountInString(line)
-	used := begun
-	for word := range strings.SplitSeq(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case used == begun:
-		case used+1+n > p.width:
-			fmt.Fprintln(&p.out, strings.TrimRight(line, " "))
-			line = rest
-			begun = utf8.RuneCountInString(rest)
-			used = begun
-		default:
-			line += " "
-			used++
-		}
-		line += word
-		used += n
-	}
-	fmt.Fprintln(&p.out, line)
-}
-
 // end writes the last lines: the counts, what was not checked, and what to do next.
 func (p *printer) end(r *Report) {
 	p.out.WriteByte('\n')
 	text := "Nothing found."
 	if len(r.Findings) > 0 {
-		text = fmt.Sprintf("%s, %s, %d info.", count(r.Summary[finding.Error], "error"), count(r.Summary[finding.Warning], "warning"), r.Summary[finding.Info])
+		text = fmt.Sprintf("%s, %s, %d info.", cli.Count(r.Summary[finding.Error], "error"), cli.Count(r.Summary[finding.Warning], "warning"), r.Summary[finding.Info])
 	}
 	if r.Nodes == nil {
 		text += " Nodes: not checked, " + r.WithoutNodes + "."
@@ -298,5 +272,5 @@ func (p *printer) end(r *Report) {
 			text += " One Node: vzones explain NODE."
 		}
 	}
-	p.wrapped("", "", text)
+	p.t.Wrap(&p.out, p.width, "", "", "", text)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/running"
@@ -37,7 +38,7 @@ func (f *facts) privileges(i int, places []hostPlace) (found []finding.Finding) 
 		found = append(found, finding.Finding{
 			ID: id, VCenter: s.VCenter, Object: named(d.Object),
 			Text:    fmt.Sprintf("account %s lacks the privilege %s: %s", quote.Plain(s.About.User), d.Privilege, d.For),
-			Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", d.Object.Path),
+			Command: cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", d.Object.Path),
 		})
 	}
 	return found
@@ -75,7 +76,7 @@ func (f *facts) unread(i int) (found []finding.Finding) {
 		if f.isUnread(o) && !outside[o.Ref.ID] {
 			found = append(found, finding.Finding{
 				ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
-				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
+				Command: cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
 			})
 		}
 	}
@@ -119,7 +120,7 @@ func (f *facts) datacenters(i int) []finding.Finding {
 	}
 	return []finding.Finding{{
 		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text,
-		Command: line("govc", "find", "/", "-type", "d"),
+		Command: cli.Shell("govc", "find", "/", "-type", "d"),
 	}}
 }
 
@@ -137,7 +138,7 @@ func (f *facts) categories(s *survey.Survey) (found []finding.Finding) {
 			found = append(found, finding.Finding{
 				ID: "VZ123", VCenter: s.VCenter, Object: object,
 				Text:    "its tags can be attached to " + quote.Some(shown(c.Types), quote.Most) + " only, and none of these is above a machine",
-				Command: line("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", c.Name),
+				Command: cli.Shell("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", c.Name),
 			})
 		}
 	}
@@ -187,7 +188,7 @@ func (f *facts) absent() (found []finding.Finding) {
 				ID: "VZ121", VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
 				Text:    "the account sees no such category here",
 				Nodes:   f.unknownIn(s.VCenter, topology.ErrNoCategory),
-				Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
+				Command: cli.Shell("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
@@ -141,33 +142,33 @@ func escaped(data []byte) []byte {
 	return b.Bytes()
 }
 
-// table lays out the first columns of a list, with three blanks between two.
+// table lays out the first columns of a list. A line has its color after it has its columns, which a color
+// would count for.
 func (t *Tool) table(l *List, columns int) []byte {
 	widths := make([]int, columns)
+	rows := append([]Row{{Cells: l.Columns}}, l.Rows...)
 	for i := range widths {
-		widths[i] = utf8.RuneCountInString(l.Columns[i])
-		for _, r := range l.Rows {
+		for _, r := range rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i]))
 		}
 	}
 	if l.Fits && columns < len(l.Columns) {
 		fit(widths)
 	}
-	var b bytes.Buffer
-	line := func(cells []string, color Color) {
-		var text strings.Builder
-		for i := range widths {
-			cell := cut(cells[i], widths[i])
-			text.WriteString(cell)
-			if i < columns-1 {
-				text.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
-			}
+	var b, colored bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	for _, r := range rows {
+		cells := make([]string, columns)
+		for i := range cells {
+			cells[i] = cut(r.Cells[i], widths[i])
 		}
-		fmt.Fprintln(&b, t.Paint(color, strings.TrimRight(text.String(), " ")))
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	line(l.Columns, "")
-	for _, r := range l.Rows {
-		line(r.Cells, r.Color)
+	_ = w.Flush() // a buffer takes all
+	i := 0
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(&colored, t.Paint(rows[i].Color, strings.TrimRight(line, " \n")))
+		i++
 	}
-	return b.Bytes()
+	return colored.Bytes()
 }

@@ -7,10 +7,10 @@ import (
 )
 
 // progressDelay is how long something may take before a line says what it is.
-const progressDelay = time.Second
+const progressDelay = 2 * time.Second
 
 // Progress says on standard error what is going on, if that is a terminal and it takes longer than
-// a second. A pipe or a file would keep the line, and its content would depend on how fast a vCenter
+// two seconds. A pipe or a file would keep the line, and its content would depend on how fast a vCenter
 // is. The function that it returns has to be called at the end, before anything else is printed.
 func (t *Tool) Progress(what string) (end func()) {
 	if !isTerminal(t.Stderr) {

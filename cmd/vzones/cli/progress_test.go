@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	_, _ = os.Stdout.WriteString("the answer\n")
 }
 
-// TestProgress: what takes longer than a second is named on a terminal until the answer comes, and
+// TestProgress: what takes longer than two seconds is named on a terminal until the answer comes, and
 // nowhere else.
 func TestProgress(t *testing.T) {
 	if runtime.GOOS != "linux" {

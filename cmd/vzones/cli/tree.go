@@ -3,8 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 )
 
 // width is how many columns a tree has where there is no terminal that says it.
@@ -71,29 +69,5 @@ func (c *canvas) line(first, rest string, b *Branch) {
 	if rest == "" {
 		bar = "  "
 	}
-	for i, text := range wrap(b.Text, c.columns-utf8.RuneCountInString(first), c.columns-utf8.RuneCountInString(rest+bar)) {
-		if i == 0 {
-			fmt.Fprintf(&c.out, "%s%s\n", first, c.t.Paint(b.Color, text))
-			continue
-		}
-		fmt.Fprintf(&c.out, "%s%s%s\n", rest, bar, c.t.Paint(b.Color, text))
-	}
-}
-
-// wrap breaks a text at blanks. A word that is too long stays whole.
-func wrap(text string, first, rest int) []string {
-	var lines []string
-	line, room := "", max(first, 20)
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= room:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line, room = word, max(rest, 20)
-		}
-	}
-	return append(lines, line)
+	c.t.Wrap(&c.out, c.columns, first, rest+bar, b.Color, b.Text)
 }

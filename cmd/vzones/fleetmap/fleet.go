@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/topology/quote"
 )
@@ -357,7 +357,7 @@ func (f *fleet) isComplete() bool {
 func (f *fleet) summary() string {
 	c := &f.Counts
 	text := []string{
-		plural(len(f.VCenters), "vCenter"), plural(c.Regions, "region"), plural(c.Zones, "zone"), plural(c.Clusters, "cluster"), plural(c.Hosts, "host"),
+		cli.Count(len(f.VCenters), "vCenter"), cli.Count(c.Regions, "region"), cli.Count(c.Zones, "zone"), cli.Count(c.Clusters, "cluster"), cli.Count(c.Hosts, "host"),
 	}
 	if f.HasNodes {
 		text = append(text, c.nodes())
@@ -370,44 +370,28 @@ func (f *fleet) foreign() string {
 	if f.Foreign == 0 {
 		return ""
 	}
-	return plural(f.Foreign, "further Node") + " of another provider or outside of nodes.selector"
+	return cli.Count(f.Foreign, "further Node") + " of another provider or outside of nodes.selector"
 }
 
 func (c *counts) nodes() string {
 	if c.ControlPlane == 0 {
-		return plural(c.Nodes, "Node")
+		return cli.Count(c.Nodes, "Node")
 	}
-	return fmt.Sprintf("%s (%s control plane)", plural(c.Nodes, "Node"), number(c.ControlPlane))
+	return fmt.Sprintf("%s (%s control plane)", cli.Count(c.Nodes, "Node"), cli.Number(c.ControlPlane))
 }
 
 // on says how many hosts there are, and on how many of them the Nodes are.
 func (f *fleet) on(c counts) string {
 	switch {
 	case !f.HasNodes:
-		return plural(c.Hosts, "host")
+		return cli.Count(c.Hosts, "host")
 	case c.Hosts == 0:
 		return c.nodes()
 	case c.Nodes == 0:
-		return "no Nodes on " + plural(c.Hosts, "host")
+		return "no Nodes on " + cli.Count(c.Hosts, "host")
 	}
 	if c.UsedHosts == c.Hosts {
-		return c.nodes() + " on " + plural(c.Hosts, "host")
+		return c.nodes() + " on " + cli.Count(c.Hosts, "host")
 	}
-	return fmt.Sprintf("%s on %s of %s", c.nodes(), number(c.UsedHosts), plural(c.Hosts, "host"))
-}
-
-// plural returns a number, with a comma before each three digits, and what is counted.
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return number(n) + " " + what
-}
-
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf("%s on %s of %s", c.nodes(), cli.Number(c.UsedHosts), cli.Count(c.Hosts, "host"))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/topology/quote"
 )
 
@@ -29,7 +30,7 @@ const fewOnPage = 200
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"on": f.on, "plural": plural, "number": number, "join": strings.Join, "some": quote.Some, "worst": look,
+		"on": f.on, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": look,
 		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= fewOnPage },
 		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*few },
 	}).Parse(pageHTML)

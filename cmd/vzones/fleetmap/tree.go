@@ -3,9 +3,7 @@ package fleetmap
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
@@ -34,13 +32,13 @@ func (f *fleet) tree(tool *cli.Tool, width int, all bool) []byte {
 		if i == 0 {
 			t.line("", "", "", "")
 		}
-		t.line("", "", colorOf(n.Kind), n.Kind.Title()+": "+number(len(n.Items)))
+		t.line("", "", colorOf(n.Kind), n.Kind.Title()+": "+cli.Number(len(n.Items)))
 		for i, one := range n.Items {
 			if n.Kind > incomplete { // it is beside the object
 				break
 			}
 			if i == few && !t.all {
-				t.line("  ", "  ", cli.Faint, "and "+number(len(n.Items)-i)+" more (--all)")
+				t.line("  ", "  ", cli.Faint, "and "+cli.Number(len(n.Items)-i)+" more (--all)")
 				break
 			}
 			t.mark("  ", mark{n.Kind, one.Text}, one.Name+": ")
@@ -55,16 +53,7 @@ func (f *fleet) tree(tool *cli.Tool, width int, all bool) []byte {
 
 // line prints a text, and what does not fit the terminal below it, behind rest.
 func (t *tree) line(first, rest string, color cli.Color, text string) {
-	room := t.width - utf8.RuneCountInString(rest+"  ")
-	var line string
-	for word := range strings.SplitSeq(text, " ") {
-		if line != "" && room > 20 && utf8.RuneCountInString(line+" "+word) > room {
-			fmt.Fprintln(&t.out, first+t.tool.Paint(color, line))
-			first, line = rest+"  ", ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	fmt.Fprintln(&t.out, first+t.tool.Paint(color, line))
+	t.tool.Wrap(&t.out, t.width, first, rest+"  ", color, text)
 }
 
 // box prints a box and those inside.
@@ -101,9 +90,9 @@ func (t *tree) box(b *box, first, rest string) {
 		}
 	}
 	if len(left) > 0 {
-		text := "and " + plural(len(left), "more host")
+		text := "and " + cli.Count(len(left), "more host")
 		if c := count(left); c.Nodes > 0 {
-			text += " with " + plural(c.Nodes, "Node")
+			text += " with " + cli.Count(c.Nodes, "Node")
 		}
 		t.line(rest+"└─ ", rest+"   ", cli.Faint, text+" (--all)")
 	}

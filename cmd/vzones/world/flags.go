@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,15 +57,16 @@ type Flags struct {
 	Verbose int
 }
 
-// Add adds the flags to those of a command. They are called as those of kubectl. The address of the API
-// server and credentials for it come from the kubeconfig alone: in a Pod client-go would send the Pod's
-// own token to a server that a flag names.
+// Add adds the flags to those of a command. They are called as those of kubectl. User and password
+// are not bound: they would be taken for those of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default the configuration of the daemon in the cluster")
 	all := clientcmd.RecommendedConfigOverrideFlags("")
 	flags := clientcmd.ConfigOverrideFlags{CurrentContext: all.CurrentContext, Timeout: all.Timeout, ContextOverrideFlags: all.ContextOverrideFlags}
 	flags.AuthOverrideFlags.Impersonate = all.AuthOverrideFlags.Impersonate
 	flags.AuthOverrideFlags.ImpersonateGroups = all.AuthOverrideFlags.ImpersonateGroups
+	flags.ClusterOverrideFlags.APIServer = all.ClusterOverrideFlags.APIServer
+	flags.ClusterOverrideFlags.APIServer.Description = "the address of the API server, in place of that in the kubeconfig"
 	flags.CurrentContext.Description = "the context of the kubeconfig; by default the current one"
 	flags.Timeout.Description = "how long a request to the API server may take; by default --timeout"
 	flags.ContextOverrideFlags.ClusterName.Description = "the cluster of the kubeconfig"
@@ -74,7 +76,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	flags.AuthOverrideFlags.ImpersonateGroups.Description = "a group to impersonate in the cluster"
 	clientcmd.BindOverrideFlags(&f.Overrides, fs, flags)
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig; by default that of kubectl")
-	fs.StringSliceVar(&f.Credentials, "credentials", nil, "manifests of the Secrets that the configuration names, in place of those of the cluster")
+	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of the Secrets that the configuration names, in place of those of the cluster")
 	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, 1s at least; one that is not read by then has failed")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show on standard error what the packages of the daemon log, up to this level (1 to %d)", mostVerbose))
 }
@@ -99,6 +101,8 @@ func (f *Flags) check() error {
 		return fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
 	case f.Verbose > mostVerbose:
 		return fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
+	case len(f.Credentials) > 0 && f.Config == "":
+		return errors.New("--credentials go only to servers that you name: write --config FILE with them")
 	}
 	_, err := f.selector()
 	return err

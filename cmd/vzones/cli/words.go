@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Count returns a number and the noun that is counted, such as 1 Node or 3,000 Nodes.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return Number(n) + " " + noun
+}
+
+// Number returns a number with a comma before each three digits.
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Wrap writes a text in a color, broken at blanks into lines of a width, 0 for one line. The first line begins
+// with first, the others with rest. A word that is too long stays whole.
+func (t *Tool) Wrap(to *bytes.Buffer, width int, first, rest string, color Color, text string) {
+	line, begun := "", false
+	for word := range strings.SplitSeq(text, " ") {
+		room := max(width-utf8.RuneCountInString(first), 20)
+		if begun && width > 0 && utf8.RuneCountInString(line+" "+word) > room {
+			fmt.Fprintln(to, first+t.Paint(color, strings.TrimRight(line, " ")))
+			first, line, begun = rest, "", false
+		}
+		if begun {
+			line += " "
+		}
+		line, begun = line+word, true
+	}
+	fmt.Fprintln(to, first+t.Paint(color, line))
+}
+
+// Shell returns a command for a shell. It is empty if a word cannot be shown as it is: what is printed has to
+// be what is meant.
+func Shell(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			return ""
+		}
+		quoted[i] = w
+		if strings.ContainsFunc(w, needsQuotes) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// needsQuotes reports whether a shell may take a character for something else than itself.
+func needsQuotes(r rune) bool {
+	isWord := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return !isWord && !strings.ContainsRune("-_./:=@,+", r)
+}
