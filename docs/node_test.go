@@ -80,7 +80,7 @@ func keysInSource(t *testing.T) map[string]string {
 // is in the reference of what a Node gets, where the configuration takes it, or where the tool reads it.
 func TestNodeKeysAreDocumented(t *testing.T) {
 	var text string
-	for _, page := range []string{"reference/node.md", "reference/configuration.md", "reference/placement.md", "reference/map.md", "reference/findings.md"} {
+	for _, page := range []string{"reference/node.md", "reference/configuration.md", "reference/placement.md", "reference/findings.md"} {
 		text += read(t, page)
 	}
 	documented := map[string]bool{}

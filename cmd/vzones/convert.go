@@ -25,25 +25,16 @@ func (t *tool) convertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
 		Short: "Convert a configuration to YAML, or show which values are in force",
-		Long: `Convert a configuration of any format to YAML, which goes to standard output.
+		Long: `Convert a configuration of any format to YAML, on standard output. Comments are lost.
+The vCenters that have credentials in the file get a Secret instead, whose manifest
+--secret writes; without --secret the credentials are left out. With --secret - the
+manifest goes to standard output, and the configuration to the file of --out.
 
-Credentials are not converted. The vCenters that have theirs in the file get a Secret
-instead: --secret names a file for its manifest. Without --secret the credentials are
-left out. With --secret - the manifest goes to standard output and the configuration
-does not, unless --out names a file for it.
+With --effective it has the value in force of each key, with defaults filled in, and the
+source of each in a comment. Passwords are shown as [redacted].
 
-With --effective it is the effective configuration: the value in force of each key of
-each vCenter, with every default filled in. Behind each value a comment names its
-source: the line of the entry or of the global section, an environment variable, or the
-default. Passwords are shown as [redacted].
-
-Settings that YAML cannot hold are reported on standard error, one in a line, as are
-mistakes, warnings and notes:
-
-  FILE:LINE: not carried over: FIELD: why
-
-Files are created with mode 0600, and none is overwritten. CA files are not read, and
-environment variables only with --effective --env.`,
+Mistakes, warnings and what YAML cannot hold go to standard error, one in a line.
+Files are created with mode 0600, and none is overwritten. CA files are not read.`,
 		Example: `  vzones convert vsphere.conf > vsphere.yaml
   vzones convert vsphere.conf --secret secret.yaml --out converted.yaml
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
@@ -62,8 +53,8 @@ environment variables only with --effective --env.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.out, "out", "", "the file to create, or - for standard output")
-	flags.StringVar(&c.secret, "secret", "", "the file to create with the Secret's manifest, or - for standard output")
+	flags.StringVar(&c.out, "out", "", "the file to create, or -")
+	flags.StringVar(&c.secret, "secret", "", "the file to create for the Secret's manifest, or -")
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
 	flags.BoolVar(&c.effective, "effective", false, "show the values in force, each with its source")

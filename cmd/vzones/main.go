@@ -102,19 +102,17 @@ func (t *tool) command() *cobra.Command {
 		Use:   "vzones COMMAND",
 		Short: "The operator's tool of vzones",
 		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
-the cluster as the daemon does, and writes nothing to either.
+the cluster as the daemon does, and writes nothing to either. check --offline and
+convert contact nothing.
 
-check --offline and convert contact nothing. They read configurations of vzones, of
-the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
-vSphere CSI driver.
+Without -c the configuration, its credentials and flags are those of the daemon in the
+namespace of -n, be it vzones or the vSphere CPI. The first line on standard error then
+names its Pod and the addresses that the credentials go to. The cluster is that of
+kubectl. vCenters are reached through HTTPS_PROXY, but for those of NO_PROXY. NO_COLOR
+switches colors off.
 
-The cluster is that of --kubeconfig, or the one that kubectl uses (KUBECONFIG). vCenters
-are reached through HTTPS_PROXY, but for those of NO_PROXY. Colors are for terminals,
-and NO_COLOR switches them off.
-
-The exit status is 0 if all is right, 1 if something is found, such as a mistake in a
-file or what a plan would change, and 2 if the arguments are wrong or something
-failed, such as reading a file.`,
+The exit status is 0 if all is right, 1 if something is found, and 2 if the arguments
+are wrong or something failed.`,
 		Example: `  vzones check -c vsphere.yaml
   vzones nodes -o wide
   vzones explain node-1`,

@@ -22,29 +22,21 @@ import (
 
 const long = `Print what is wrong, the worst and its cause first, with what to do:
 
-  the way     name, connection, proxy, TLS, certificate, login, clock, version
-  the account privileges, tags and tag categories; without --config also the
-              rights of the daemon's ServiceAccount in the cluster
-  the tags    hosts without a zone, zones in two places, conflicts, what the CSI driver
-              sees otherwise
-  the Nodes   without a machine or a zone, with labels of another place, machines of two
-              Nodes, disk.enableUUID, VMware Tools, hosts and zones that hold too many
-  the copies  labels of the CSI driver, CSINodes, CSINodeTopologies, PersistentVolumes and
-              StorageClasses that have another zone than vSphere
+  the way     name, connection, proxy, certificate, login, clock, version
+  the account privileges, tags, tag categories, and rights of the daemon in the cluster
+  the tags    hosts without a zone, zones in two places, conflicts
+  the Nodes   machine, zone, labels, disk.enableUUID, VMware Tools, hosts with too many
+  the copies  of a zone that the CSI driver, PersistentVolumes and StorageClasses keep
 
-Without a cluster the Nodes are left out. What matters to the vSphere CSI driver alone
-is left out if the cluster does not have it. Nothing is written anywhere, and rejected
-credentials are tried once. -o wide has all objects and commands. vzones explain ID says
-what a finding means.
+Without a cluster the Nodes are left out. Rejected credentials are tried once. -o wide
+has all objects and commands, and vzones explain ID says what a finding means.
 
---offline reads files and contacts nothing. It prints all mistakes of configurations, as
-FILE:LINE: FIELD: what is wrong and what to write; also warnings and notes, which are no
-mistakes. A file may have Kubernetes manifests, also as kubectl prints them: in ConfigMaps
-and Secrets each value is read whose key ends in .yaml, .yml or .conf, and so are the
-credentials in Secrets. A file named - is standard input.
+--offline reads files and contacts nothing. It prints each mistake as FILE:LINE: FIELD:
+what is wrong and what to write. In Kubernetes manifests it reads each value whose key
+ends in .yaml, .yml or .conf, and the credentials in Secrets. - is standard input.
 
-The exit status is 1 if there is a finding of the severity of --fail-on or worse, or a
-mistake in a file. A finding of severity info never fails.`
+The exit status is 1 if there is a mistake in a file or a finding of the severity of
+--fail-on or worse. A finding of severity info never fails.`
 
 // options are what the flags of the command say.
 type options struct {
@@ -110,10 +102,10 @@ func Command(t *cli.Tool) *cobra.Command {
 	flags := cmd.Flags()
 	o.world.Add(flags)
 	o.format.Flag(flags, cli.Formats()...)
-	flags.Var(&o.failOn, "fail-on", "the least severity for which the exit status is 1: error or warning")
+	flags.Var(&o.failOn, "fail-on", "the least severity for exit status 1: error or warning")
 	flags.BoolVar(&o.offline, "offline", false, "check the files that are named, and contact nothing")
 	flags.BoolVar(&env, "env", false, "with --offline: "+cli.EnvUsage)
-	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files that the configuration names, which may be in the daemon's Pod only")
+	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files that the configuration names")
 	return cmd
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // EnvUsage describes the flag --env.
-const EnvUsage = "let the environment variables of this shell, such as VSPHERE_USER, override the file, as those of the daemon's Pod do there"
+const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
 
 // Mistakes prints the mistakes of an error, if it consists of mistakes.
 func Mistakes(to io.Writer, err error) error {

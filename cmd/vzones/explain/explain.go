@@ -21,23 +21,15 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NODE|UUID|FINDING",
 		Short: "Explain a Node, a machine, or a finding of check",
-		Long: `explain shows the way from a Node to its machine and up to the root folder, with
-the tags on each object: which one decided each label, and why the others lost. It
-shows how the machine was found and what else was a candidate, the rule that chose
-or dropped each address, the labels of the Node beside those of its place, and what
-has to hold before the Node is deleted.
+		Long: `Show the way from a Node to its machine and up to the root folder: the tags on each
+object, which one decided each label and why the others lost, what chose or dropped
+each address, and what has to hold before the Node is deleted.
 
-It takes the name of a Node, or the UUID of a machine: one without a Node is shown
-as a new Node on it would be. For the ID of a finding, such as VZ105, it says what
-that means and what to do, and contacts nothing.
-
-It reads the machine of this Node and of those that claim the same machine or
-addresses. If no vCenter has the machine, it searches each directly, as the daemon
-does before a Node is deleted. It writes nothing.
+A machine without a Node, by its UUID, is shown as a new Node on it would be. The ID of
+a finding, such as VZ105, is explained, and nothing is contacted.
 
 The exit status is 1 if the Node waits, its machine or addresses are not certain, its
-labels differ from its place, or it would be deleted. A conflict of tags alone does
-not count.`,
+labels differ from its place, or it would be deleted.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml

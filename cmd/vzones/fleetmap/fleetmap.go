@@ -30,19 +30,15 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Show regions, zones, clusters, hosts and Nodes",
-		Long: `Shows the fleet: regions, zones, clusters, hosts and Nodes, with their numbers,
-and marks vCenters that could not be read, hosts without a zone, and Nodes that
-have no place, whose labels differ from it, that wait, or whose machine is off.
+		Long: `Show regions, zones, clusters, hosts and Nodes, and mark vCenters that could not be
+read, hosts without a zone, and Nodes that have no place, whose labels differ from it,
+that wait, or whose machine is off.
 
-The tree shows a few hosts of each cluster, those with problems first. The
-format html makes one page that loads nothing and needs no script.
+The format html is one page that loads nothing and has no script. It has the names of
+your machines and hosts. A host is shown where tags and names above it say, a Node in
+its own zone. Without a kubeconfig there are no Nodes.
 
-Without a kubeconfig it shows hosts and zones only. The zone of a host is what
-tags and names above it give; a Node is shown in its own, which tags on its
-resource pool or folder may decide.
-
-The exit status is 0 if the map is complete, 1 if a vCenter could not be read or
-a Node has no place, and 2 if the command failed. Other marks do not change it.`,
+The exit status is 1 if a vCenter could not be read or a Node has no place.`,
 		Example: `  vzones map -c vsphere.yaml
   vzones map -c vsphere.yaml --all
   vzones map -c vsphere.yaml -o html > map.html`,

@@ -26,9 +26,8 @@ the zone and the further labels of that place, its addresses, and what is wrong.
 
 STATUS is Placed if nothing is wrong, Foreign for a Node that vzones leaves
 alone, NotInitialized for one that lacks nothing and still has the taint, and
-otherwise the reason of the Event that says what is wrong. -o wide has all of
-it. A level of the configuration has a column of its own. While the place of a
-Node is not known, VCENTER is where it was found last.
+otherwise the reason of the Event about it. While the place of a Node is not
+known, VCENTER is where it was found last. -o wide says what is wrong.
 
 The exit status is 1 if a Node has a problem or other labels than its place.`,
 		Example: `  vzones nodes

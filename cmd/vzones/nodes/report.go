@@ -16,7 +16,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// A Report is what -o json and -o yaml print. docs/reference/vzones-nodes.md has its fields.
+// A Report is what -o json and -o yaml print. docs/reference/vzones.md has its fields.
 type Report struct {
 	// VCenters are in configured order.
 	VCenters []VCenter `json:"vcenters"`

@@ -38,25 +38,19 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
 		Short: "Show what the daemon would write to each Node, now or after a change",
-		Long: `plan shows what the daemon would write to each Node: labels, addresses and taints, and
-which Nodes it would delete. It writes nothing itself, and needs no daemon: before
-vzones takes the place of the vSphere CPI, plan -c FILE shows what that will change.
-With --with or --tag it shows what another configuration or other tags would change
-instead. All changes of one call are planned together.
+		Long: `Show what the daemon would write to each Node: labels, addresses and taints, and
+which Nodes it would delete. Nothing is written, and no daemon is needed: before vzones
+takes the place of the vSphere CPI, plan -c FILE shows what changes. --with and --tag
+show what another configuration or other tags change, all together.
 
-OBJECT is an inventory path, such as /dc1/host/cluster-1; / is the root folder. The
-object has this tag of the category afterwards and no other; with no name behind the
-colon it has none. Where several vCenters have it, write VCENTER:OBJECT. It has to
-be above a Node's machine: other objects change nothing for Nodes.
+OBJECT is the inventory path of an object above a Node's machine, such as
+/dc1/host/cluster-1, and / is the root folder. If several vCenters have it, write
+VCENTER:OBJECT. It has no other tag of the category then, and none without NAME.
 
-NOW is what the Node has. THEN is what its place gives, and DAEMON what becomes of
-that. Conflicts of tags that arise or end are listed behind the Nodes, as far as they
-concern Nodes.
+NOW is what the Node has, THEN what its place gives, and DAEMON what the daemon does
+about it. The annotations and the condition of vzones are not listed.
 
-Not listed are the annotations and the condition of vzones, which each Node gets.
-
-The exit status is 0 if nothing is listed, 1 if something is, and 2 if the arguments
-are wrong or a vCenter could not be read.`,
+The exit status is 1 if something is listed, and 2 if a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml
   vzones plan --tag /dc1/host/c1=zone:b
   vzones plan --with new.yaml -l topology.kubernetes.io/zone=a
@@ -74,7 +68,7 @@ are wrong or a vCenter could not be read.`,
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())
 	cmd.Flags().StringVar(&with, "with", "", "another configuration file")
-	cmd.Flags().StringArrayVar(&retags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag that the object has instead of others of the category; without NAME it has none")
+	cmd.Flags().StringArrayVar(&retags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag in place of others of the category")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
 }

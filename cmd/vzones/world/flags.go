@@ -60,25 +60,25 @@ type Flags struct {
 // Add adds the flags to those of a command. They are called as those of kubectl. User and password
 // are not bound: they would be taken for those of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default the configuration of the daemon in the cluster")
+	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
 	all := clientcmd.RecommendedConfigOverrideFlags("")
 	flags := clientcmd.ConfigOverrideFlags{CurrentContext: all.CurrentContext, Timeout: all.Timeout, ContextOverrideFlags: all.ContextOverrideFlags}
 	flags.AuthOverrideFlags.Impersonate = all.AuthOverrideFlags.Impersonate
 	flags.AuthOverrideFlags.ImpersonateGroups = all.AuthOverrideFlags.ImpersonateGroups
 	flags.ClusterOverrideFlags.APIServer = all.ClusterOverrideFlags.APIServer
-	flags.ClusterOverrideFlags.APIServer.Description = "the address of the API server, in place of that in the kubeconfig"
-	flags.CurrentContext.Description = "the context of the kubeconfig; by default the current one"
-	flags.Timeout.Description = "how long a request to the API server may take; by default --timeout"
+	flags.ClusterOverrideFlags.APIServer.Description = "the address of the API server"
+	flags.CurrentContext.Description = "the context of the kubeconfig"
+	flags.Timeout.Description = "how long a request to the API server may take"
 	flags.ContextOverrideFlags.ClusterName.Description = "the cluster of the kubeconfig"
 	flags.ContextOverrideFlags.AuthInfoName.Description = "the user of the kubeconfig"
 	flags.ContextOverrideFlags.Namespace.Description = "the namespace of the daemon; by default " + metav1.NamespaceSystem
 	flags.AuthOverrideFlags.Impersonate.Description = "the user to impersonate in the cluster"
 	flags.AuthOverrideFlags.ImpersonateGroups.Description = "a group to impersonate in the cluster"
 	clientcmd.BindOverrideFlags(&f.Overrides, fs, flags)
-	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig; by default that of kubectl")
-	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of the Secrets that the configuration names, in place of those of the cluster")
-	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, 1s at least; one that is not read by then has failed")
-	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show on standard error what the packages of the daemon log, up to this level (1 to %d)", mostVerbose))
+	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig, by default that of kubectl")
+	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets, in place of those of the cluster")
+	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer")
+	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show the daemon's log lines up to this level, 1 to %d", mostVerbose))
 }
 
 // AddSelector adds the flag that selects Nodes.
