@@ -1,11 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"vzones/cmd/vzones/finding"
 	"vzones/test/cluster"
 	"vzones/test/operator"
 )
@@ -15,7 +20,7 @@ import (
 func TestFleetScripts(t *testing.T) { runScripts(t, "testdata/fleet") }
 
 // coreScripts are those of testdata/cluster that -short plays: one for each command.
-var coreScripts = []string{"check-copies", "check-faults", "check-nodes", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
+var coreScripts = []string{"check-planted", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
 
 // TestClusterScripts runs those that read a cluster too, against a real control plane.
 func TestClusterScripts(t *testing.T) {
@@ -44,6 +49,8 @@ func runScripts(t *testing.T, dir string, files ...string) {
 			t.Error(err)
 		}
 	})
+	commands := shared.Commands()
+	commands["finds"] = findsFirst
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		Files:               files,
@@ -51,6 +58,38 @@ func runScripts(t *testing.T, dir string, files ...string) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup:               shared.Setup,
-		Cmds:                shared.Commands(),
+		Cmds:                commands,
 	})
+}
+
+// findsFirst runs vzones check and looks at what it finds:
+//
+//	finds [FLAG…] ID CAUSE FIX [ID…]  fails unless the first finding has the ID, its text matches CAUSE, its text,
+//	                                  remedy or commands match FIX, and there is no finding but those of these IDs
+func findsFirst(ts *testscript.TestScript, _ bool, args []string) {
+	flags := []string{"check", "-c=vsphere.yaml", "-o=json"}
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		flags, args = append(flags, args[0]), args[1:]
+	}
+	if len(args) < 3 {
+		ts.Fatalf("usage: finds [FLAG…] ID CAUSE FIX [ID…]")
+	}
+	_ = ts.Exec("vzones", flags...) // fails, since it finds something
+	var report struct {
+		Findings []finding.Cause `json:"findings"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &report))
+	if len(report.Findings) == 0 {
+		ts.Fatalf("nothing is found")
+	}
+	first := report.Findings[0]
+	fix := strings.Join(append([]string{first.Text, first.Fix}, first.Commands...), "\n")
+	if first.ID != args[0] || !regexp.MustCompile(args[1]).MatchString(first.Text) || !regexp.MustCompile(args[2]).MatchString(fix) {
+		ts.Fatalf("the first finding is %s: %s\n%s", first.ID, first.Text, fix)
+	}
+	for _, f := range report.Findings {
+		if f.ID != first.ID && !slices.Contains(args[3:], f.ID) {
+			ts.Fatalf("also found: %s %s: %s", f.ID, f.Objects, f.Text)
+		}
+	}
 }

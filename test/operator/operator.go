@@ -80,7 +80,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //
 //	fleet FILE [MORE]          starts the vCenters that a file describes, and writes vsphere.yaml with
 //	                           credentials; the content of MORE is put behind it
-//	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
+//	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret.
+//	                           Again in a script it begins anew, without the Nodes and vCenters of before
 //	waiting [NAME…]            sets KUBECONFIG to a list of Nodes that wait, by default of all machines; nothing else is served
 //	register [VM…]             creates Nodes for these machines, or for all
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
@@ -176,9 +177,12 @@ func withoutKey(text, name string) string {
 func startStack(ts *testscript.TestScript, _ bool, args []string) {
 	w := of(ts)
 	description, more := files(ts, args)
-	s, binary, err := w.tool.pool.Acquire(context.Background())
-	ts.Check(err)
-	w.stack, w.daemon = s, binary
+	if w.stack == nil {
+		var err error
+		w.stack, w.daemon, err = w.tool.pool.Acquire(context.Background())
+		ts.Check(err)
+	}
+	s := w.stack
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	ts.Check(s.Reset(ctx, description))

@@ -181,6 +181,13 @@ var nodeKinds = map[string]string{
 	"unknown":               "VZ160",
 }
 
+// commonTexts are the texts of findings that several Nodes have in common.
+var commonTexts = map[string]string{
+	"VZ154": "no vCenter has a machine with their UUIDs",
+	"VZ155": "their machines are in none of the configured datacenters",
+	"VZ157": "their kubelets report no system UUID",
+}
+
 // unplaced finds the Nodes without a machine, a place or an address.
 func (f *facts) unplaced() (found []finding.Finding) {
 	shared := map[string]bool{}
@@ -202,10 +209,8 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			}
 			shared[n.key()] = true
 		}
-		one := n.about(id, quote.Line(n.Err.Error()))
-		if outcome.Advice != "" {
-			one.Text += "; " + outcome.Advice
-		}
+		one := n.about(id, quote.Line(report.Message(n.Err)))
+		one.HasAdvice, one.Short = id != "VZ160", commonTexts[id]
 		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
 			one.Command = cli.Shell("kubectl", "delete", "node", n.name())
 		}
@@ -282,7 +287,7 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 // which is found there.
 func (f *facts) isBelowDenied(n *node) bool {
 	return n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, func(p topology.Path) bool {
-		return slices.ContainsFunc(p.Objects, f.isDenied)
+		return slices.ContainsFunc(p.Objects, f.isUnreadFound)
 	})
 }
 

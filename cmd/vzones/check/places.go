@@ -306,17 +306,17 @@ func followsFromRegions(c *topology.Conflict, placed topology.Placement, fleet *
 
 // isKnown reports whether a conflict is that tags may not be read, which is found for each object.
 func (f *facts) isKnown(c *topology.Conflict) bool {
-	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isDenied(o) && !f.isSurveyed(o) })
+	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isUnreadFound(o) })
 }
 
-// isSurveyed reports whether a survey has an object.
-func (f *facts) isSurveyed(o *topology.Object) bool {
+// isUnreadFound reports whether it is found for an object that the account may not read its tags.
+func (f *facts) isUnreadFound(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
-	return s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && f.isUnread(other) })
+	return f.isDenied(o) || s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && f.isUnread(other) })
 }
 
 func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.Finding {
-	found := finding.Finding{ID: id, Text: text, Object: "label " + strings.Join(c.Labels, ", ")}
+	found := finding.Finding{ID: id, Text: text, Object: "label " + strings.Join(c.Labels, ", "), HasAdvice: true}
 	if len(c.Objects) == 0 {
 		return found
 	}

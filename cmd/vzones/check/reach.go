@@ -39,17 +39,35 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	}
 	if state.Err != nil { // without one there is a snapshot
 		id, text := f.whyUnread(i)
-		command := ""
-		if id == "VZ105" {
+		command, advice := "", ""
+		switch id {
+		case "VZ105":
 			command = cli.Shell("govc", "about.cert", "-k", "-u", report.Host)
+		case "VZ111":
+			advice, command = correct(cfg)
 		}
 		note(id, text, command)
+		found[0].Advice, found[0].HasAdvice = advice, id == "VZ105" || id == "VZ110"
 		return found, false
 	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
 		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), cli.Shell("govc", "about.cert", "-k", "-u", report.Host))
 	}
 	return found, true
+}
+
+// correct says where the rejected credentials of a vCenter are corrected.
+func correct(cfg *config.VCenter) (advice, command string) {
+	secret := cfg.Secret
+	where := fmt.Sprintf("user and password of vCenter %s in the configuration", quote.Value(cfg.Name))
+	switch {
+	case secret.Name != "":
+		where = fmt.Sprintf("the keys %s.username and %[1]s.password of Secret %s/%s", cfg.Server, secret.Namespace, secret.Name)
+		command = cli.Shell("kubectl", "-n", secret.Namespace, "edit", "secret", secret.Name)
+	case cfg.SecretsDirectory != "":
+		where = fmt.Sprintf("the files %s.username and %[1]s.password in %s", cfg.Server, cfg.SecretsDirectory)
+	}
+	return "If the password was changed, correct " + where + ". Otherwise look in vCenter whether the account is locked or expired.", command
 }
 
 // whyUnread returns the kind of finding and why a vCenter was not read. A step on the way that fails comes

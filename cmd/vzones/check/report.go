@@ -163,7 +163,7 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 	}
 	for rest := r.Findings; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].ID == rest[0].ID && rest[n].Fix == rest[0].Fix {
+		for n < len(rest) && rest[n].ID == rest[0].ID && rest[n].Fix == rest[0].Fix && rest[n].HasAdvice == rest[0].HasAdvice {
 			n++
 		}
 		p.block(rest[:n])
@@ -227,21 +227,23 @@ func (p *printer) block(all []finding.Cause) {
 	} else {
 		shown = all[:min(len(all), shownCauses)]
 	}
+	before := "" // vCenters with the same text
 	for i := range shown {
 		c := &shown[i]
-		object := quote.Some(c.Objects, max(most, 1))
-		if n := len(c.Objects); n > most {
-			object = fmt.Sprintf("%d: %s", n, object)
+		object := objects(c, max(most, 1))
+		if isOne := i+1 < len(shown) && shown[i+1].Text == c.Text; isOne && object == the(c.VCenter) {
+			before += object + ", "
+			continue
 		}
-		if c.VCenter != "" && object != the(c.VCenter) {
-			object = quote.Plain(c.VCenter) + ": " + object
-		}
-		p.t.Wrap(&p.out, p.width, "  ", "      ", "", object+"   "+c.Text)
+		p.t.Wrap(&p.out, p.width, "  ", "      ", "", before+object+"   "+c.Text)
+		before = ""
 	}
 	if more := len(all) - len(shown); more > 0 {
 		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", more)
 	}
-	p.t.Wrap(&p.out, p.width, "  To do: ", "      ", "", first.Fix)
+	if !first.HasAdvice {
+		p.t.Wrap(&p.out, p.width, "  To do: ", "      ", "", first.Fix)
+	}
 	switch {
 	case p.isWide:
 		for _, c := range commands {
@@ -252,6 +254,22 @@ func (p *printer) block(all []finding.Cause) {
 	case len(commands) > 1:
 		fmt.Fprintf(&p.out, "    for example: %s\n", p.t.Paint(cli.Faint, commands[0]))
 	}
+}
+
+// objects names the objects of a cause, and counts them if there are more.
+func objects(c *finding.Cause, most int) string {
+	names, kind := c.Objects, ""
+	if len(names) > 1 && len(names) == len(c.Nodes) && names[0] == "Node "+c.Nodes[0] {
+		names, kind = c.Nodes, "Nodes "
+	}
+	text := kind + quote.Some(names, most)
+	if n := len(names); n > most {
+		text = fmt.Sprintf("%d %s", n, text)
+	}
+	if c.VCenter != "" && text != the(c.VCenter) {
+		text = quote.Plain(c.VCenter) + ": " + text
+	}
+	return text
 }
 
 // end writes the last lines: the counts, what was not checked, and what to do next.

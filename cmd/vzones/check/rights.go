@@ -15,9 +15,11 @@ import (
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/running"
+	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/topology/suggest"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
@@ -119,7 +121,7 @@ func (f *facts) datacenters(i int) []finding.Finding {
 		text += "; the account sees " + quote.Some(visible, quote.Most)
 	}
 	return []finding.Finding{{
-		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text,
+		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text, HasAdvice: true,
 		Command: cli.Shell("govc", "find", "/", "-type", "d"),
 	}}
 }
@@ -171,10 +173,15 @@ func (f *facts) taggable() []string {
 
 // absent finds the tag categories that are missing, in all vCenters or in some.
 func (f *facts) absent() (found []finding.Finding) {
-	policy := &f.config.Topology.Policy
+	policy := f.config.Topology.Policy
 	nowhere := inventory.InvisibleCategories(f.states)
+	for i := range f.surveys {
+		policy.Visible = append(policy.Visible, f.surveys[i].Visible...)
+	}
+	slices.Sort(policy.Visible)
+	policy.Visible = slices.Compact(policy.Visible)
 	for _, c := range policy.NoCategory(nowhere) {
-		found = append(found, finding.Finding{ID: "VZ120", Object: "label " + c.Labels[0], Text: c.Text(), Nodes: f.names(func(n *node) bool { return errors.Is(n.Err, topology.ErrNoCategory) })})
+		found = append(found, finding.Finding{ID: "VZ120", Object: "label " + c.Labels[0], Text: c.Text(), HasAdvice: true, Nodes: f.names(func(n *node) bool { return errors.Is(n.Err, topology.ErrNoCategory) })})
 	}
 	for _, s := range f.states {
 		if s.Snapshot == nil {
@@ -184,9 +191,18 @@ func (f *facts) absent() (found []finding.Finding) {
 			if slices.Contains(nowhere, category) {
 				continue
 			}
+			text := "the account sees no such category here, and does elsewhere"
+			if slices.Contains(policy.VolumeCategories(), category) && f.csi != world.CSINone && f.csi != world.CSIAnywhere {
+				text += "; the CSI driver's topology service starts for no vCenter without it"
+			}
+			if in := f.survey(s.VCenter); in != nil {
+				if near := suggest.Nearest(category, in.Visible); near != "" {
+					text += "; is " + quote.Value(near) + " meant?"
+				}
+			}
 			found = append(found, finding.Finding{
 				ID: "VZ121", VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
-				Text:    "the account sees no such category here",
+				Text:    text,
 				Nodes:   f.unknownIn(s.VCenter, topology.ErrNoCategory),
 				Command: cli.Shell("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
 			})

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -76,8 +77,9 @@ type Finding struct {
 	// Text says what is wrong, in one line. Short is Text without what differs from object to object,
 	// empty if that is Text itself: findings of one kind, vCenter and Short have one cause.
 	Text, Short string
-	// Advice says what to do here, empty for the Fix of the kind.
-	Advice string
+	// Advice says what to do here, empty for the Fix of the kind. HasAdvice reports whether Text says that too.
+	Advice    string
+	HasAdvice bool
 	// Command does it, where one govc or kubectl command can, empty where none does. The operator replaces
 	// words in capitals.
 	Command string
@@ -96,6 +98,8 @@ type Cause struct {
 	// Nodes are the names of the Nodes that it concerns, if it does.
 	Nodes []string `json:"nodes,omitempty"`
 	Fix   string   `json:"fix"`
+	// HasAdvice reports whether Text says what to do, as Fix does.
+	HasAdvice bool `json:"-"`
 	// Commands are those of the objects.
 	Commands []string `json:"commands,omitempty"`
 }
@@ -108,18 +112,19 @@ func Causes(all []Finding) []Cause {
 	causes := []Cause{}
 	for _, f := range all {
 		kind := Lookup(f.ID)
+		f.Text = f.apart(f.Text)
 		k := key{f.ID, f.VCenter, cmp.Or(f.Short, f.Text), f.Advice}
 		i, again := at[k]
 		if !again {
 			i = len(causes)
 			at[k] = i
-			causes = append(causes, Cause{ID: f.ID, Severity: kind.Severity, VCenter: f.VCenter, Title: kind.Title, Text: f.Text, Fix: cmp.Or(f.Advice, kind.Fix)})
+			causes = append(causes, Cause{ID: f.ID, Severity: kind.Severity, VCenter: f.VCenter, Title: kind.Title, Text: f.Text, Fix: cmp.Or(f.Advice, kind.Fix), HasAdvice: f.HasAdvice})
 		}
 		c := &causes[i]
 		c.Nodes = append(c.Nodes, f.Nodes...)
 		if !slices.Contains(c.Objects, f.Object) {
 			if c.Objects = append(c.Objects, f.Object); len(c.Objects) > 1 {
-				c.Text = k.text
+				c.Text, c.HasAdvice = k.text, c.HasAdvice && f.Short == ""
 			}
 		}
 		if f.Command != "" && !slices.Contains(c.Commands, f.Command) {
@@ -134,4 +139,14 @@ func Causes(all []Finding) []Cause {
 		return cmp.Or(a.Severity.rank()-b.Severity.rank(), strings.Compare(a.ID, b.ID), strings.Compare(a.VCenter, b.VCenter), strings.Compare(a.Objects[0], b.Objects[0]), strings.Compare(a.Text, b.Text))
 	})
 	return causes
+}
+
+// apart takes the name of the finding's vCenter, which is shown apart, out of a text that names no other one.
+func (f *Finding) apart(text string) string {
+	const of = " of vCenter "
+	own := of + strconv.Quote(f.VCenter)
+	if strings.Count(text, of) != strings.Count(text, own) {
+		return text
+	}
+	return strings.ReplaceAll(text, own, "")
 }

@@ -15,6 +15,7 @@ import (
 	"vzones/cmd/vzones/running"
 	"vzones/config"
 	"vzones/config/readfile"
+	"vzones/topology"
 	"vzones/vcenter"
 	vccredentials "vzones/vcenter/credentials"
 )
@@ -25,7 +26,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 	if err != nil {
 		return nil, err
 	}
-	read := &reader{client: w.Client, files: files}
+	read := &reader{client: w.Client, why: w.NoNodes, files: files}
 	finder := &credentials.Finder{Secrets: read}
 	var from source.Source
 	if f.Config == "" {
@@ -74,6 +75,7 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 // A reader reads Secrets: from the files of --credentials, and else from the cluster, once each time.
 type reader struct {
 	client kubernetes.Interface // nil without a cluster
+	why    error                // why there is no client
 	files  []manifest.Object
 }
 
@@ -116,7 +118,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 	}
 	if r.client == nil {
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
-		return nil, fmt.Errorf("there is no cluster to read the Secret %s/%s from: write --credentials with a file that has it: %w", ref.Namespace, ref.Name, absent)
+		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or write --credentials with a file that has it", ref.Namespace, ref.Name, r.why)
 	}
 	data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
 	if apierrors.IsForbidden(err) {

@@ -8,7 +8,6 @@ package preflight
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/config"
+	"vzones/topology"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 )
@@ -68,7 +68,7 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Re
 		seen.answered = true
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %v: %w", timeout, context.DeadlineExceeded)
+		err = topology.Errorf(context.DeadlineExceeded, "no answer within %v", timeout)
 	}
 	if err != nil {
 		r.Failed, r.Err = seen.failed(err, r.Proxy != ""), faults.Printable{Err: err}

@@ -25,26 +25,29 @@ type definition struct {
 }
 
 // definitions reads the categories that matter. One that the account cannot see is left out.
-func (r *reader) definitions(ctx context.Context) (all []definition, err error) {
+// Visible are the names of all.
+func (r *reader) definitions(ctx context.Context) (all []definition, visible []string, err error) {
 	err = r.rest.With(ctx, func(c *rest.Client) error {
-		all, err = r.define(ctx, c)
+		all, visible, err = r.define(ctx, c)
 		return err
 	})
-	return all, err
+	return all, visible, err
 }
 
-func (r *reader) define(ctx context.Context, c *rest.Client) ([]definition, error) {
+func (r *reader) define(ctx context.Context, c *rest.Client) (all []definition, visible []string, err error) {
 	s := tags.NewClient(c, r.rest.Do)
 	ids, err := s.Categories(ctx)
 	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
-		return nil, fmt.Errorf("listing the tag categories: %w", err)
+		return nil, nil, fmt.Errorf("listing the tag categories: %w", err)
 	}
 	known, err := readEach(ctx, ids, s.Category)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	for _, is := range known {
+		visible = append(visible, is.Name)
 	}
 	slices.Sort(ids)
-	var all []definition
 	for _, name := range r.q.Categories {
 		for _, id := range ids {
 			is, ok := known[id]
@@ -53,12 +56,12 @@ func (r *reader) define(ctx context.Context, c *rest.Client) ([]definition, erro
 			}
 			d := definition{Category: Category{Name: name, Multiple: is.Cardinality == "MULTIPLE", Types: is.Types}}
 			if err := r.readTags(ctx, c, id, &d); err != nil {
-				return nil, fmt.Errorf("reading the tag category %s: %w", quote.Value(name), err)
+				return nil, nil, fmt.Errorf("reading the tag category %s: %w", quote.Value(name), err)
 			}
 			all = append(all, d)
 		}
 	}
-	return all, nil
+	return all, visible, nil
 }
 
 func (r *reader) readTags(ctx context.Context, c *rest.Client, id string, d *definition) (err error) {

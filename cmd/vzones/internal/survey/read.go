@@ -104,7 +104,8 @@ func (r *reader) read(ctx context.Context) Survey {
 		s.Clusters = inventory.clusters
 	}
 	if q.Definitions {
-		defined, err := r.definitions(ctx)
+		defined, visible, err := r.definitions(ctx)
+		s.Visible = visible
 		for i := range defined {
 			s.Categories = append(s.Categories, defined[i].Category)
 		}

@@ -60,6 +60,8 @@ type Survey struct {
 	// says why they are not known.
 	Categories    []Category
 	CategoriesErr error
+	// Visible are the names of all tag categories that the account can see, if the Query asks for Definitions.
+	Visible []string
 	// Clusters are the DRS configurations of the clusters, by managed object ID, if the Query
 	// asks for them.
 	Clusters map[string]*Cluster
