@@ -323,7 +323,7 @@ func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.F
 	objects := slices.SortedFunc(slices.Values(c.Objects), topology.CompareObjects)
 	found.Object = objects[0].String()
 	if first, last := objects[0].Ref.VCenter, objects[len(objects)-1].Ref.VCenter; first == last {
-		found.VCenter, found.Object = first, topology.Named(c.Objects)
+		found.VCenter, found.Object = first, topology.Named(slices.CompactFunc(slices.Clone(c.Objects), func(a, b *topology.Object) bool { return a.Ref == b.Ref }))
 	}
 	if c.Kind == topology.ConflictNoHosts {
 		found.Command = f.detach(c.Objects[0])
