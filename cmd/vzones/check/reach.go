@@ -163,7 +163,7 @@ func (f *facts) warnings() (found []finding.Finding) {
 		if w.Field == "" {
 			at = strings.TrimSuffix(at, ": ")
 		}
-		found = append(found, finding.Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message)})
+		found = append(found, finding.Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message), HasAdvice: true})
 	}
 	return found
 }
