@@ -186,6 +186,7 @@ func (p *play) framework(names ...string) {
 			}
 			now := n.DeepCopy()
 			now.Spec.ProviderID, now.Status.Addresses = m.ProviderID, m.NodeAddresses
+			now.Labels = map[string]string{nodeinfo.KeyInitialized: "true"} // as the guard's client adds
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			answers[name] = now

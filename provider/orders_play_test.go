@@ -351,6 +351,7 @@ func (p *orderPlay) create(i int) {
 			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
 		}
 		if n.recorded {
+			node.Labels[nodeinfo.KeyInitialized] = "true"
 			node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home)}
 		}
 	}

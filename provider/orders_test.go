@@ -26,7 +26,7 @@ const (
 // A nodeFact is a Node, and what is so of the machines with its UUID.
 type nodeFact struct {
 	// runs says that the Node was initialized before, with the zone of the vCenter
-	// home, and recorded that its annotation says so. Otherwise it is new.
+	// home, and recorded that vzones did it: its annotation and its label say so. Otherwise it is new.
 	runs, recorded bool
 	home           int
 	// silent says that its kubelet is.
@@ -141,8 +141,8 @@ type end struct {
 	shut        bool
 }
 
-// later reports whether another Node with the machine of a Node is before it: one that
-// runs while it does not, or else the one that was made first.
+// later reports whether another Node with the machine of a Node is before it: one that vzones
+// has initialized while it has not this one, or else the one that was made first.
 func (o *order) later(i int) bool {
 	made := func(i int) float64 {
 		if o.nodes[i].runs {
@@ -155,7 +155,8 @@ func (o *order) later(i int) bool {
 		if o.first(i) != o.first(j) || i == j {
 			continue
 		}
-		if other.runs && !n.runs || other.runs == n.runs && (made(j) < made(i) || made(j) == made(i) && j < i) {
+		first, second := other.runs && other.recorded, n.runs && n.recorded
+		if first && !second || first == second && (made(j) < made(i) || made(j) == made(i) && j < i) {
 			return true
 		}
 	}

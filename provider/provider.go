@@ -192,7 +192,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 // besides returns what a Node gets that the framework does not write: where its machine is, labels
 // in Kubernetes' own domains, and the condition, unless something is not certain or not right.
 func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
-	b := write.Besides{Annotations: d.Annotations, Labels: map[string]string{}, Levels: map[string]string{}}
+	b := write.Besides{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value

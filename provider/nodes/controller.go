@@ -250,8 +250,7 @@ type Fleet interface {
 // placer is what the controller needs of a placement.Placer, whose documentation it shares.
 type placer interface {
 	NodeCache() *nodecache.Cache
-	NodeChanged(before, now *v1.Node)
-	NodeDeleted(types.UID)
+	NodeChanged(*v1.Node)
 	Forget(types.UID)
 
 	IsForeign(*v1.Node) bool
@@ -269,17 +268,17 @@ type placer interface {
 // handlers enqueue a Node that comes, goes, or changes in a fact that decisions depend on. Heartbeats of
 // kubelets enqueue nothing.
 func (c *Controller) handlers() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(o any, there bool) { c.changed(nil, nodeIn(o), there) },
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { c.changed(nil, nodeIn(o)) },
 		UpdateFunc: func(before, now any) {
 			b, n := nodeIn(before), nodeIn(now)
 			if b != nil && n != nil && b.UID != n.UID {
-				c.changed(b, nil, true)
+				c.changed(b, nil)
 				b = nil
 			}
-			c.changed(b, n, false)
+			c.changed(b, n)
 		},
-		DeleteFunc: func(o any) { c.changed(nodeIn(o), nil, true) },
+		DeleteFunc: func(o any) { c.changed(nodeIn(o), nil) },
 	}
 }
 
@@ -293,25 +292,22 @@ func nodeIn(o any) *v1.Node {
 }
 
 // changed enqueues what follows from a change of a Node, which is nil before it comes and once it is
-// gone. There reports whether it was there before this process led.
-func (c *Controller) changed(b, n *v1.Node, there bool) {
+// gone.
+func (c *Controller) changed(b, n *v1.Node) {
 	isSameMachine := false
 	switch {
 	case n == nil && b == nil:
 	case n == nil:
-		c.placer.NodeDeleted(b.UID)
+		c.placer.Forget(b.UID)
 		c.mu.Lock()
 		delete(c.records, b.UID)
 		c.mu.Unlock()
 		c.queue.Add(itemOf(b)) // which forgets it
 	case b == nil:
-		if !there {
-			c.placer.NodeChanged(nil, n)
-		}
 		c.queue.Add(itemOf(n))
 		c.findConflictsSoon()
 	default:
-		c.placer.NodeChanged(b, n)
+		c.placer.NodeChanged(n)
 		if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
 			c.mu.Lock()
 			c.recordLocked(n.UID).initialized = time.Now()

@@ -43,11 +43,8 @@ type Decision struct {
 	// VCenter is the name of the first entry of the machine's vCenter, as in Placement. It is empty if
 	// no machine was found.
 	VCenter string
-	// Annotations are to be written to the Node: they say where the machine is. Untainted reports
-	// whether it is to be labeled as one that nobody has initialized, so that after a restart it still
-	// does not come before the other Node.
+	// Annotations are to be written to the Node: they say where the machine is.
 	Annotations map[string]string
-	Untainted   bool
 
 	Placement topology.Placement
 	// PlaceErr says why the Node has no placement. Without a machine it is MachineErr.
@@ -116,7 +113,6 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(err)
 	}
 	d.Shared, d.Later, d.MachineErr = s.any(), len(s.before) > 0, s.err()
-	d.Untainted = !joins && s.any() && p.read(node.UID).cameInitialized && node.Labels[nodeinfo.KeyUntainted] == ""
 	if d.Later {
 		return d.fail(d.MachineErr)
 	}

@@ -37,9 +37,6 @@ type known struct {
 	// lost has the claimed addresses that the machine, which is not off, stopped reporting while it
 	// reports others, and since when.
 	lost map[netip.Addr]time.Time
-	// cameInitialized reports whether the Node, since this process leads, came without the taint or
-	// got a provider ID without it: nobody has initialized it.
-	cameInitialized bool
 	// reserved is the Node's last reservation. It counts while the placer has the Node in reserving.
 	reserved reservation
 	// refused reports whether the framework was answered that the Node has to wait. It does not
@@ -168,15 +165,10 @@ func (p *Placer) isThere(node *v1.Node) bool {
 	return err == nil && now.UID == node.UID
 }
 
-// NodeChanged notes a change of a Node while this process leads. A reservation ends with what the Node
-// shows. Before is nil if the Node comes.
-func (p *Placer) NodeChanged(before, now *v1.Node) {
+// NodeChanged ends a Node's reservation of what the Node shows.
+func (p *Placer) NodeChanged(now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	came := before == nil || before.UID != now.UID || !nodeinfo.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != ""
-	if came && p.nodes.IsStarted() && !nodeinfo.IsUninitialized(now) {
-		p.knownOf(now.UID).cameInitialized = true
-	}
 	if !p.reserving[now.UID] {
 		return
 	}
@@ -191,25 +183,12 @@ func (p *Placer) NodeChanged(before, now *v1.Node) {
 	}
 }
 
-// NodeDeleted ends what is known of a Node that is gone.
-func (p *Placer) NodeDeleted(node types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.known, node)
-	delete(p.reserving, node)
-}
-
-// Forget ends what is known of a Node that is gone or not ours. If it becomes ours again, it still
-// counts as one that nobody has initialized.
+// Forget ends what is known of a Node that is gone or not ours.
 func (p *Placer) Forget(node types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	came := p.read(node).cameInitialized
 	delete(p.known, node)
 	delete(p.reserving, node)
-	if came {
-		p.knownOf(node).cameInitialized = true
-	}
 }
 
 // NoteSeen notes where the machine of a Node was found.

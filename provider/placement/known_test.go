@@ -19,46 +19,6 @@ func leading() *Placer {
 	return p
 }
 
-// TestWhoHasInitializedANode: nobody, if it has lost no taint while this process leads.
-func TestWhoHasInitializedANode(t *testing.T) {
-	another := func(n *v1.Node) { n.UID = "another" }
-	for name, c := range map[string]struct {
-		before, now *v1.Node
-		leads       bool
-		came        bool
-	}{
-		"the framework":                  {aNode("n", withSystemUUID(uuidA)), aNode("n", runs), true, false},
-		"its kubelet":                    {aNode("n", untainted), aNode("n", runs), true, true},
-		"before this process led":        {aNode("n", untainted), aNode("n", runs), false, false},
-		"long ago":                       {aNode("n", runs), aNode("n", runs, silent), true, false},
-		"registered again, untainted":    {aNode("n"), aNode("n", runs, another), true, true},
-		"registered again, with a taint": {aNode("n", runs), aNode("n", another), true, false},
-	} {
-		p := New(nil, &config.Config{}, Options{})
-		if c.leads {
-			p.nodes.Start()
-		}
-		p.NodeChanged(c.before, c.now)
-		if p.read(c.now.UID).cameInitialized != c.came {
-			t.Errorf("%s: it came initialized: %t", name, !c.came)
-		}
-	}
-}
-
-// TestAnUninitializedNodeIsNotForgotten while it is not ours: it would count as one that was
-// initialized when it is ours again.
-func TestAnUninitializedNodeIsNotForgotten(t *testing.T) {
-	p := leading()
-	n := aNode("n", runs)
-	p.NodeChanged(nil, n)
-	if p.Forget(n.UID); p.settled(n, &inventory.Machine{UUID: mustUUID(uuidA)}) {
-		t.Error("it is taken for one that was initialized")
-	}
-	if p.NodeDeleted(n.UID); len(p.known) != 0 {
-		t.Errorf("kept of a Node that is gone: %v", p.known)
-	}
-}
-
 // TestReservationsEnd with the Node, with what it shows, when it gets something else, and with time.
 func TestReservationsEnd(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2001:db8::2")
@@ -68,14 +28,13 @@ func TestReservationsEnd(t *testing.T) {
 		machine  bool
 	}{
 		"nothing":         {func(*Placer) {}, "a", "a", true},
-		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
-		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", runs)) }, "a", "a", false},
-		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
+		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
+		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
+		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
 		"gets one":        {func(p *Placer) { p.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
-		"is not ours":     {func(p *Placer) { p.Forget("uid-a") }, "", "", false},
-		"is gone":         {func(p *Placer) { p.NodeDeleted("uid-a") }, "", "", false},
+		"is gone":         {func(p *Placer) { p.Forget("uid-a") }, "", "", false},
 		"long ago":        {func(*Placer) { time.Sleep(reservedFor) }, "", "", false},
-		"another changes": {func(p *Placer) { p.NodeChanged(aNode("b"), aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
+		"another changes": {func(p *Placer) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -86,27 +86,21 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 }
 
 // compareOwners returns whose of two Nodes a machine is that both have, -1 for the first one's. A Node that
-// is initialized comes before one that waits: nothing is taken from it, whatever another
-// one says later. Otherwise it is the one that the API server made first. That order is
-// the same after each restart, and no kubelet can write what it rests on: it cannot
-// take off the taint, and what it registers without it counts as if it had the taint.
+// vzones has initialized with the machine, or just initializes, comes first: nothing is taken from it, whatever
+// another one says later. Otherwise it is the one that the API server made first. That order is the same after
+// each restart, and no kubelet can write what it rests on.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
-	if first := p.settled(a, m); first != p.settled(b, m) {
-		if first {
-			return -1
-		}
+	isSettled := func(n *v1.Node) bool {
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservationOf(n.UID).machine == m.UUID
+	}
+	switch first := isSettled(a); {
+	case first == isSettled(b):
+	case first:
+		return -1
+	default:
 		return 1
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
-}
-
-// settled reports whether a Node is initialized, and did not come so, or is just being initialized
-// with a machine.
-func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
-	if nodeinfo.IsUninitialized(n) {
-		return p.reservationOf(n.UID).machine == m.UUID
-	}
-	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized && n.Labels[nodeinfo.KeyUntainted] == ""
 }
 
 // err returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is
