@@ -94,17 +94,19 @@ func othersStatus(n *v1.Node) v1.NodeStatus {
 	return status
 }
 
-// others are the annotations that are not of vzones.
+// others are the labels or annotations that are not of vzones.
 func others(all map[string]string) map[string]string {
 	all = maps.Clone(all)
-	maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "vzones/") })
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		return strings.HasPrefix(key, "vzones/") || strings.HasPrefix(key, "vzones.")
+	})
 	return all
 }
 
 // differs returns in what two states of a Node with these annotations differ.
 func differs(is, was *v1.Node, isNoted, wasNoted map[string]string) string {
 	switch {
-	case !maps.Equal(is.Labels, was.Labels):
+	case !maps.Equal(others(is.Labels), others(was.Labels)):
 		return fmt.Sprintf("labels %v, not %v", is.Labels, was.Labels)
 	case !maps.Equal(isNoted, wasNoted):
 		return fmt.Sprintf("annotations %v, not %v", isNoted, wasNoted)

@@ -148,10 +148,11 @@ func version(n *v1.Node) uint64 {
 	return v
 }
 
-// removeOurs removes the only things that vzones may write when it takes over: its annotations and its
-// condition.
+// removeOurs removes the only things that vzones may write when it takes over: its annotations, its
+// label and its condition.
 func removeOurs(n *v1.Node) {
 	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
+	delete(n.Labels, nodeinfo.KeyInitialized)
 	for key := range n.Annotations {
 		if strings.HasPrefix(key, "vzones/") {
 			delete(n.Annotations, key)
