@@ -117,7 +117,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(d.MachineErr)
 	}
 	d.in = in
-	placement, placeErr := p.placementOf(node, &d.Topology.Policy, states, m)
+	placement, placeErr := p.resolve(node, &d.Topology.Policy, states, m)
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}

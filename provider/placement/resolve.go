@@ -49,23 +49,17 @@ type placed struct {
 	err       error
 }
 
-// placementOf returns the placement of a Node's machine. It is made once for a machine, which is
-// another value whenever anything of it has changed, and serves until then. The lock is held.
-func (p *Placer) placementOf(node *v1.Node, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+// resolve places a Node's machine by the tags that its vCenter shows to the account. The conflicts include
+// categories that no vCenter shows, categories that the CSI driver of the Node does not find everywhere, and
+// labels that it does not see. A placement is made once for a machine, which is another value whenever
+// anything of it has changed, and serves until then. The lock is held.
+func (p *Placer) resolve(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
 	k, csi := p.knownOf(node.UID), nodeinfo.HasCSIDriver(node)
-	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis.key && was.csi == csi {
+	if was := k.placed; was.machine == m && was.policy == rules && was.basis == p.basis.key && was.csi == csi {
 		return was.placement, was.err
 	}
-	placement, err := resolve(*policy, states, m, csi)
-	k.placed = placed{m, policy, p.basis.key, csi, placement, err}
-	return placement, err
-}
-
-// resolve places a machine by the tags that its vCenter shows to the account. The conflicts include
-// categories that no vCenter shows, categories that the CSI driver does not find everywhere if csi
-// is true, and labels that it does not see.
-func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine, csi bool) (topology.Placement, error) {
+	policy := *rules
 	policy.Invisible, policy.Visible = categories(states, m)
 	placement, err := topology.Resolve(policy, Paths(states, m.Ref.VCenter, m.Paths))
 	none := policy.NoCategory(inventory.InvisibleCategories(states))
@@ -74,12 +68,11 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 		placement.Conflicts = append(placement.Conflicts, policy.MissingCategories(inventory.InvisibleByVCenter(states))...)
 	}
 	if errors.Is(err, topology.ErrNoCategory) {
-		for _, conflict := range none {
-			if policy.IsRequired(conflict.Labels[0]) {
-				return placement, topology.Errorf(topology.Kinds{topology.ErrUnknown, topology.ErrNoCategory}, "%s", conflict.Key())
-			}
+		if i := slices.IndexFunc(none, func(c topology.Conflict) bool { return policy.IsRequired(c.Labels[0]) }); i >= 0 {
+			err = topology.Errorf(topology.Kinds{topology.ErrUnknown, topology.ErrNoCategory}, "%s", none[i].Key())
 		}
 	}
+	k.placed = placed{m, rules, p.basis.key, csi, placement, err}
 	return placement, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -30,7 +31,7 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
 	states, m := twoEntries()
 	for range 2 {
-		placement, err := resolve(policy, states, m, true)
+		placement, err := New(nil, &config.Config{}, Options{}).resolve(aNode("n"), &policy, states, m)
 		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
 			t.Errorf("got %v, %v", placement, err)
 		}

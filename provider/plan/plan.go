@@ -106,7 +106,7 @@ const levelGone = "the configuration"
 
 // For plans for a Node by the decision about it. The drifts, and the instance type that differed, are from
 // the last plan.
-func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
+func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out, tainted := &Plan{Owned: ownedBy(node)}, IsTainted(node)
 	labels := p.Policy.Labels()
 	for _, label := range slices.Clone(out.Owned) {
@@ -114,73 +114,67 @@ func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Tim
 			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
 		}
 	}
-	if d.PlaceErr == nil {
-		p.place(out, node, d.Placement, drifts, now)
+	if placed := made.Placement; made.PlaceErr == nil {
+		var missing []Difference
+		for _, d := range p.differences(node, placed, out.Owned) {
+			if d.Missing {
+				missing = append(missing, d)
+			} else {
+				out.Drifts = append(out.Drifts, Timed{d, beganAt(d, drifts, now)})
+			}
+		}
+		// Region and zone settle together, with the later of them: half of a pair that is written would be one
+		// that the Node is not in.
+		var pairSince time.Time
+		for _, d := range out.Drifts {
+			if !IsLevel(d.Label) && d.Since.After(pairSince) {
+				pairSince = d.Since
+			}
+		}
+		var settled []Difference
+		for i := range out.Drifts {
+			d := &out.Drifts[i]
+			if !IsLevel(d.Label) {
+				d.Since = pairSince
+			}
+			if end := d.Since.Add(p.Settle); end.After(now) {
+				out.await(end)
+			} else {
+				settled = append(settled, d.Difference)
+			}
+		}
+		whole := p.whole(node, placed, out.Drifts, settled)
+		if p.Drift == config.DriftUpdate {
+			for _, d := range settled {
+				if d.Uncertain == nil && (IsLevel(d.Label) || whole && !isPairUncertain(placed)) {
+					out.update(d)
+				}
+			}
+		}
+		for _, d := range missing {
+			switch {
+			case !p.Backfill:
+			case IsLevel(d.Label) || whole:
+				out.write(ActionBackfill, d)
+			default:
+				out.Held = append(out.Held, d)
+			}
+		}
+		if p.Drift == config.DriftTaint {
+			out.placed = true
+			out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
+			if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
+				out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", nodeinfo.DriftTaint, label, why)
+			}
+		}
 	} else {
 		// What was said of it before is kept, and only what the configuration has no more goes.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
 	out.Retaint = out.Taint != tainted
-	p.planType(out, node, d, resized, now)
+	p.planType(out, node, made, resized, now)
 	return out
-}
-
-// place plans for the labels and the taint of a Node that has a placement.
-func (p *Policy) place(out *Plan, node *v1.Node, placed topology.Placement, before []Timed, now time.Time) {
-	var missing []Difference
-	for _, d := range p.differences(node, placed, out.Owned) {
-		if d.Missing {
-			missing = append(missing, d)
-		} else {
-			out.Drifts = append(out.Drifts, Timed{d, beganAt(d, before, now)})
-		}
-	}
-	// Region and zone settle together, with the later of them: half of a pair that is written would be one
-	// that the Node is not in.
-	var pairSince time.Time
-	for _, d := range out.Drifts {
-		if !IsLevel(d.Label) && d.Since.After(pairSince) {
-			pairSince = d.Since
-		}
-	}
-	var settled []Difference
-	for i := range out.Drifts {
-		d := &out.Drifts[i]
-		if !IsLevel(d.Label) {
-			d.Since = pairSince
-		}
-		if end := d.Since.Add(p.Settle); end.After(now) {
-			out.await(end)
-		} else {
-			settled = append(settled, d.Difference)
-		}
-	}
-	whole := p.whole(node, placed, out.Drifts, settled)
-	if p.Drift == config.DriftUpdate {
-		for _, d := range settled {
-			if d.Uncertain == nil && (IsLevel(d.Label) || whole && !isPairUncertain(placed)) {
-				out.update(d)
-			}
-		}
-	}
-	for _, d := range missing {
-		switch {
-		case !p.Backfill:
-		case IsLevel(d.Label) || whole:
-			out.write(ActionBackfill, d)
-		default:
-			out.Held = append(out.Held, d)
-		}
-	}
-	tainted := IsTainted(node)
-	if p.Drift == config.DriftTaint {
-		out.placed = true
-		out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
-		if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
-			out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", nodeinfo.DriftTaint, label, why)
-		}
-	}
 }
 
 // IsCertain reports whether a Difference may lead to a change.
