@@ -66,25 +66,6 @@ func checkLocation(node *v1.Node) error {
 // in a topology.ErrUnknown.
 var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
 
-// errNameNotUsed says that a Node which waits for nothing has no UUID. Its name is no reason
-// to write to it: any machine's guest can report that. It is in a topology.ErrUnknown.
-var errNameNotUsed = topology.Errorf(ErrNoUUID, "a Node without the taint is not looked for by its name")
-
-// Allowed returns an error for the identity of a Node that has no UUID if no machine may be
-// looked for by the Node's name: the Node waits for nothing, or byName is false, as the
-// configuration has it.
-func Allowed(node *v1.Node, id inventory.Identity, byName bool) error {
-	switch {
-	case len(id.UUIDs) > 0:
-		return nil
-	case !IsUninitialized(node):
-		return topology.Errorf(topology.ErrUnknown, "%w", errNameNotUsed)
-	case !byName:
-		return topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID", ErrNoUUID, node.Name)
-	}
-	return nil
-}
-
 // ErrContradiction says that a Node's provider ID and its system UUID are those of two
 // machines. It is in a topology.ErrUnknown.
 var ErrContradiction = errors.New("the provider ID is not that of the machine that the Node runs on")

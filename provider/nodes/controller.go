@@ -315,7 +315,12 @@ func (c *Controller) changed(b, n *v1.Node) {
 			defer c.findConflictsSoon() // after it has been decided about
 		}
 		isRelevant := c.isRelevant(b, n)
-		if isRelevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations) {
+		was, is := report.TopologyReadyOf(b), report.TopologyReadyOf(n)
+		switch {
+		case isRelevant, !maps.Equal(b.Labels, n.Labels), plan.IsTainted(b) != plan.IsTainted(n), placement.AddressesDiffer(b, n),
+			was.Status != is.Status, was.Reason != is.Reason, was.Message != is.Message,
+			b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(b) != nodeinfo.HasCSIDriver(n),
+			nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations):
 			c.queue.Add(itemOf(n))
 		}
 		if !isRelevant {
@@ -348,13 +353,4 @@ func (c *Controller) isRelevant(b, n *v1.Node) bool {
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
 		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
 		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.AddressesDiffer(b, n) && placement.Releases(b, n)
-}
-
-// isDecidedBy reports whether a Node has changed in what its labels, taints and condition are decided by, or in its addresses.
-func isDecidedBy(b, n *v1.Node) bool {
-	was, is := report.TopologyReadyOf(b), report.TopologyReadyOf(n)
-	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
-		return true
-	}
-	return placement.AddressesDiffer(b, n) || nodeinfo.HasCSIDriver(b) != nodeinfo.HasCSIDriver(n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
 }

@@ -21,6 +21,7 @@ import (
 	"vzones/config"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -123,12 +124,16 @@ func (p *Placer) InvisibleCategories() map[string][]string {
 	return inventory.InvisibleByVCenter(p.fleet.States())
 }
 
-// Statement returns what a Node says about its machine, if a machine may be looked for by
-// that.
+// Statement returns what a Node says about its machine. A Node that has no UUID is looked for by its name
+// only if it waits and the configuration allows it: any machine's guest can report that name.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
-	if err == nil {
-		err = nodeinfo.Allowed(node, id, p.Config().MatchByName)
+	switch {
+	case err != nil || len(id.UUIDs) > 0:
+	case !nodeinfo.IsUninitialized(node):
+		err = topology.Errorf(topology.Kinds{topology.ErrUnknown, nodeinfo.ErrNoUUID}, "a Node without the taint is not looked for by its name")
+	case !p.Config().MatchByName:
+		err = topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID", nodeinfo.ErrNoUUID, node.Name)
 	}
 	return id, err
 }
