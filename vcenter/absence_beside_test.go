@@ -104,14 +104,3 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 	close(a.release)
 	running.Wait()
 }
-
-// TestGeneration: each configuration is another one.
-func TestGeneration(t *testing.T) {
-	t.Parallel()
-	f := NewFleet(nil, FromFile, Options{})
-	before := f.Generation()
-	f.Apply(nil, Requirements{})
-	if now := f.Generation(); now == before {
-		t.Errorf("still %d", now)
-	}
-}

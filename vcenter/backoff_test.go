@@ -3,8 +3,6 @@ package vcenter
 import (
 	"testing"
 	"time"
-
-	"vzones/vcenter/inventory"
 )
 
 // TestLoginsToAVCenterThatEndsEachSession: at most 12 in any minute, however long each
@@ -63,33 +61,5 @@ func TestBackoff(t *testing.T) {
 		if got := b.after(step.took, step.read, step.lost); got != step.want {
 			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
-	}
-}
-
-// TestSessionsThatEndAsSoonAsTheyAreUsed: the daemon waits longer each time, though it
-// has read the vCenter each time.
-func TestSessionsThatEndAsSoonAsTheyAreUsed(t *testing.T) {
-	t.Parallel()
-	opts := quick
-	opts.RetryMin, opts.RetryMax = 500*time.Millisecond, 10*time.Second
-	w := run(t, twoVCenters, opts, nil)
-	id := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{id})
-	east := w.sim.VCenter("east")
-	var last time.Time
-	for limit, waiting := time.After(15*time.Second), true; waiting; {
-		if s := w.fleet.States()[0]; s.Err == nil && s.Snapshot != nil && s.Snapshot.ReadAt.After(last) {
-			last = time.Now() // what is published of this session comes before
-			east.EndSessions()
-		}
-		select {
-		case <-w.changed:
-		case <-limit:
-			waiting = false
-		}
-	}
-	// After 0, 0, 1, 2, 4 and 8 s, at the least.
-	if n := east.Requests()["Login"]; n < 3 || n > 6 {
-		t.Errorf("%d logins in 15 s", n)
 	}
 }

@@ -103,20 +103,3 @@ func TestOthersCauseNoWork(t *testing.T) {
 		t.Errorf("%d polls for one change of a Node's machine: %v", n, east.Requests())
 	}
 }
-
-// TestBytesAreCounted: with all machines in the index, what a vCenter answers grows
-// with them, so that a flat figure means something.
-func TestBytesAreCounted(t *testing.T) {
-	t.Parallel()
-	size := func(others int) int64 {
-		w := run(t, crowd(others), slow, nil)
-		w.until("the index", func(states []inventory.State) bool {
-			return states[0].Snapshot != nil && states[0].Snapshot.Len() == others+10
-		})
-		defer w.stop()
-		return w.sim.VCenter("east").Bytes()
-	}
-	if few, many := size(200), size(2000); many < 4*few {
-		t.Errorf("%d bytes for 200 machines, %d for 2,000", few, many)
-	}
-}

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,56 +26,42 @@ var failing = map[string]struct {
 	"no password": {func(v *fleet.VCenter) { v.RejectPassword(); v.EndSessions() }, "rejected"},
 }
 
-func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
+// TestAFailureStaysItsOwn: the vCenter is unknown, from the start or with what was read of it before, and no
+// machine is absent. The Nodes of the other one are placed.
+func TestAFailureStaysItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, failure := range failing {
-		t.Run(name, func(t *testing.T) {
-			opts := quick
-			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { failure.begin(sim.VCenter("east")) })
-			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-			if got := w.zone(w.id("w1")); got != "west/a" {
-				t.Errorf("w1 is in %s", got)
-			}
-			w.until("east's error known", func(states []inventory.State) bool { return states[0].Err != nil })
-			east := w.fleet.States()[0]
-			if !strings.Contains(east.Err.Error(), failure.says) || !strings.Contains(east.Err.Error(), `vCenter "east"`) {
-				t.Errorf("error is %v", east.Err)
-			}
-			if _, err := w.find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
-				t.Errorf("n1: %v", err)
-			}
-			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
-				t.Errorf("absence of n1: %v", err)
-			}
-		})
-	}
-}
-
-func TestFailureLaterKeepsTheSnapshot(t *testing.T) {
-	t.Parallel()
-	for name, failure := range failing {
-		t.Run(name, func(t *testing.T) {
-			opts := quick
-			w := run(t, twoVCenters, opts, nil)
-			id := w.id("n1")
-			w.fleet.Follow([]inventory.Identity{id})
-			w.found(id)
-			east := w.sim.VCenter("east")
-			failure.begin(east)
-			w.until("error known", func(states []inventory.State) bool { return states[0].Err != nil })
-			if got := w.zone(id); got != "east/a" {
-				t.Errorf("n1 is in %s", got)
-			}
-			if _, err := w.find(w.fleet.States(), w.id("tmpl")); !errors.Is(err, topology.ErrUnknown) {
-				t.Errorf("absence is claimed: %v", err)
-			}
-			if name == "no password" {
-				return // the same password is not tried again
-			}
-			if err := east.Recover(); err != nil {
-				t.Fatal(err)
-			}
-			w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil })
-		})
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, later %t", name, later), func(t *testing.T) {
+				w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+					if !later {
+						failure.begin(sim.VCenter("east"))
+					}
+				})
+				n1 := w.id("n1")
+				w.fleet.Follow([]inventory.Identity{n1, w.id("w1")})
+				if later {
+					w.found(n1)
+					failure.begin(w.sim.VCenter("east"))
+				}
+				w.until("east's error known", func(states []inventory.State) bool { return states[0].Err != nil })
+				if err := w.east().Err; !later && !strings.Contains(err.Error(), failure.says) || !strings.Contains(err.Error(), `vCenter "east"`) {
+					t.Errorf("error is %v", err)
+				}
+				if got := w.zone(w.id("w1")); got != "west/a" || later && w.zone(n1) != "east/a" {
+					t.Errorf("w1 is in %s", got)
+				}
+				if states := w.fleet.States(); !w.outcome(states, w.id("tmpl"), topology.ErrUnknown) || !later && !w.outcome(states, n1, topology.ErrUnknown) {
+					t.Error("absence is claimed")
+				}
+				if err := w.fleet.ConfirmAbsent(w.ctx, n1); !later && !errors.Is(err, topology.ErrUnknown) {
+					t.Errorf("absence of n1: %v", err)
+				}
+				if name != "no password" { // the same password is not tried again
+					w.do(w.sim.VCenter("east").Recover())
+					w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil })
+				}
+			})
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -10,26 +9,6 @@ import (
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
 )
-
-// TestAskHomeOutside: a machine that has left the configured datacenters is not another one.
-func TestAskHomeOutside(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, vcenters []config.VCenter) {
-		vcenters[0].Datacenters = []string{"/prod/dc1"}
-	})
-	n1, id := w.id("n1"), w.moid("n1")
-	w.fleet.Follow([]inventory.Identity{n1})
-	w.found(n1)
-	w.do(w.sim.VCenter("east").MoveVM("n1", "c3-host-1"))
-	w.until("outside", func(states []inventory.State) bool {
-		return states[0].Snapshot != nil && slices.Contains(states[0].Snapshot.Outside, id)
-	})
-	w.fleet.AskHome("east", id)
-	w.until("a reply", func(states []inventory.State) bool { return len(states[0].Snapshot.Homes) > 0 })
-	if reply := w.fleet.States()[0].Snapshot.Homes[id]; reply != inventory.There {
-		t.Errorf("it says %v", reply)
-	}
-}
 
 // TestAskHome: what a vCenter says of machines that it does not show, each of which is asked about
 // once, however often somebody wants to know.

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -107,59 +106,6 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 		if n := after[kind] - before[kind]; n != 0 {
 			w.Errorf("%d further requests %s", n, kind)
 		}
-	}
-}
-
-// TestNobodyNeedsHostGroups: without a rule for them nothing of it is read, and what is
-// read begins and ends with the rule.
-func TestNobodyNeedsHostGroups(t *testing.T) {
-	t.Parallel()
-	opts := byHost
-	opts.Requirements = Requirements{}
-	w := run(t, stretched, opts, nil)
-	n1 := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{n1})
-	w.fact(n1, "not read / not read")
-	w.fleet.Apply(w.cfgs, Requirements{HostGroups: true})
-	w.fact(n1, "licensed site-a / not read")
-	w.fleet.Apply(w.cfgs, Requirements{FaultDomains: true})
-	w.fact(n1, "not read / fd-a")
-	w.fleet.Apply(w.cfgs, Requirements{})
-	w.fact(n1, "not read / not read")
-	if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
-		w.Errorf("%d logins", n)
-	}
-	for _, access := range []model.HostAccess{model.ByGroups, model.ByConfiguration, model.NoHostFacts} {
-		if got := (model.HostFacts{Access: access}).Properties(); got != nil {
-			t.Errorf("%+v is read", got)
-		}
-	}
-}
-
-// TestUnreadableHostGroups are unknown, and never none: where the account may not read
-// the cluster or the host, from the beginning on or later.
-func TestUnreadableHostGroups(t *testing.T) {
-	t.Parallel()
-	w := run(t, stretched, byHost, nil)
-	n1, n2 := w.id("n1"), w.id("n2")
-	w.fleet.Follow([]inventory.Identity{n1, n2})
-	w.fact(n1, "licensed site-a / fd-a")
-	east, denied := w.sim.VCenter("east"), topology.ErrNotPermitted.Error()
-	w.do(east.DenyRead("c1"))
-	w.fact(n1, denied+" / fd-a")
-	w.do(east.DenyRead("a1"))
-	w.fact(n1, denied+" / "+denied)
-	w.fact(n2, denied+" / fd-b")
-	east.EndSessions()
-	w.do(east.AllowRead("c1"))
-	w.fact(n1, "licensed site-a / "+denied)
-	w.do(east.AllowRead("a1"))
-	w.fact(n1, "licensed site-a / fd-a")
-	w.do(east.DenyRead("c1"))
-	w.restarted()
-	w.fact(n1, denied+" / fd-a")
-	if m := w.found(n1).Paths[0].Objects[0].HostGroups; !errors.Is(m.Err, topology.ErrNotPermitted) {
-		w.Errorf("the error is %v", m.Err)
 	}
 }
 

@@ -84,32 +84,6 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatAnotherClientLocks: while it is locked and as the other client goes
-// on, we never have a part in it, and we are back when it is open.
-func TestAnAccountThatAnotherClientLocks(t *testing.T) {
-	t.Parallel()
-	opts, seen := quick, new(failures)
-	opts.LoginLimits, opts.Observer = hasty, seen
-	lockout := fleet.Lockout{Failures: 5, Window: hasty.Window, Duration: 5 * time.Second} // a login beside load takes a second
-	w := run(t, twoVCenters, opts, nil)
-	east := w.sim.VCenter("east")
-	w.fleet.Follow([]inventory.Identity{w.id("n1")})
-	w.found(w.id("n1"))
-	east.SetLockout(lockout)
-	for range lockout.Failures {
-		east.FailLogin()
-	}
-	east.EndSessions()
-	w.until("locked out", func([]inventory.State) bool { return errors.Is(w.east().Err, session.ErrRejected) })
-	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
-	if most, all := seen.most(hasty.Window); most > 2 || all == 0 {
-		t.Errorf("%d of %d logins failed within one window", most, all)
-	}
-	if east.Locked() {
-		t.Error("the account is locked still, or again")
-	}
-}
-
 // TestWrongCredentialsDoNotLockTheAccount: wrong ones, at each API, for long, with
 // changes now and then.
 func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
@@ -146,65 +120,6 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
-// TestTheTaggingAPIRejectsWhatSOAPAccepts: machines, their moves and absence are read,
-// tags are unknown, and both come back without a change of the credentials.
-func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
-	t.Parallel()
-	opts := quick
-	opts.LoginLimits = hasty
-	opts.LoginLimits.RejectedMin, opts.LoginLimits.RejectedMax = 2*time.Second, 2*time.Second
-	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
-	east := w.sim.VCenter("east")
-	id := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{id})
-	w.until("tags unknown", func([]inventory.State) bool {
-		return strings.Contains(w.zone(id), "the tagging API of ") && strings.Contains(w.zone(id), "next attempt after ")
-	})
-	if err := w.fleet.ConfirmAbsent(w.ctx, identity(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")); err != nil {
-		t.Errorf("absence: %v", err)
-	}
-	if err := east.SetHostName("n1", "another"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("what the guest says", func([]inventory.State) bool { return w.found(id).HostName == "another" })
-	if s := w.east(); s.Err != nil {
-		t.Error(s.Err)
-	}
-	if n := restLogins(east); n != 1 {
-		t.Errorf("%d logins to the tagging API", n)
-	}
-	east.EndSessions() // another SOAP session makes the tagging API no more willing
-	w.until("another session", func([]inventory.State) bool {
-		return logins(east) == 2 && east.SOAPSessions() == 1 && w.east().Err == nil
-	})
-	if err := east.Recover(); err != nil {
-		t.Fatal(err)
-	}
-	w.until("tags read", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-	if n := logins(east); n != 2 {
-		t.Errorf("%d SOAP logins", n)
-	}
-	if n := restLogins(east); n != 2 {
-		t.Errorf("%d logins to the tagging API", n)
-	}
-}
-
-// TestAVCenterThatIsLostWhileItsTaggingAPIRejects: that a login was rejected is not why the
-// vCenter is not read, and is known all the same.
-func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
-	rejected := func() bool { return w.fleet.Health()[0].Rejected }
-	w.fleet.Follow([]inventory.Identity{w.id("n1")})
-	w.until("the tagging API rejects", func([]inventory.State) bool { return rejected() && w.east().Err == nil })
-	w.sim.VCenter("east").Refuse()
-	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-	time.Sleep(2 * time.Second) // several attempts
-	if s := w.east(); s.Err == nil || errors.Is(s.Err, session.ErrRejected) || !rejected() {
-		t.Errorf("%v, rejected %v", s.Err, rejected())
-	}
-}
-
 // TestFaultsOfLogins: each is a rejection that says what to do, and none is repeated
 // as other failures are.
 func TestFaultsOfLogins(t *testing.T) {
@@ -237,68 +152,6 @@ func unhurried() Options {
 	opts := quick
 	opts.Timeout, opts.LoginTimeout = time.Second, 20*time.Second
 	return opts
-}
-
-// TestASlowLoginSucceeds, and until then it is known that it is slow: to whoever asks
-// whether the vCenter was read or is failing.
-func TestASlowLoginSucceeds(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, unhurried(), func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(4 * time.Second) })
-	east := w.sim.VCenter("east")
-	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-	if got := w.zone(w.id("w1")); got != "west/a" || logins(east) != 1 || east.SOAPSessions() != 0 {
-		t.Errorf("w1 is in %s", got)
-	}
-	w.until("told", func([]inventory.State) bool {
-		return errors.As(w.east().Err, new(*SlowLoginError)) && strings.Contains(w.east().Err.Error(), "no answer within 1s; waiting for up to 20s")
-	})
-	// The tagging API is as slow, which does not keep the machines from being read.
-	w.until("machines read", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
-	if n := east.RESTSessions(); n != 0 || !strings.Contains(w.zone(w.id("n1")), "no answer within 1s") {
-		t.Errorf("n1 is in %s with %d REST sessions", w.zone(w.id("n1")), n)
-	}
-	w.until("n1 placed", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/a" })
-	if n, m := logins(east), restLogins(east); n != 1 || m != 1 {
-		t.Errorf("%d logins, %d to the tagging API", n, m)
-	}
-	w.stop()
-	if n := east.Sessions(); n != 0 {
-		t.Errorf("%d sessions are left", n)
-	}
-}
-
-// TestALoginThatTimesOutIsNotRepeatedSoon: it leaves one session, and so do others
-// after a change, but not the same ones.
-func TestALoginThatTimesOutIsNotRepeatedSoon(t *testing.T) {
-	t.Parallel()
-	opts := unhurried()
-	opts.LoginTimeout = 600 * time.Millisecond
-	var a accounts
-	w := runWith(t, twoVCenters, opts, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(900 * time.Millisecond) })
-	east := w.sim.VCenter("east")
-	timedOut := func(n int) {
-		t.Helper()
-		w.until("timed out", func([]inventory.State) bool {
-			s := w.east()
-			return logins(east) == n && s.Err != nil && strings.Contains(s.Err.Error(), "no answer within 600ms") && time.Until(s.NextLogin) > time.Minute
-		})
-		asked := a.count()
-		w.fleet.CredentialsChanged()
-		w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-		if got := logins(east); got != n {
-			t.Errorf("%d logins, want %d", got, n)
-		}
-	}
-	timedOut(1)
-	w.until("the session that is left", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
-	right := east.Password()
-	a.set("another-user", right)
-	timedOut(2)
-	a.set(east.User(), right) // as it was
-	timedOut(2)
-	if n := east.Sessions(); n != 1 {
-		t.Errorf("%d sessions are left", n)
-	}
 }
 
 // TestASlowLoginHoldsNobodyUp: not the end of the daemon, not a change of the

@@ -2,10 +2,7 @@ package vcenter
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/base64"
-	"fmt"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -19,32 +16,6 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/vcentertest"
 )
-
-// zipped is a text as deployment tools leave it: gzip, then base64.
-func zipped(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(b.Bytes())
-}
-
-// costly is metadata that takes a YAML parser as long as a text of its length can.
-func costly(t *testing.T, length int) string {
-	t.Helper()
-	var b strings.Builder
-	b.WriteString("network: {ethernets: {a: {addresses: [10.0.0.7]}}}\nx: [")
-	for i := 0; b.Len() < length-20; i++ {
-		fmt.Fprintf(&b, "&a%d b,", i)
-	}
-	b.WriteString("]\n")
-	return zipped(t, b.String())
-}
 
 // parses counts what is parsed, and where.
 type parses struct {

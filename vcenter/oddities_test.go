@@ -2,7 +2,6 @@ package vcenter
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -14,42 +13,7 @@ import (
 	"vzones/topology"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 )
-
-// TestEmptyAnswers: an envelope with nothing in it, or HTML, in the place of any answer
-// is that vCenter's failure, and when it answers well again it is read. A login that is
-// answered so twice is not tried again for minutes, see attempts, which is less here.
-func TestEmptyAnswers(t *testing.T) {
-	t.Parallel()
-	opts := quick
-	opts.LoginLimits = session.LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
-	for _, method := range []string{
-		"RetrieveServiceContent", "CreatePropertyCollector", "CreateContainerView", "CreateFilter", "CreateListView",
-		"WaitForUpdatesEx", "ModifyListView", "RetrievePropertiesEx",
-		"POST /com/vmware/cis/session", "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects",
-	} {
-		for _, how := range []string{fleet.OddEmpty, fleet.OddGarbage} {
-			t.Run(method+"/"+how, func(t *testing.T) {
-				t.Parallel()
-				w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, cfgs []config.VCenter) {
-					cfgs[0].Datacenters = []string{"dc1"} // which are read before all else
-					if err := sim.VCenter("east").AnswerOddly(method, how); err != nil {
-						t.Fatal(err)
-					}
-				})
-				n1, w1 := w.id("n1"), w.id("w1")
-				w.fleet.Follow([]inventory.Identity{n1, w1})
-				w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
-				w.until("east asked", func([]inventory.State) bool { return w.sim.VCenter("east").Requests()[method] > 0 })
-				if err := w.sim.VCenter("east").Recover(); err != nil {
-					t.Fatal(err)
-				}
-				w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
-			})
-		}
-	}
-}
 
 // panicky panics in one of its methods, which the goroutines of a watch call.
 type panicky struct {
@@ -97,43 +61,6 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 	})
 }
 
-// TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
-func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(*fleet.VCenter){
-		"its objects are gone":           (*fleet.VCenter).ForgetObjects,
-		"it may read nothing":            (*fleet.VCenter).Blind,
-		"it is over, its objects gone":   func(v *fleet.VCenter) { v.ForgetObjects(); v.EndSessions() },
-		"it is over":                     (*fleet.VCenter).EndSessions,
-		"its objects are gone, a change": func(v *fleet.VCenter) { v.ForgetObjects(); _ = v.PowerOff("n2") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			opts := quick
-			opts.RetryMin, opts.RetryMax = time.Minute, time.Minute // what is taken for an outage waits
-			opts.Observer = nil
-			w := run(t, twoVCenters, opts, nil)
-			east := w.sim.VCenter("east")
-			id, late := w.id("n1"), w.id("n2")
-			w.fleet.Follow([]inventory.Identity{id})
-			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-			w.settled()
-			lose(east)
-			w.until("a login", func([]inventory.State) bool { return east.Requests()["Login"] == 1 })
-			w.fleet.Follow([]inventory.Identity{id, late})
-			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" })
-			if err := w.fleet.States()[0].Err; err != nil {
-				t.Errorf("it counts as an outage: %v", err)
-			}
-			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
-				t.Errorf("%d SOAP and %d REST sessions", soap, rest)
-			}
-			if n := east.Requests()["Login"]; n != 1 {
-				t.Errorf("%d logins", n)
-			}
-		})
-	}
-}
-
 // TestSessionsThatAnswerNothingUseful are replaced, whatever they answer, and none is left behind.
 func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 	t.Parallel()
@@ -162,41 +89,6 @@ func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" && w.east().Err == nil })
 			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
 				t.Errorf("%d SOAP and %d REST sessions", soap, rest)
-			}
-		})
-	}
-}
-
-// TestAVCenterThatIsBrokenForLong is logged in to after growing pauses, and logged out of before. So is
-// one that answers some calls of each reading well.
-func TestAVCenterThatIsBrokenForLong(t *testing.T) {
-	t.Parallel()
-	const all, names = "POST /com/vmware/cis/tagging/*", "GET /com/vmware/cis/tagging/*"
-	for _, c := range []struct {
-		calls string
-		code  int
-	}{{all, 400}, {all, 401}, {all, 403}, {all, 500}, {names, 401}, {names, 500}} {
-		t.Run(http.StatusText(c.code)+" to "+c.calls[:4], func(t *testing.T) {
-			t.Parallel()
-			opts := quick
-			opts.LoginLimits.RenewMin, opts.LoginLimits.RenewMax = 200*time.Millisecond, 2*time.Second
-			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
-				sim.VCenter("east").Fault("CreatePropertyCollector", new(types.SystemError))
-				sim.VCenter("west").FaultREST(c.calls, c.code)
-			})
-			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-			time.Sleep(7 * time.Second) // pauses of 0.2, 0.4, 0.8, 1.6, 2 and 2 s
-			east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
-			for name, n := range map[string]int{"east": logins(east), "west": west.Requests()[openREST]} {
-				if n < 4 || n > 8 {
-					t.Errorf("%d logins to %s", n, name)
-				}
-			}
-			if n := logins(west); n != 1 {
-				t.Errorf("%d SOAP logins to west", n)
-			}
-			if soap, rest := east.SOAPSessions(), west.RESTSessions(); soap > 1 || rest > 1 {
-				t.Errorf("%d SOAP sessions of east, %d REST sessions of west", soap, rest)
 			}
 		})
 	}
@@ -274,41 +166,5 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	w.until("error", func(states []inventory.State) bool { return states[1].Err != nil })
 	if took := time.Since(hung); took > 15*time.Second {
 		t.Errorf("that it hangs is known after %v", took)
-	}
-}
-
-// TestListsThatRefuseMachines: all others are followed, with a bounded number of
-// requests, and the one is not tried again and again.
-func TestListsThatRefuseMachines(t *testing.T) {
-	t.Parallel()
-	for name, whole := range map[string]types.BaseMethodFault{
-		"as a whole": &types.NoPermission{}, "as a whole, not found": &types.ManagedObjectNotFound{},
-		"as a whole, invalid": &types.InvalidArgument{}, "as unresolved": nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
-				east := sim.VCenter("east")
-				if err := east.RefuseListing("n2"); err != nil {
-					t.Fatal(err)
-				}
-				east.FaultListing(whole)
-			})
-			east := w.sim.VCenter("east")
-			n1, n2, n3 := w.id("n1"), w.id("n2"), w.id("n3")
-			w.fleet.Follow([]inventory.Identity{n1, n2, n3})
-			w.until("n1 and n3 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" })
-			modified := east.Requests()["ModifyListView"]
-			limit := time.Now().Add(2*time.Second + 2*time.Second)
-			w.until("some time", func([]inventory.State) bool { return time.Now().After(limit) })
-			if r := east.Requests(); r["CreatePropertyCollector"] != 1 || r["ModifyListView"] > modified+4 {
-				t.Errorf("it is tried again and again: %v", r)
-			}
-			if _, err := w.find(w.fleet.States(), n2); !errors.Is(err, topology.ErrUnknown) {
-				t.Errorf("n2: %v", err)
-			}
-			if err := w.fleet.States()[0].Err; err != nil {
-				t.Errorf("error %v", err)
-			}
-		})
 	}
 }

@@ -2,10 +2,6 @@ package vcenter
 
 import (
 	"errors"
-	"os"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"vzones/config"
@@ -165,70 +161,4 @@ func (d *deprived) promises() {
 			d.Errorf("the absence of %s is confirmed", id.Recorded.ID)
 		}
 	}
-}
-
-// TestPrivilegesAreDocumented: each row of the table is taken away by a test, and each
-// call of the daemon is in a row.
-func TestPrivilegesAreDocumented(t *testing.T) {
-	t.Parallel()
-	var rows, tested []string
-	calls := map[string]bool{}
-	for _, cells := range table(t, "../docs/reference/permissions.md", "### What each call needs") {
-		rows = append(rows, cells[0])
-		for _, call := range quoted(cells[1]) {
-			calls[call] = true
-		}
-	}
-	for _, p := range deprivations {
-		tested = append(tested, p.row)
-	}
-	if tested = slices.Compact(tested); !slices.Equal(rows, tested) {
-		t.Errorf("the table has %q, tested are %q", rows, tested)
-	}
-	for _, cells := range table(t, "../docs/reference/metrics.md", "### `call`") {
-		for _, call := range quoted(cells[0]) {
-			if !calls[call] {
-				t.Errorf("no row has the call %q", call)
-			}
-			delete(calls, call)
-		}
-	}
-	for call := range calls {
-		t.Errorf("the metrics do not have the call %q", call)
-	}
-}
-
-// table returns the rows of the first table below a heading, without its head.
-func table(t *testing.T, file, heading string) (rows [][]string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, below, ok := strings.Cut(string(text), "\n"+heading+"\n")
-	if !ok {
-		t.Fatalf("%s has no heading %q", file, heading)
-	}
-	for line := range strings.Lines(below) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "|") && rows != nil {
-			break
-		}
-		if !strings.HasPrefix(line, "|") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		rows = append(rows, cells)
-	}
-	return rows[2:]
-}
-
-func quoted(text string) (all []string) {
-	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
-		all = append(all, m[1])
-	}
-	return all
 }

@@ -117,28 +117,3 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 		return states[0].Err == nil && states[0].LastContact.After(underWay)
 	})
 }
-
-// TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
-// the tags of the new one are slow to come.
-func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, slow, nil)
-	id := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{id})
-	w.found(id)
-	w.until("tags", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-	w.quiet()
-	before := w.fleet.States()[0]
-	east := w.sim.VCenter("east")
-	east.SetDelay(50 * time.Millisecond)
-	east.EndSessions()
-	w.fleet.Probe("east")
-	w.until("a new snapshot", func(states []inventory.State) bool {
-		s := states[0]
-		if s.Snapshot == before.Snapshot && s.LastContact.After(before.LastContact) {
-			t.Errorf("contact %v after the old snapshot", s.LastContact.Sub(before.LastContact))
-			return true
-		}
-		return s.Snapshot != before.Snapshot
-	})
-}

@@ -43,28 +43,6 @@ func large(wait time.Duration) *monitor {
 	return a
 }
 
-// TestReadingsAreSpreadOverTheWindow: the delays of many daemons are spread over the whole time.
-func TestReadingsAreSpreadOverTheWindow(t *testing.T) {
-	t.Parallel()
-	const all, daemons = time.Minute, 1000
-	early := 0
-	for range daemons {
-		d := random(all)
-		if d < 0 || d >= all {
-			t.Fatalf("a delay of %v", d)
-		}
-		if d < all/2 {
-			early++
-		}
-	}
-	if early < daemons/4 || early > daemons*3/4 {
-		t.Errorf("%d of %d in the first half", early, daemons)
-	}
-	if d := random(0); d != 0 {
-		t.Errorf("a delay of %v where nothing was read", d)
-	}
-}
-
 // TestAReadingThatWaits keeps the snapshot, with an error, and waits once.
 func TestAReadingThatWaits(t *testing.T) {
 	t.Parallel()

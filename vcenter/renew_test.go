@@ -2,7 +2,6 @@ package vcenter
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -10,9 +9,7 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
-	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 )
 
 // accounts is a CredentialSource whose answers a test changes.
@@ -53,14 +50,6 @@ func (a *accounts) set(user, password string) {
 	a.of["east"] = Credentials{User: user, Password: config.NewPassword(password)}
 }
 
-// lose makes east's credentials unreadable.
-func (a *accounts) lose() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.of = map[string]Credentials{"east": {}}
-	a.broken = errors.New("no such Secret")
-}
-
 // renewing is a world with accounts, in which n1 and w1 are found.
 func renewing(t *testing.T) (*world, *accounts) {
 	t.Helper()
@@ -84,131 +73,10 @@ func (w *world) east() inventory.State {
 	return inventory.StateOf(w.fleet.States(), "east")
 }
 
-func TestChangedCredentialsReplaceTheSession(t *testing.T) {
-	t.Parallel()
-	w, a := renewing(t)
-	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
-	east.SetPassword("second")
-	a.set(east.User(), "second")
-	w.fleet.CredentialsChanged()
-	watches := east.Requests()["CreatePropertyCollector"]
-	w.until("watched by the new session", func([]inventory.State) bool {
-		s := w.east()
-		if s.Snapshot == nil || s.Err != nil {
-			t.Errorf("on the way there: error %v, snapshot %v", s.Err, s.Snapshot)
-		}
-		return east.Requests()["CreatePropertyCollector"] > watches
-	})
-	w.until("the session before ended", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
-	if e, w := logins(east), logins(west); e != 2 || w != 1 {
-		t.Errorf("%d logins to east, %d to west", e, w)
-	}
-	for range 3 {
-		w.fleet.CredentialsChanged() // nothing has changed
-	}
-	w.sim.VCenter("east").EndSessions()
-	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 3 })
-}
-
 // often allows more changes of wrong credentials within a test than of right ones.
 func often(opts Options) Options {
 	opts.LoginLimits.Window = time.Millisecond
 	return opts
-}
-
-// TestAWrongPasswordIsTriedOnce: the session that is there lives on.
-func TestAWrongPasswordIsTriedOnce(t *testing.T) {
-	t.Parallel()
-	w, a := renewingWith(t, often(slow))
-	east := w.sim.VCenter("east")
-	good := east.Password()
-	for _, wrong := range []string{"wrong-1", "wrong-2"} {
-		n := logins(east)
-		a.set(east.User(), wrong)
-		w.fleet.CredentialsChanged()
-		w.until("tried", func([]inventory.State) bool { return logins(east) > n })
-		for range 5 {
-			w.fleet.CredentialsChanged()
-		}
-	}
-	a.set(east.User(), "wrong-1") // known to be wrong
-	w.fleet.CredentialsChanged()
-	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
-	if failure := w.east().Err; failure != nil {
-		t.Error(failure)
-	}
-	if n := logins(east); n != 3 {
-		t.Errorf("%d logins", n)
-	}
-	// The session ends: what is known to be wrong is not tried for a new one.
-	east.EndSessions()
-	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
-		t.Errorf("error is %v", err)
-	}
-	a.set(east.User(), good)
-	w.fleet.CredentialsChanged()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
-	if n := logins(east); n != 4 {
-		t.Errorf("%d logins", n)
-	}
-}
-
-// TestCredentialsThatAreGone: a session that lives needs none.
-func TestCredentialsThatAreGone(t *testing.T) {
-	t.Parallel()
-	w, a := renewing(t)
-	east := w.sim.VCenter("east")
-	user, good := east.User(), east.Password()
-	a.lose()
-	w.fleet.CredentialsChanged()
-	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
-	w.until("missed", func([]inventory.State) bool { return w.fleet.Health()[0].CredentialsErr != nil })
-	if h := w.fleet.Health(); h[0].Err != nil || faults.CauseOf(h[0].CredentialsErr) != faults.CauseCredentials || h[1].CredentialsErr != nil {
-		t.Errorf("%v with %v, %v", h[0].Err, h[0].CredentialsErr, h[1].CredentialsErr)
-	}
-	east.EndSessions()
-	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-	if err := w.east().Err; !strings.Contains(err.Error(), "no such Secret") {
-		t.Error(err)
-	}
-	a.set(user, good)
-	w.fleet.CredentialsChanged()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
-	if n := logins(east); n != 2 {
-		t.Errorf("%d logins", n)
-	}
-	if err := w.fleet.Health()[0].CredentialsErr; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestAVCenterThatIsDownWhenThePasswordChanges is tried again without a change of the configuration.
-func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
-	t.Parallel()
-	w, a := renewing(t)
-	east := w.sim.VCenter("east")
-	east.SetPassword("second")
-	east.RejectPassword() // refuses every login, the session lives
-	a.set(east.User(), "second")
-	w.fleet.CredentialsChanged()
-	w.until("tried", func([]inventory.State) bool { return logins(east) == 2 })
-	if err := east.Recover(); err != nil {
-		t.Fatal(err)
-	}
-	a.set(east.User(), east.Password())
-	east.Refuse()
-	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-	if err := east.Recover(); err != nil {
-		t.Fatal(err)
-	}
-	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 }
 
 // TestNothingNewEndsNoPause: that files or Secrets may have changed is said far more

@@ -3,12 +3,10 @@ package vcenter
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +14,6 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -75,37 +72,6 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAPasswordThatComesTooEarly is tried again when the Secret has had the former
-// one in the meantime: that is a change.
-func TestAPasswordThatComesTooEarly(t *testing.T) {
-	t.Parallel()
-	w, a := renewing(t)
-	east := w.sim.VCenter("east")
-	former := east.Password()
-	try := func(password string, total int) {
-		t.Helper()
-		a.set(east.User(), password)
-		w.fleet.CredentialsChanged()
-		w.until("tried", func([]inventory.State) bool { return logins(east) >= total })
-		for range 5 {
-			w.fleet.CredentialsChanged()
-		}
-	}
-	try("second-example", 2) // the vCenter does not have it yet
-	a.set(east.User(), former)
-	for range 2 { // the first may have begun before
-		reads := a.count()
-		w.fleet.CredentialsChanged()
-		w.until("the former one read", func([]inventory.State) bool { return a.count() > reads })
-	}
-	east.SetPassword("second-example")
-	try("second-example", 3)
-	w.until("one session", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
-	if s := w.east(); s.Err != nil || logins(east) != 3 {
-		t.Errorf("error %v, %d logins", s.Err, logins(east))
-	}
-}
-
 // TestTheTaggingAPIRejectsTheFormerPassword: those that are known to be others by
 // then are used at once, and the vCenter is not failing.
 func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
@@ -141,31 +107,3 @@ func forgetREST(w *world) {
 }
 
 func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/cis/session"] }
-
-// TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
-func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
-	t.Parallel()
-	opts, seen := often(slow), new(vcentertest.Counter)
-	opts.Observer = seen
-	w, a := renewingWith(t, opts)
-	east := w.sim.VCenter("east")
-	former := east.Password()
-	a.set(east.User(), "second-example")
-	w.fleet.CredentialsChanged()
-	w.until("rejected", func([]inventory.State) bool { // and not only asked for
-		return slices.ContainsFunc(seen.Logins(), func(err error) bool { return errors.Is(err, session.ErrRejected) })
-	})
-	east.SetPassword("second-example")
-	east.EndSessions()
-	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-	for range 5 {
-		w.fleet.CredentialsChanged()
-	}
-	a.set(east.User(), former)
-	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })
-	a.set(east.User(), "second-example")
-	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
-	if n := logins(east); n != 4 {
-		t.Errorf("%d logins", n)
-	}
-}

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 )
 
 const (
-	listTags   = "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects"
 	openREST   = "POST /com/vmware/cis/session"
 	getTag     = "GET /com/vmware/cis/tagging/tag/id:{id}"
 	anyWatches = "CreatePropertyCollector"
@@ -33,34 +31,6 @@ func (w *world) tagsErr(id inventory.Identity, kind string) error {
 	}
 	w.Fatalf("no %s above the machine", kind)
 	return nil
-}
-
-// TestOneObjectWithoutRead: its tags are unknown and those of others are known, at no
-// further request at rest. When the account may read it, that is noticed.
-func TestOneObjectWithoutRead(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
-		if err := sim.VCenter("east").DenyRead("c2-host-1"); err != nil {
-			t.Fatal(err)
-		}
-	})
-	n1, n2 := w.id("n1"), w.id("n2")
-	w.fleet.Follow([]inventory.Identity{n1, n2, w.id("n3")})
-	w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
-	w.until("n2's host refused", func([]inventory.State) bool {
-		return errors.Is(w.tagsErr(n2, "HostSystem"), topology.ErrNotPermitted)
-	})
-	if err := w.tagsErr(n2, "ClusterComputeResource"); err != nil {
-		t.Errorf("its cluster: %v", err)
-	}
-	states := w.fleet.States()
-	if got := states[0].Snapshot.NotPermitted; len(got) != 1 || got[0].Type != "HostSystem" || len(states[1].Snapshot.NotPermitted) != 0 {
-		t.Errorf("not permitted are %v and %v", got, states[1].Snapshot.NotPermitted)
-	}
-	if err := w.sim.VCenter("east").AllowRead("c2-host-1"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("n2 placed", func([]inventory.State) bool { return w.zone(n2) == "east/b" })
 }
 
 // TestOnlyPathsThatAreWantedAreAskedFor: an object on another path may be unreadable.
@@ -85,47 +55,6 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 	w.until("all paths read", func(states []inventory.State) bool { return len(states[0].Snapshot.NotPermitted) == 1 })
 	if n := east.Requests()[anyWatches]; n != 1 {
 		t.Errorf("%d watches", n)
-	}
-}
-
-// TestTaggingHangs: SOAP goes on, tags are unknown, and when it answers they are known.
-func TestTaggingHangs(t *testing.T) {
-	t.Parallel()
-	opts := quick
-	for name, do := range map[string]func(*fleet.VCenter){"hangs": (*fleet.VCenter).HangTagging, "throttles": (*fleet.VCenter).ThrottleTagging, "starts": (*fleet.VCenter).StartTagging} {
-		t.Run(name, func(t *testing.T) {
-			w := run(t, twoVCenters, opts, nil)
-			id := w.id("n1")
-			w.fleet.Follow([]inventory.Identity{id})
-			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-			east := w.sim.VCenter("east")
-			watches := east.Requests()[anyWatches]
-			do(east)
-			w.until("tags unknown", func([]inventory.State) bool {
-				return w.tagsErr(id, "ClusterComputeResource") != nil
-			})
-			if err := w.tagsErr(id, "ClusterComputeResource"); strings.Contains(err.Error(), "html") {
-				t.Errorf("a page is in the error: %v", err)
-			}
-			if err := east.Destroy("n1"); err != nil {
-				t.Fatal(err)
-			}
-			w.until("n1 absent", func(states []inventory.State) bool {
-				if s := states[0]; s.Err != nil {
-					t.Fatalf("error %v", s.Err)
-				}
-				_, err := w.find(states, id)
-				return errors.Is(err, topology.ErrAbsent)
-			})
-			if n := east.Requests()[anyWatches]; n != watches {
-				t.Errorf("%d further watches", n-watches)
-			}
-			n2 := w.id("n2")
-			w.fleet.Follow([]inventory.Identity{n2})
-			w.found(n2)
-			east.RecoverTagging()
-			w.until("n2 placed", func([]inventory.State) bool { return w.zone(n2) == "east/b" })
-		})
 	}
 }
 
@@ -214,60 +143,5 @@ func TestESXiHost(t *testing.T) {
 	})
 	if n := w.sim.VCenter("east").Requests()[openREST]; n != 0 {
 		t.Errorf("the password was shown %d times where no tags are", n)
-	}
-}
-
-// TestCategoryThatIsHidden is not one without tags: the vCenter is said not to show it,
-// with the same reading that shows its tags no more.
-func TestCategoryThatIsHidden(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{403, 404} {
-		opts := quick
-		opts.Categories = []string{"region", "zone"}
-		w := run(t, twoVCenters, opts, nil)
-		id := w.id("n1")
-		w.fleet.Follow([]inventory.Identity{id})
-		w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-		east := w.sim.VCenter("east")
-		east.HideCategory("zone", status)
-		w.until("hidden", func(states []inventory.State) bool {
-			o := w.tagsErr(id, "ClusterComputeResource")
-			zone := w.zone(id)
-			if zone != "east/a" && o == nil && !slices.Contains(w.fleet.States()[0].Snapshot.InvisibleCategories, "zone") {
-				t.Fatalf("%d: a hidden category counts as no tag: %s", status, zone)
-			}
-			return slices.Equal(states[0].Snapshot.InvisibleCategories, []string{"zone"})
-		})
-		east.ShowCategory("zone")
-		w.until("shown", func(states []inventory.State) bool {
-			return len(states[0].Snapshot.InvisibleCategories) == 0 && w.zone(id) == "east/a"
-		})
-	}
-}
-
-// TestDeletedObjectInABatch: whatever the answer is, others' tags are known.
-func TestDeletedObjectInABatch(t *testing.T) {
-	t.Parallel()
-	for _, how := range []fleet.Deleted{fleet.DeletedForbidden, fleet.DeletedNotFound, fleet.DeletedInvalid, fleet.DeletedBreaks, fleet.DeletedLeftOut} {
-		t.Run(string(how), func(t *testing.T) {
-			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
-				if err := sim.VCenter("east").ForgetObject("c2-host-1", how); err != nil {
-					t.Fatal(err)
-				}
-			})
-			n1, n2 := w.id("n1"), w.id("n2")
-			w.fleet.Follow([]inventory.Identity{n1, n2})
-			w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
-			if how == fleet.DeletedLeftOut {
-				return
-			}
-			if err := w.tagsErr(n2, "HostSystem"); err == nil {
-				t.Error("the tags of an object that is not known are none")
-			}
-			if err := w.sim.VCenter("east").ForgetObject("c2-host-1", ""); err != nil {
-				t.Fatal(err)
-			}
-			w.until("n2 placed", func([]inventory.State) bool { return w.zone(n2) == "east/b" })
-		})
 	}
 }

@@ -121,66 +121,22 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	w.restarted()
 	doubted("in a new watch")
 
-	claimed := func(when string, claimants ...inventory.Identity) {
+	claimed := func(when string, claimant inventory.Identity) {
 		t.Helper()
 		w.until("claimed "+when, func(states []inventory.State) bool {
-			for _, id := range claimants {
-				if !w.outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.IsIndexed(states, id) {
-					return false
-				}
-			}
-			return true
+			return w.outcome(states, claimant, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, claimant)
 		})
 		doubted(when) // for all others
 		if states := w.fleet.States(); inventory.IsIndexed(states, n2) || inventory.IsIndexed(states, nobody) {
 			t.Errorf("%s: it counts for a Node that claims nothing", when)
 		}
 	}
-	mine, his := known(n2, "east", moid), known(nobody, "east", moid)
+	mine := known(n2, "east", moid)
 	w.fleet.Follow([]inventory.Identity{mine, nobody})
 	claimed("at first", mine)
 	w.restarted()
 	claimed("in a new watch", mine)
-	// That one of two is wrong protects both.
-	w.fleet.Follow([]inventory.Identity{mine, his})
-	claimed("by two", mine, his)
-	w.fleet.Follow([]inventory.Identity{mine, nobody})
-	claimed("again", mine)
-	// A claim on the same ID in another vCenter is none, nor is one in another instance.
-	elsewhere, replaced := known(n2, "west", moid), mine
-	replaced.RecordedInstance = "another"
-	if states := w.fleet.States(); inventory.IsIndexed(states, elsewhere) || inventory.IsIndexed(states, replaced) {
-		t.Error("a claim in another vCenter counts")
-	}
 	w.fleet.Follow([]inventory.Identity{n2, nobody})
 	w.until("no claim", func(states []inventory.State) bool { return len(states[0].Snapshot.Recorded) == 0 })
 	doubted("without the claim")
-}
-
-// TestAClaimBesideAReadableMachine adds no candidate, not even for its own Node, which
-// waits.
-func TestAClaimBesideAReadableMachine(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
-		if err := sim.VCenter("east").SetConnection("n2", "inaccessible"); err != nil {
-			t.Fatal(err)
-		}
-	})
-	n1, nobody := w.id("n1"), identity(t, stranger)
-	liar := known(n1, "east", w.moid("n2"))
-	w.fleet.Follow([]inventory.Identity{n1, liar, nobody})
-	w.until("the claim", func(states []inventory.State) bool {
-		return states[0].Snapshot != nil && len(states[0].Snapshot.Recorded) == 1
-	})
-	if m := w.found(n1); m.Name != "n1" {
-		t.Errorf("n1 is %s", m.Name)
-	}
-	states := w.fleet.States()
-	if !w.outcome(states, liar, topology.ErrUnknown, inventory.ErrUnreadable) || w.outcome(states, liar, topology.ErrAmbiguous) {
-		_, err := w.find(states, liar)
-		t.Errorf("the Node that claims it: %v", err)
-	}
-	if !w.outcome(states, nobody, inventory.ErrUnreadable) {
-		t.Error("it takes the doubt from another Node")
-	}
 }

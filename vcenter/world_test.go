@@ -31,34 +31,7 @@ var policy = topology.Policy{Rules: topology.Rules{
 	{Label: topology.LabelZone, Category: "zone", Required: true},
 }}
 
-const twoVCenters = `
-vcenters:
-- name: east
-  datacenters:
-  - name: dc1
-    folder: prod
-    tags: {region: east}
-    clusters:
-    - {name: c1, tags: {zone: a}, hosts: 2, pools: [{name: gold}]}
-    - {name: c2, tags: {zone: b}, hosts: 1}
-    vms:
-    - {name: n1, cluster: c1, pool: gold}
-    - {name: n2, cluster: c2, folder: x/y}
-    - {name: off, cluster: c1, power: "off"}
-    - {name: tmpl, cluster: c1, template: true}
-  - name: dc2
-    tags: {region: east}
-    clusters: [{name: c3, tags: {zone: c}, hosts: 1}]
-    vms: [{name: n3, cluster: c3}]
-- name: west
-  datacenters:
-  - name: dc1
-    folder: prod
-    tags: {region: west}
-    clusters:
-    - {name: c1, tags: {zone: a}, hosts: 2, pools: [{name: gold}]}
-    vms: [{name: w1, cluster: c1, pool: gold}]
-`
+const twoVCenters = vcentertest.TwoVCenters
 
 // world is a simulated fleet and a Fleet that reads it.
 type world struct {
