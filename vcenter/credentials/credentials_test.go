@@ -138,20 +138,16 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 
 func TestEqualAndIsEmpty(t *testing.T) {
 	p := config.NewPassword
-	different := []credentials.Credentials{
-		{},
-		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
-		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
-		{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
+	different := func() []credentials.Credentials {
+		return []credentials.Credentials{
+			{},
+			{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
+			{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
+			{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
+		}
 	}
-	again := []credentials.Credentials{
-		{},
-		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
-		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
-		{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
-	}
-	for i, a := range different {
-		for j, b := range again {
+	for i, a := range different() {
+		for j, b := range different() {
 			if a.Equal(b) != (i == j) {
 				t.Errorf("%d and %d: %v", i, j, a.Equal(b))
 			}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -113,52 +112,6 @@ func TestTheVersionIsGone(t *testing.T) {
 	}
 }
 
-// TestVolumeSwappedWhileItIsRead: credentials are all of one version, though the
-// volume is replaced again and again.
-func TestVolumeSwappedWhileItIsRead(t *testing.T) {
-	dir := t.TempDir()
-	version := func(n int) (string, []string) {
-		v := strings.Repeat("x", n+1)
-		return v, []string{"vc.username", "user-" + v, "vc.password", "made-up-" + v}
-	}
-	name, kv := version(0)
-	mount(t, dir, name, kv...)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for n := 1; n < 60; n++ {
-			name, kv := version(n)
-			mount(t, dir, name, kv...)
-			before, _ := version(n - 1)
-			if err := os.RemoveAll(filepath.Join(dir, "..version"+before)); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	read := 0
-	for ended := false; !ended; {
-		select {
-		case <-done:
-			ended = true
-		default:
-		}
-		c, err := credentials.FromDirectory(dir, "vc")
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, credentials.ErrNone) {
-			continue // no answer is no wrong one
-		}
-		if err == nil && strings.TrimPrefix(c.User, "user-") == strings.TrimPrefix(c.Password.Reveal(), "made-up-") {
-			read++
-			continue
-		}
-		if err == nil {
-			t.Fatalf("%v with the password of another version", c)
-		}
-	}
-	if read == 0 {
-		t.Error("nothing was read")
-	}
-}
-
 func TestDirectoryErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(t *testing.T, dir string) string
@@ -196,41 +149,5 @@ func TestUnreadableFilesOfOthers(t *testing.T) {
 	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", readfile.MaxSize+1))
 	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
 		t.Errorf("%v, %v", got, err)
-	}
-}
-
-// TestPipeInPlaceOfAFile: what was a file when it was looked at and is a pipe when it
-// is opened hangs nobody.
-func TestPipeInPlaceOfAFile(t *testing.T) {
-	dir, pipes := t.TempDir(), t.TempDir()
-	write(t, dir, "vc.password", "made-up")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 400 {
-			pipe, file, at := filepath.Join(pipes, "pipe"), filepath.Join(pipes, "file"), filepath.Join(dir, "vc.username")
-			if err := errors.Join(os.WriteFile(file, []byte("me"), 0o600), os.Rename(file, at), syscall.Mkfifo(pipe, 0o600), os.Rename(pipe, at)); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	reads := make(chan struct{})
-	go func() {
-		defer close(reads)
-		for ended := false; !ended; {
-			select {
-			case <-done:
-				ended = true
-			default:
-			}
-			if c, err := credentials.FromDirectory(dir, "vc"); err == nil && !c.Equal(account("me", "made-up")) {
-				t.Errorf("got %v", c)
-			}
-		}
-	}()
-	select {
-	case <-reads:
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the directory is still read")
 	}
 }

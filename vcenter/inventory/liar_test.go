@@ -129,18 +129,3 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 		}
 	}
 }
-
-// TestTheMachineOfANodeMayRunBesideOneThatIsOff: one that only its Node tells of makes nothing uncertain for others. It is for that Node.
-func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
-	u := oracleUUID
-	states := []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
-	states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true}}
-	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
-	if m, err := inventory.Find(states, id); err != nil || m.Ref.ID != "vm-1" {
-		t.Errorf("another Node: %v, %v", m, err)
-	}
-	id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
-	if m, err := inventory.Find(states, id); !errors.Is(err, inventory.ErrUnreadable) || !errors.Is(err, topology.ErrUnknown) {
-		t.Errorf("the Node itself: %v, %v", m, err)
-	}
-}

@@ -179,34 +179,6 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 	}
 }
 
-// TestCopyBesideAnEntryThatIsDown: a copy that another entry of the same vCenter shows is
-// not taken for the Node's machine while the entry that had it cannot be read, restarted or
-// not. With its own word, two that run are ambiguous.
-func TestCopyBesideAnEntryThatIsDown(t *testing.T) {
-	first := stateOf("first", vm{id: "vm-1", uuid: oracleUUID, on: true})
-	second := stateOf("second", vm{id: "vm-2", uuid: oracleUUID, on: true})
-	first.Snapshot.Instance, second.Snapshot.Instance = "i", "i"
-	id := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}, Recorded: first.Snapshot.Ref("vm-1"), RecordedInstance: "i"}
-	down := overdue(failing(notRead("first")))
-	for _, states := range [][]inventory.State{{down, second}, {second, down}} {
-		if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) {
-			t.Errorf("got %v, %v", m, err)
-		}
-	}
-	for _, states := range [][]inventory.State{{first, second}, {second, first}} {
-		if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrAmbiguous) {
-			t.Errorf("got %v, %v", m, err)
-		}
-	}
-	shows := stateOf("second", vm{id: "vm-1", uuid: oracleUUID, on: true})
-	shows.Snapshot.Instance = "i"
-	for _, states := range [][]inventory.State{{down, shows}, {shows, down}} {
-		if m, err := inventory.Find(states, id); err != nil || m.Ref.VCenter != "second" {
-			t.Errorf("got %v, %v", m, err)
-		}
-	}
-}
-
 // TestWhichEntryCounts: the first in the configuration, unless it fails, has the
 // machine outside, or cannot read it.
 func TestWhichEntryCounts(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -250,18 +249,5 @@ func TestUnreachableIn(t *testing.T) {
 	_, err = inventory.Find([]inventory.State{notRead("west"), incomplete(stateOf("east"))}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
 	if got := inventory.UnreachableIn(err); len(got) > 0 || errors.Is(err, inventory.ErrUnreachable) {
 		t.Errorf("in %v: %q", err, got)
-	}
-}
-
-// TestASightingInAVCenterThatIsGone: a Node that has no record yet is uncertain too.
-func TestASightingInAVCenterThatIsGone(t *testing.T) {
-	states := []inventory.State{stateOf("west")}
-	id := inventory.Identity{UUIDs: []inventory.UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}
-	if _, err := inventory.Find(states, id); !errors.Is(err, topology.ErrAbsent) {
-		t.Errorf("never seen: %v", err)
-	}
-	id.LastSeen = inventory.LastSeen{VCenter: "east", At: time.Now()}
-	if _, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
-		t.Errorf("seen in one that is gone: %v", err)
 	}
 }

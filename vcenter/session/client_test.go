@@ -28,7 +28,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
-	"go.uber.org/goleak"
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
@@ -198,53 +197,6 @@ func TestNegativeSerial(t *testing.T) {
 	if err := tryLogin(t, &config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: ca, User: "me"}); requests.Load() == 0 {
 		t.Errorf("the server is not trusted: %v", err)
 	}
-}
-
-// TestSilentServer: a server that accepts connections and never says a word
-// costs the timeout and nothing more.
-func TestSilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted := make(chan net.Conn, 16)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- c // and kept open
-		}
-	}()
-	defer func() {
-		_ = l.Close()
-		<-done
-		for range len(accepted) {
-			_ = (<-accepted).Close()
-		}
-	}()
-	host, port, _ := net.SplitHostPort(l.Addr().String())
-	n, _ := strconv.Atoi(port)
-	cfg := &config.VCenter{Name: "east", Server: host, Port: n, Insecure: true, RoundTrips: 3}
-	before := goleak.IgnoreCurrent()
-
-	const timeout = 100 * time.Millisecond
-	started := time.Now()
-	_, err = open(t, cfg, credentials.Credentials{User: "me"}, timeout)
-	// 10 s say that it ended for its deadline and not for another's.
-	if took := time.Since(started); err == nil || took < timeout || took > 10*time.Second {
-		t.Errorf("it took %v: %v", took, err)
-	}
-	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
-		t.Errorf("the error does not name the server: %v", err)
-	}
-	if len(accepted) == 0 {
-		t.Error("nobody called")
-	}
-	goleak.VerifyNone(t, before)
 }
 
 // TestCallsEndWithTheirContext: stopping the daemon waits for no vCenter.

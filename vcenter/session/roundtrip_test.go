@@ -17,30 +17,12 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-func TestMethod(t *testing.T) {
-	for want, req := range map[string]soap.HasFault{
-		"RetrievePropertiesEx": &methods.RetrievePropertiesExBody{},
-		"Login":                &methods.LoginBody{},
-		"FindAllByUuid":        &methods.FindAllByUuidBody{},
-		"CloneVM_Task":         &methods.CloneVM_TaskBody{},
-		"Body":                 &Body{},
-		"odd":                  &odd{},
-	} {
-		if got := method(req); got != want {
-			t.Errorf("%T is %s, want %s", req, got, want)
-		}
-	}
-}
-
 // Body and odd are requests that govmomi does not name as it does its own.
 type (
 	Body struct{}
-	odd  struct{}
 )
 
 func (*Body) Fault() *soap.Fault { return nil }
-func (*odd) Fault() *soap.Fault  { return nil }
-
 func TestCallsAreRepeated(t *testing.T) {
 	broken := &net.OpError{Op: "read", Net: "tcp", Err: temporary{}}
 	for _, c := range []struct {

@@ -153,22 +153,6 @@ func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	}
 }
 
-func TestPendingAttemptsCount(t *testing.T) {
-	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
-	for range 2 {
-		if err := a.begin(login{api: loginSOAP, creds: credsOf("a")}, now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
-		t.Errorf("a third attempt beside two: %v", err)
-	}
-	_ = a.end(login{api: loginSOAP, creds: credsOf("a")}, nil, now)
-	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err != nil {
-		t.Errorf("after one was accepted: %v", err)
-	}
-}
-
 // TestWhatIsForgotten: what each event means for what is remembered.
 func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
@@ -260,42 +244,41 @@ func TestFailuresAreBounded(t *testing.T) {
 // credentials are accepted there or others are shown. An answer that does not come says
 // nothing of them.
 func TestWhetherCredentialsAreRejected(t *testing.T) {
-	now := time.Now()
+	const rejected, tagsReject, accepted, othersAccepted, unanswered, configuredAgain = 'r', 't', 'a', 'o', 'u', 'c'
 	for name, c := range map[string]struct {
-		events func(t *testing.T, a *LoginThrottle)
+		events []rune // an hour apart
 		want   bool
 	}{
-		"at first": {func(*testing.T, *LoginThrottle) {}, false},
-		"rejected": {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected) }, true},
-		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected) }, true},
-		"unanswered": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, errTimedOut)
-		}, false},
-		"accepted since": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
-		}, false},
-		"others accepted": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, credsOf("b"), now.Add(time.Hour), 0, nil)
-		}, false},
-		"by tags still": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
-		}, true},
-		"unanswered since": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
-		}, true},
-		"unanswered since, and configured again": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
-			_ = a.Offer(credsOf("a"), credentials.Credentials{}, now)
-		}, false},
+		"at first":                               {nil, false},
+		"rejected":                               {[]rune{rejected}, true},
+		"by tags":                                {[]rune{tagsReject}, true},
+		"unanswered":                             {[]rune{unanswered}, false},
+		"accepted since":                         {[]rune{rejected, accepted}, false},
+		"others accepted":                        {[]rune{rejected, othersAccepted}, false},
+		"by tags still":                          {[]rune{tagsReject, accepted}, true},
+		"unanswered since":                       {[]rune{rejected, unanswered}, true},
+		"unanswered since, and configured again": {[]rune{rejected, unanswered, configuredAgain}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := NewLoginThrottle(LoginLimits{}, nil)
-			c.events(t, a)
+			a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+			for i, event := range c.events {
+				at, api, creds := now.Add(time.Duration(i)*time.Hour), loginSOAP, credsOf("a")
+				var err error
+				switch event {
+				case configuredAgain:
+					_ = a.Offer(creds, credentials.Credentials{}, now)
+					continue
+				case tagsReject:
+					api, err = loginREST, ErrRejected
+				case rejected:
+					err = ErrRejected
+				case unanswered:
+					err = errTimedOut
+				case othersAccepted:
+					creds = credsOf("b")
+				}
+				_ = try(t, a, api, creds, at, 0, err)
+			}
 			if got := a.Rejected(true); got != c.want {
 				t.Errorf("%v", got)
 			}

@@ -406,15 +406,12 @@ func TestCategoryThatGoes(t *testing.T) {
 	}
 }
 
-// TestForget: another account may read what the previous one may not.
-func TestForget(t *testing.T) {
-	f, refs := inventory(2, 3)
-	f.refused[ref("Host", 1)] = true
-	r := newCache(refresh, 4)
-	reading(t, r, f, refs)
-	f.refused = nil
-	r.forgetRefusals()
-	if a := reading(t, r, f, refs); len(a.NotPermitted()) != 0 {
-		t.Errorf("%v", a.NotPermitted())
+// TestCategoriesMayNotBeListed: tags that are attached are known all the same, and a category that none of them
+// has is one that the vCenter does not show.
+func TestCategoriesMayNotBeListed(t *testing.T) {
+	f, refs := inventory(1, 0)
+	f.broken["categories"] = status(http.StatusForbidden)
+	if a := reading(t, newCache(refresh, 4), f, refs, "zone", "rack"); !slices.Equal(a.Absent, []string{"rack"}) || zoneOf(a, refs[0]) != "zone=zone-a" {
+		t.Errorf("absent are %q, the cluster has %s", a.Absent, zoneOf(a, refs[0]))
 	}
 }

@@ -2,7 +2,6 @@ package tags_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -129,39 +128,6 @@ func TestRead(t *testing.T) {
 	}
 	if text := w.log.String(); text != "" {
 		t.Errorf("logged %s", text)
-	}
-}
-
-// TestAnObjectThatMayNotBeRead has unknown tags, others are known, and the log says so once,
-// with its path. When it may be read again, that is noticed and logged too.
-func TestAnObjectThatMayNotBeRead(t *testing.T) {
-	w := simulate(t)
-	if err := w.vc.DenyRead("c2"); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		a := w.read()
-		w.want(a, 1, topology.Tag{Category: "zone", Name: "a"})
-		if _, err := a.Of(w.objects[2]); !errors.Is(err, topology.ErrNotPermitted) {
-			t.Errorf("c2: %v", err)
-		}
-	}
-	const denied, allowed = "Cannot read the tags of an object", "Can read the tags of the object again"
-	if w.logged(denied) != 1 || !strings.Contains(w.log.String(), "/dc1/host/c2") || w.logged(allowed) != 0 {
-		t.Errorf("logged %s", w.log.String())
-	}
-	if err := w.vc.AllowRead("c2"); err != nil {
-		t.Fatal(err)
-	}
-	for range 200 {
-		if a := w.read(); len(a.NotPermitted()) == 0 && a.Err == nil {
-			w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
-			break
-		}
-		time.Sleep(refresh)
-	}
-	if w.logged(denied) != 1 || w.logged(allowed) != 1 {
-		t.Errorf("logged %s", w.log.String())
 	}
 }
 

@@ -3,13 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/ktesting"
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
@@ -59,39 +56,6 @@ func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
 		if at, _ := r.contact(); at.Equal(w.contact) != c.counts {
 			t.Errorf("%s: contact %v", name, at)
 		}
-	}
-}
-
-// TestAPageOfNothingEndsAChange: after pages of a change an empty one can follow.
-// What they held is published then, not at the next change.
-func TestAPageOfNothingEndsAChange(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w, r := newWatch(nil, nil)
-	index := indexFilter(w)
-	page := func(vm string, more bool) *types.UpdateSet {
-		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{
-			Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(vm),
-			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}},
-		}}}}}
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- w.follow(ctx) }()
-	w.poller.updates <- page("vm-1", false)
-	<-r.published
-	w.poller.updates <- page("vm-2", true)
-	w.poller.updates <- nil
-	select {
-	case <-r.published:
-	case <-time.After(time.Minute):
-		t.Fatal("the change is not published")
-	}
-	if _, s := r.contact(); len(s.Entries(identity(t, stranger).UUIDs[0])) != 2 {
-		t.Errorf("machines: %v", s.Index)
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
 	}
 }
 
@@ -157,30 +121,5 @@ func TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost(t *testing.T) {
 	}
 	if err := report(model.MachineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
 		t.Errorf("a filter without a machine: %v", err)
-	}
-}
-
-// TestWhatWasReadIsLoggedOnce: with the first snapshot of a watch.
-func TestWhatWasReadIsLoggedOnce(t *testing.T) {
-	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), log))
-	w, r := newWatch(nil, nil)
-	index := indexFilter(w)
-	ended := make(chan error, 1)
-	go func() { ended <- w.follow(ctx) }()
-	for _, vm := range []string{"vm-1", "vm-2", "vm-3"} {
-		w.poller.updates <- &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{
-			Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(vm),
-			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}},
-		}}}}}
-		<-r.published
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
-	}
-	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
-	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "Read the vCenter machines=1 followed=0 objects=0 duration=") {
-		t.Errorf("%s", text)
 	}
 }
