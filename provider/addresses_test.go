@@ -66,77 +66,6 @@ func both(addresses ...string) []v1.NodeAddress {
 	return out
 }
 
-// TestAddressesAreWrittenOnce: through the framework's own controller, which
-// would write a Node with two internal IPs at every period.
-func TestAddressesAreWrittenOnce(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		node    *v1.Node
-		vcenter string
-		nics    string
-		host    string // of the guest
-		want    []v1.NodeAddress
-	}{
-		{"dual-stack", withStatus(ours(), hostName("kubelet")), "dual", "a=10.0.0.1,fd00::1", "node-1",
-			append([]v1.NodeAddress{hostName("node-1")}, both("10.0.0.1", "fd00::1")...)},
-		{"IPv6 first", withStatus(ours(), hostName("kubelet")), "ipv6 first", "a=10.0.0.1,fd00::1", "node-1",
-			append([]v1.NodeAddress{hostName("node-1")}, both("fd00::1", "10.0.0.1")...)},
-		{"no host name", withStatus(ours(), hostName("kubelet")), "dual", "a=10.0.0.1,fd00::1", "",
-			append(both("10.0.0.1", "fd00::1"), hostName("kubelet"))},
-		{"--node-ip of both families", withNodeIP(withStatus(ours(), hostName("kubelet")), "10.0.0.2,fd00::2"), "dual", "a=10.0.0.1,fd00::1; b=10.0.0.2,fd00::2", "node-1",
-			append(both("10.0.0.2", "fd00::2"), hostName("node-1"))},
-		{"--node-ip of one family", withNodeIP(withStatus(ours(), hostName("kubelet")), "10.0.0.2"), "dual", "a=10.0.0.1,fd00::1; b=10.0.0.2,fd00::2", "node-1",
-			append(both("10.0.0.2"), hostName("node-1"))},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := machine(uuidA, withNICs(c.nics), func(m *inventory.Machine) { m.HostName = c.host })
-			withFramework(t, &fakeFleet{states: states{stateOf(c.vcenter, m)}}, func(cl *cluster) {
-				cl.pass(statusEvery)
-				if diff := cmp.Diff(c.want, cl.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" {
-					t.Error(diff)
-				}
-				written := len(cl.writes())
-				for range 3 {
-					cl.pass(statusEvery)
-				}
-				if w := cl.writes(); len(w) != written {
-					t.Errorf("written again though nothing has changed: %q", w[written:])
-				}
-				if _, errs := cl.asked.seen(); len(errs) > 0 {
-					t.Errorf("errors %v", errs)
-				}
-				cl.fleet.become(stateOf(c.vcenter, machine(uuidA, withNICs("a=10.0.0.2,fd00::2; b=10.0.0.1,fd00::3"))))
-				cl.pass(statusEvery)
-				if c.node.Annotations == nil && slices.Equal(cl.node("node-1").Status.Addresses, c.want) {
-					t.Error("a change was not written")
-				}
-			}, c.node)
-		})
-	}
-}
-
-// TestAddressesStayWhileNoneAreReported: a machine that starts again has none for
-// a while; nothing changes then, and nothing is wrong.
-func TestAddressesStayWhileNoneAreReported(t *testing.T) {
-	for name, node := range map[string]*v1.Node{
-		"":                    withStatus(ours(), complete().NodeAddresses...),
-		"kubelet's --node-ip": withNodeIP(withStatus(ours(), complete().NodeAddresses...), "10.0.0.1"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
-				c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
-				c.pass(3 * statusEvery)
-				if diff := cmp.Diff(complete().NodeAddresses, c.node("node-1").Status.Addresses); diff != "" {
-					t.Error(diff)
-				}
-				if _, errs := c.asked.seen(); len(errs) > 0 || len(c.writes()) > 0 {
-					t.Errorf("writes %q, errors %v", c.writes(), errs)
-				}
-			}, node)
-		})
-	}
-}
-
 // TestAnAddressThatIsLostForAWhileStays: another interface reports one while the Node's own has none
 // yet. If that lasts, then the Node gets the other, and an Event says so.
 func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
@@ -223,30 +152,6 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 		c.pass(time.Minute)
 		c.wantEvents()
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
-}
-
-// TestNodeIPStandsInForTools: a Node whose machine has no VMware Tools is
-// initialized with what its kubelet was given, or waits for it.
-func TestNodeIPStandsInForTools(t *testing.T) {
-	silent := machine(uuidA, withoutAddress, func(m *inventory.Machine) { m.HostName = "" })
-	withFramework(t, &fakeFleet{states: states{stateOf("east", silent)}}, func(c *cluster) {
-		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
-		c.pass(delay + time.Second)
-		c.wantEvents("node-1 AddressMissing")
-
-		n := withNodeIP(c.node("node-1").DeepCopy(), "10.0.0.9")
-		if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		c.settle()
-		n = c.node("node-1")
-		if nodeinfo.IsUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
-			t.Errorf("not initialized: %+v", n)
-		}
-		if diff := cmp.Diff(append(both("10.0.0.9"), hostName("node-1")), n.Status.Addresses); diff != "" {
-			t.Error(diff)
-		}
-	})
 }
 
 // TestNothingIsDecidedWithoutMetadata: while a machine's metadata is not read, its Node is

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -90,44 +89,6 @@ func TestAddressOfAnotherNode(t *testing.T) {
 
 func byAddress(n *v1.Node) []v1.NodeAddress {
 	return slices.DeleteFunc(slices.Clone(n.Status.Addresses), func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
-}
-
-// TestOneAddressForTwo Nodes that come at the same time: one gets it. The other gets
-// it when the machine of the first has another.
-func TestOneAddressForTwo(t *testing.T) {
-	const n = 6
-	var machines []*inventory.Machine
-	var nodes []*v1.Node
-	for i := range n {
-		uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-00000000010%d", i)
-		machines = append(machines, machine(uuid, withNICs("a=10.0.0.1"), func(m *inventory.Machine) { m.HostName = "" }))
-		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withSystemUUID(uuid)))
-	}
-	withFramework(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
-		has := func() (have []string) {
-			for i := range n {
-				if node := c.node(fmt.Sprint("node-", i)); !nodeinfo.IsUninitialized(node) {
-					have = append(have, node.Name)
-				}
-			}
-			return have
-		}
-		c.pass(2 * time.Minute)
-		first := has()
-		if len(first) != 1 {
-			t.Fatalf("%q have one address", first)
-		}
-		for i := range machines {
-			if fmt.Sprint("node-", i) == first[0] {
-				machines[i] = machine(machines[i].UUID.String(), withNICs("a=10.0.0.2"))
-			}
-		}
-		c.fleet.become(stateOf("east", machines...))
-		c.pass(statusEvery)
-		if second := has(); len(second) != 2 || !slices.Contains(second, first[0]) {
-			t.Errorf("%q have two addresses", second)
-		}
-	}, nodes...)
 }
 
 // TestOneNodeIPOfTwo: neither of two kubelets with one --node-ip gets it, whoever

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,34 +53,6 @@ func nobody(context.Context, inventory.Identity) error { return nil }
 
 // gone is a Node that is not ready, whose machine no vCenter of these tests has.
 func gone() *v1.Node { n := running(); silent(n); return n }
-
-// TestAbsenceIsConfirmed: only a search of all vCenters makes a machine absent.
-func TestAbsenceIsConfirmed(t *testing.T) {
-	empty := states{stateOf("east", machine(uuidB)), stateOf("west")}
-
-	t.Run("nobody has it", func(t *testing.T) {
-		p, f := provide(empty)
-		var searched []inventory.UUID
-		f.confirm = func(_ context.Context, id inventory.Identity) error {
-			searched = id.UUIDs
-			return nil
-		}
-		if exists, err := asked(t, p, f, running()); exists || err != nil {
-			t.Errorf("%v, %v, want absence", exists, err)
-		}
-		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA), mustUUID(uuidA).Swapped()}) {
-			t.Errorf("searched for %v", searched)
-		}
-	})
-	t.Run("somebody has it", func(t *testing.T) {
-		p, f := provide(empty)
-		has := errors.New(`vCenter "west" has it`)
-		f.confirm = func(context.Context, inventory.Identity) error { return has }
-		if exists, err := asked(t, p, f, running()); exists || !errors.Is(err, has) || !errors.Is(err, absence.ErrStillThere) {
-			t.Errorf("%v, %v, want the error", exists, err)
-		}
-	})
-}
 
 // TestNobodyWaitsForAConfirmation: however long a search takes, the framework has its
 // answer at once, and when it has ended, the result.

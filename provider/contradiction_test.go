@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -83,35 +82,4 @@ func TestANodeThatContradictsItself(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAContradictionIsTold, once for what is so of the provider ID's machine, and
-// counted.
-func TestAContradictionIsTold(t *testing.T) {
-	a, b := machine(uuidA), machine(uuidB)
-	rebuilt := running()
-	rebuilt.Status.NodeInfo.SystemUUID = uuidB
-	alone(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
-		c.pass(delayRunning - 2*time.Second)
-		c.wantEvents()
-		for range 10 {
-			c.fleet.become(stateOf("east", a, b))
-			c.pass(time.Minute)
-		}
-		c.wantEvents("node-1 ProviderIDMismatch")
-		if n := c.outcomes()["provider_id_mismatch"]; n != 1 {
-			t.Errorf("%v", c.outcomes())
-		}
-		// Where its machine was is still noted: that decides whether it is absent.
-		if seen := c.lastSeen("uid-node-1"); seen.VCenter != "east" {
-			t.Errorf("seen %+v", seen)
-		}
-		for range 10 {
-			c.fleet.become(stateOf("east", b))
-			c.pass(time.Minute)
-		}
-		if n := len(c.events()); n != 2 {
-			t.Errorf("Events %q", c.events())
-		}
-	}, rebuilt)
 }

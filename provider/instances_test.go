@@ -3,14 +3,12 @@ package provider
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"vzones/config"
 	"vzones/provider/addresses"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -189,33 +187,6 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 	}
 }
 
-// TestMetadataWithoutRules: a fleet without zones has Nodes without zones.
-func TestMetadataWithoutRules(t *testing.T) {
-	cfg := testConfig()
-	cfg.Topology = config.Topology{}
-	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA))}}, cfg, Options{})
-	want := complete()
-	want.Region, want.Zone = "", ""
-	got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-}
-
-// TestFamiliesAreTheVCenters: each vCenter has IP families of its own.
-func TestFamiliesAreTheVCenters(t *testing.T) {
-	cfg := testConfig()
-	cfg.VCenters[1].IPFamilies = []string{"ipv6"}
-	dual := machine(uuidA, func(m *inventory.Machine) { m.NICs = nics("a=10.0.0.1,fd00::1") })
-	for vcenter, want := range map[string]string{"east": "10.0.0.1", "west": "fd00::1"} {
-		p := New(&fakeFleet{states: states{stateOf(vcenter, dual)}}, cfg, Options{})
-		got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
-		if err != nil || got == nil || len(got.NodeAddresses) != 3 || got.NodeAddresses[1].Address != want {
-			t.Errorf("%s: %+v, %v, want %s", vcenter, got, err, want)
-		}
-	}
-}
-
 // TestMetadataOfAnInitializedNode: it has its addresses, if they are to change.
 func TestMetadataOfAnInitializedNode(t *testing.T) {
 	changed, kept := &cloudprovider.InstanceMetadata{NodeAddresses: complete().NodeAddresses}, &cloudprovider.InstanceMetadata{}
@@ -263,35 +234,5 @@ func TestNodesOfAnotherProvider(t *testing.T) {
 	got, err := p.InstanceMetadata(t.Context(), runs)
 	if diff := cmp.Diff(&cloudprovider.InstanceMetadata{}, got); err != nil || diff != "" {
 		t.Error("without the taint:", err, diff)
-	}
-}
-
-// TestErrorsNameTheMachine: what a person reads has to say where to look.
-func TestErrorsNameTheMachine(t *testing.T) {
-	p, _ := provide(states{stateOf("west", machine(uuidA, in("east", ""))), stateOf("east")})
-	err := p.placer.Decide(aNode("n", withSystemUUID(uuidA))).Err
-	for _, s := range []string{`"west"`, "/dc1/vm/node-1", `"k8s-zone"`, "/dc1/host/c1/h1"} {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s is not in: %v", s, err)
-		}
-	}
-}
-
-// TestOnlyInstances: what the provider does not have, the framework must not use.
-func TestOnlyInstances(t *testing.T) {
-	p, _ := provide(nil)
-	if i, ok := p.InstancesV2(); !ok || i != cloudprovider.InstancesV2(p) {
-		t.Error("no InstancesV2")
-	}
-	_, instances := p.Instances()
-	_, zones := p.Zones()
-	_, balancers := p.LoadBalancer()
-	_, clusters := p.Clusters()
-	_, routes := p.Routes()
-	if instances || zones || balancers || clusters || routes {
-		t.Error("offers what it does not have")
-	}
-	if p.ProviderName() != "vsphere" || !p.HasClusterID() {
-		t.Error("the framework would refuse to start")
 	}
 }

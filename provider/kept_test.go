@@ -11,10 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
-	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -89,20 +87,6 @@ func TestNoNodeIsKept(t *testing.T) {
 				}
 			}, node)
 		})
-	}
-}
-
-// TestKeptBeforeTheStart: every reason is there, and all are 0.
-func TestKeptBeforeTheStart(t *testing.T) {
-	p := New(nil, &config.Config{}, Options{})
-	counts := nodes.New(nil, p.placer, p.checker, nil).Kept()
-	if len(counts) != 8 {
-		t.Errorf("%v", counts)
-	}
-	for reason, n := range counts {
-		if n != 0 {
-			t.Errorf("%d Nodes are kept by %s", n, reason)
-		}
 	}
 }
 

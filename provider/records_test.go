@@ -84,35 +84,6 @@ func (c *cluster) annotate(name, value string) {
 	}
 }
 
-func TestRecordsAreWrittenOnce(t *testing.T) {
-	east := stateOf("east", machine(uuidA))
-	fleet := &fakeFleet{states: states{east, stateOf("west")}}
-	alone(t, fleet, func(c *cluster) {
-		for range 10 {
-			c.fleet.become(east, stateOf("west"))
-			c.pass(again)
-		}
-		c.wantRecorded("node-1 uid-node-1 east/vm-1")
-		if got := c.node("node-1").Annotations[nodeinfo.KeyMachine]; got != "east/vm-1" {
-			t.Errorf("annotated %q", got)
-		}
-
-		// Whoever takes it off, or writes another one, has it for a while.
-		for _, by := range []string{"", "west/vm-9", "nonsense"} {
-			c.client.ClearActions()
-			c.annotate("node-1", by)
-			c.pass(2 * again)
-			c.wantRecorded("node-1 uid-node-1 east/vm-1")
-		}
-
-		// The machine is in another vCenter, as a new object.
-		c.client.ClearActions()
-		c.fleet.become(stateOf("east"), stateOf("west", machine(uuidB), machine(uuidA)))
-		c.pass(time.Hour)
-		c.wantRecorded("node-1 uid-node-1 west/vm-2")
-	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
-}
-
 // TestNoRecord: of what is not certain, or nobody's.
 func TestNoRecord(t *testing.T) {
 	two := machine(uuidB)
@@ -247,28 +218,4 @@ func TestRecordsAreFollowed(t *testing.T) {
 			t.Errorf("followed %+v", follows)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
-}
-
-// TestTheVCenterIsRecorded by its own UUID, for Nodes too that have the rest already.
-func TestTheVCenterIsRecorded(t *testing.T) {
-	east := stateOf("east", machine(uuidA))
-	east.Snapshot.Instance = "one"
-	fleet := &fakeFleet{states: states{east, stateOf("west")}}
-	alone(t, fleet, func(c *cluster) {
-		c.pass(again)
-		c.pass(again)
-		n := c.node("node-1")
-		if n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" || n.Annotations[nodeinfo.KeyVCenter] != "one" {
-			t.Errorf("annotated %v", n.Annotations)
-		}
-		writes := 0
-		for _, a := range c.client.Actions() {
-			if a.GetVerb() == "patch" {
-				writes++
-			}
-		}
-		if writes != 1 {
-			t.Errorf("%d writes", writes)
-		}
-	}, running())
 }

@@ -113,20 +113,3 @@ func TestRunEnds(t *testing.T) {
 		}, aNode("node-1", withSystemUUID(uuidA)))
 	})
 }
-
-// TestEventsOfSeveralNodes: each Node's comes when it is due, in whatever order they came.
-func TestEventsOfSeveralNodes(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
-		c.create(aNode("early", withSystemUUID(uuidA)))
-		c.pass(delay / 4)
-		c.create(aNode("late", withSystemUUID(uuidB)))
-		c.pass(delay*3/4 - time.Millisecond)
-		c.wantEvents()
-		c.pass(gather + 2*time.Millisecond)
-		c.wantEvents("early MachineNotFound")
-		c.pass(delay / 4)
-		c.wantEvents("early MachineNotFound", "late MachineNotFound")
-		c.pass(45 * time.Minute)
-		c.wantEvents("early MachineNotFound", "late MachineNotFound")
-	})
-}

@@ -92,82 +92,6 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	}
 }
 
-// TestTheLaterOfTwoRunningNodesKeepsWhatItHas: its labels and addresses are not written,
-// its machine's existence and power are told as ever, and it goes on when it is alone.
-func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
-	off := &fakeFleet{states: states{stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))}}
-	first, later := aNode("first", runs, madeAt(1)), aNode("later", runs, madeAt(2))
-	alone(t, off, func(c *cluster) {
-		for _, n := range []*v1.Node{first, later} {
-			if down, err := c.provider.InstanceShutdown(c.ctx, n); !down || err != nil {
-				t.Errorf("%s is shut down: %v, %v", n.Name, down, err)
-			}
-			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
-				t.Errorf("%s exists: %v, %v", n.Name, exists, err)
-			}
-		}
-		c.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
-		c.settle()
-		if place := c.provider.placer.Decide(first); place.PlaceErr != nil || place.Machine == nil || c.machine(first) != nil { // it is looked at again whenever something changes
-			t.Errorf("the first one: %v, %v", place.Machine, place.PlaceErr)
-		}
-		if place := c.provider.placer.Decide(later); !errors.Is(place.PlaceErr, placement.ErrShared) || place.Machine != nil || c.machine(later) != nil {
-			t.Errorf("the later one: %v, %v", place.Machine, place.PlaceErr)
-		}
-		if m, err := c.provider.InstanceMetadata(c.ctx, later); err != nil || m == nil || len(m.NodeAddresses) > 0 {
-			t.Errorf("the later one gets %+v, %v", m, err)
-		}
-		if m, err := c.provider.InstanceMetadata(c.ctx, first); err != nil || len(m.NodeAddresses) == 0 {
-			t.Errorf("the first one gets %+v, %v", m, err)
-		}
-		probed := len(c.fleet.probed())
-		c.delete("first")
-		c.pass(time.Second)
-		if place := c.provider.placer.Decide(later); place.PlaceErr != nil || place.Machine == nil {
-			t.Errorf("the later one alone: %v, %v", place.Machine, place.PlaceErr)
-		}
-		if len(c.fleet.probed()) == probed {
-			t.Error("nobody looks at its labels again")
-		}
-	}, first, later)
-}
-
-// TestWhatComesInitializedIsNotFirst: a kubelet registers its Node without the taint and
-// with another Node's provider ID, at once or later, while the daemon runs. The other one
-// goes on.
-func TestWhatComesInitializedIsNotFirst(t *testing.T) {
-	for name, forge := range map[string]func(*cluster){
-		"at once": func(c *cluster) { c.create(aNode("forger", runs, madeAt(2))) },
-		"later": func(c *cluster) {
-			c.create(aNode("forger", untainted, madeAt(2)))
-			c.pass(time.Second)
-			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, aNode("forger", runs, madeAt(2)), metav1.UpdateOptions{}); err != nil {
-				c.Fatal(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}} // no zone yet
-			withFramework(t, f, func(c *cluster) {
-				c.create(aNode("honest", withSystemUUID(uuidA), madeAt(1)))
-				c.pass(time.Second)
-				forge(c)
-				c.pass(time.Second)
-				f.become(stateOf("east", machine(uuidA)))
-				c.settle()
-				if nodeinfo.IsUninitialized(c.node("honest")) {
-					t.Error("the honest Node waits")
-				}
-				if err := c.provider.placer.Decide(c.node("forger")).PlaceErr; !errors.Is(err, placement.ErrShared) {
-					t.Errorf("the forger's place: %v", err)
-				}
-				c.delete("forger")
-				c.pass(time.Second)
-			})
-		})
-	}
-}
-
 // TestManyNodesOfOneMachine: an Event stays short.
 func TestManyNodesOfOneMachine(t *testing.T) {
 	nodes := []*v1.Node{aNode("n-0", runs)}
@@ -182,39 +106,6 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 			}
 		}
 	}, nodes...)
-}
-
-// TestWithoutMatchingByName: a Node without a UUID waits and is reported, whatever else has
-// none is left alone, and nobody looks for names.
-func TestWithoutMatchingByName(t *testing.T) {
-	f := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
-	withFramework(t, f, func(c *cluster) {
-		cfg := testConfig()
-		cfg.MatchByName = false
-		c.provider.Apply(cfg)
-		c.fleet.become()
-		c.create(aNode("node-1"))
-		c.create(aNode("metal", untainted))
-		c.pass(delayRunning + time.Second)
-		c.wantEvents("node-1 SystemUUIDMissing")
-		if got := c.outcomes(); got["system_uuid_missing"] != 1 || got[report.Foreign] != 1 {
-			t.Errorf("outcomes %v", got)
-		}
-		if m, err := c.provider.InstanceMetadata(c.ctx, c.node("metal")); err != nil || m == nil || m.ProviderID != "" {
-			t.Errorf("the other one gets %+v, %v", m, err)
-		}
-		for _, ids := range f.followed() {
-			if len(ids) > 0 {
-				t.Errorf("followed %v", ids)
-			}
-		}
-		c.provider.Apply(testConfig())
-		c.fleet.become()
-		c.settle()
-		if nodeinfo.IsUninitialized(c.node("node-1")) {
-			t.Error("it waits with matching by name")
-		}
-	})
 }
 
 // TestBareMetalIsNotFoundByName: a Node that waits for nothing and has neither a UUID nor a

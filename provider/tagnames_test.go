@@ -129,15 +129,3 @@ func TestNamesOfAFailingVCenter(t *testing.T) {
 		t.Errorf("it waits for %v", err)
 	}
 }
-
-// TestRefusedForOldNames: the Node is announced again, since the framework was answered to wait.
-func TestRefusedForOldNames(t *testing.T) {
-	p, _ := provide(states{named(stateOf("east", machine(uuidA)), time.Hour, needed...)})
-	node := aNode("node-1", withSystemUUID(uuidA))
-	if _, err := p.InstanceMetadata(t.Context(), node); err != nil {
-		t.Fatal(err)
-	}
-	if !p.placer.IsRefused(node.UID) {
-		t.Error("it does not wait")
-	}
-}

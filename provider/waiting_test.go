@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
@@ -99,104 +97,6 @@ func TestNodeIsWokenOnce(t *testing.T) {
 	}, aNode("node-1", withSystemUUID(uuidA)))
 }
 
-// TestNodesOfAnotherProviderAreLeftAlone: with the taint and without, although
-// vSphere has machines with their UUIDs, through several rounds of the status
-// loop. The framework would make their beta and stable labels alike.
-func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
-	withFramework(t, fleet, func(c *cluster) {
-		c.heartbeat("waits")
-		c.heartbeat("runs")
-		c.client.ClearActions()
-		c.pass(3*statusEvery + time.Second)
-		c.fleet.become(stateOf("east"))
-		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
-		c.pass(statusEvery)
-		if calls, _ := c.asked.seen(); calls > 0 {
-			t.Errorf("the framework asked %d times", calls)
-		}
-		if w := c.writes(); len(w) > 0 {
-			t.Errorf("written: %q", w)
-		}
-		if !nodeinfo.IsUninitialized(c.node("waits")) {
-			t.Error("untainted")
-		}
-		c.wantEvents()
-		for _, ids := range fleet.followed() {
-			if len(ids) > 0 {
-				t.Errorf("followed: %v", ids)
-			}
-		}
-	},
-		aNode("waits", withProviderID("openstack:///"+uuidA), withSystemUUID(uuidA)),
-		aNode("runs", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, func(n *v1.Node) {
-			n.Labels = map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"}
-		}))
-}
-
-// TestAddressesAreKeptCurrent: of an initialized Node, also without a zone.
-func TestAddressesAreKeptCurrent(t *testing.T) {
-	moved := machine(uuidA, in("", ""), func(m *inventory.Machine) { m.NICs = nics("a=10.9.9.9") })
-	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
-		c.fleet.become(stateOf("east", moved))
-		c.pass(statusEvery)
-		if got := c.node("node-1").Status.Addresses; len(got) != 3 || got[1].Address != "10.9.9.9" {
-			t.Errorf("addresses %v", got)
-		}
-	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
-}
-
-func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}}
-	withFramework(t, fleet, func(c *cluster) {
-		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		c.pass(delay - time.Millisecond)
-		c.wantEvents()
-		c.pass(2*gather + 2*time.Millisecond)
-		c.wantEvents("node-1 TopologyMissing")
-
-		// The same reason over and over is one Event.
-		for range 10 {
-			c.fleet.become(stateOf("east", machine(uuidA, in("east", ""))))
-			c.heartbeat("node-1")
-			c.pass(time.Minute)
-		}
-		c.wantEvents("node-1 TopologyMissing")
-
-		// Another reason has to hold as long.
-		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA)))
-		c.pass(delay - time.Millisecond)
-		c.wantEvents("node-1 TopologyMissing")
-		c.pass(time.Millisecond)
-		c.wantEvents("node-1 TopologyMissing", "node-1 Ambiguous")
-		c.pass(45 * time.Minute)
-		c.wantEvents("node-1 TopologyMissing", "node-1 Ambiguous")
-	})
-}
-
-// TestProvidedAddress: a kubelet's --node-ip that its machine does not have makes
-// the Node wait, with an Event, instead of failing in the framework for ever.
-func TestProvidedAddress(t *testing.T) {
-	node := aNode("node-1", withSystemUUID(uuidA), func(n *v1.Node) {
-		n.Annotations = map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: "10.9.9.9"}
-	})
-	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
-		c.create(node)
-		c.pass(delay + time.Second)
-		c.wantEvents("node-1 AddressMissing")
-		if _, errs := c.asked.seen(); len(errs) > 0 || !nodeinfo.IsUninitialized(c.node("node-1")) {
-			t.Errorf("the Node does not wait: %v", errs)
-		}
-		c.fleet.become(stateOf("east", machine(uuidA, func(m *inventory.Machine) {
-			m.NICs = []inventory.NIC{{Addresses: []netip.Addr{netip.MustParseAddr("10.9.9.9")}}}
-		})))
-		c.settle()
-		if nodeinfo.IsUninitialized(c.node("node-1")) {
-			t.Error("the Node still waits")
-		}
-	})
-}
-
 // TestAMachineThatIsSwitchedOn: its Node waits until then, also with the kubelet's --node-ip.
 func TestAMachineThatIsSwitchedOn(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}}
@@ -208,20 +108,6 @@ func TestAMachineThatIsSwitchedOn(t *testing.T) {
 		c.pass(time.Second)
 		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
-		}
-	})
-}
-
-// TestNoEventForANodeThatGetsPlaced: every Node waits for a moment.
-func TestNoEventForANodeThatGetsPlaced(t *testing.T) {
-	withFramework(t, &fakeFleet{states: states{{VCenter: "east"}}}, func(c *cluster) {
-		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		c.pass(delay / 2)
-		c.fleet.become(stateOf("east", machine(uuidA)))
-		c.pass(time.Hour)
-		c.wantEvents()
-		if nodeinfo.IsUninitialized(c.node("node-1")) {
-			t.Error("the Node was not placed, so this shows nothing")
 		}
 	})
 }
@@ -241,20 +127,6 @@ func TestNoEventForANodeThatIsGone(t *testing.T) {
 		c.wantEvents()
 		c.pass(delay / 2)
 		c.wantEvents("node-1 MachineNotFound")
-	})
-}
-
-// TestReasonsThatAlternate: what does not hold for long enough is not told.
-func TestReasonsThatAlternate(t *testing.T) {
-	withFramework(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
-		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		for range 10 {
-			c.pass(delay / 2)
-			c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
-			c.pass(delay / 2)
-			c.fleet.become(stateOf("east"))
-		}
-		c.wantEvents()
 	})
 }
 
