@@ -44,14 +44,3 @@ func TestUnchanged(t *testing.T) {
 		})
 	}
 }
-
-// TestRulesHaveNames: what explains has a word for each.
-func TestRulesHaveNames(t *testing.T) {
-	seen := map[string]bool{}
-	for r := NotChosen; r <= First; r++ {
-		if name := r.String(); name == "" || seen[name] {
-			t.Errorf("rule %d is called %q", r, name)
-		}
-		seen[r.String()] = true
-	}
-}

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
@@ -129,15 +128,5 @@ func TestPause(t *testing.T) {
 		if got := p.pause(); got > observeEvery || got > 0 != most {
 			t.Errorf("%d Nodes: %v", nodes, got)
 		}
-	}
-}
-
-// TestForgottenNodes: of a Node that is gone nothing is kept.
-func TestForgottenNodes(t *testing.T) {
-	control, node := idle(t, nil), waits()
-	control.recordOf(node).announcedAt = time.Now()
-	control.forget(node.UID)
-	if len(control.records) > 0 {
-		t.Errorf("kept: %v", []types.UID{node.UID})
 	}
 }

@@ -24,16 +24,13 @@ func typed(beta, stable string) []string {
 }
 
 // resize says what Nodes' machines are from now on.
-func (f *fakeSource) resize(is string, nodes ...string) { f.resized(is, "", nodes...) }
-
-// resized is resize with what was written for such a machine before.
-func (f *fakeSource) resized(is, former string, nodes ...string) {
+func (f *fakeSource) resize(is string, nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range nodes {
 		p := f.places[n]
 		machine := *p.Machine
-		p.Machine, p.InstanceType, p.FormerType = &machine, is, former
+		p.Machine, p.InstanceType = &machine, is
 		f.places[n] = p
 	}
 	f.announce()
@@ -64,34 +61,6 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 	}
 }
 
-// TestInstanceTypeIsReported and nothing else, with taint too: no Pod has to be kept
-// away. It is reported, and its end, and again when the machine has been what it was.
-func TestInstanceTypeIsReported(t *testing.T) {
-	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint} {
-		inWorld(t, topologyOf(drift), func(w *world) {
-			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resize(large, "east-1")
-			w.pass(20 * time.Minute)
-			w.wantEvents("east-1 InstanceTypeDrift")
-			w.source.resize("", "east-1") // its configuration cannot be read
-			w.pass(20 * time.Minute)
-			w.source.resize(large, "east-1")
-			w.pass(5 * time.Minute)
-			w.wantEvents("east-1 InstanceTypeDrift")
-			w.source.resize(small, "east-1")
-			w.pass(time.Hour)
-			w.wantEvents("east-1 InstanceTypeDrift", "east-1 ProblemResolved")
-			w.source.resize(large, "east-1")
-			w.pass(settle - time.Second)
-			w.wantEvents("east-1 InstanceTypeDrift", "east-1 ProblemResolved")
-			w.pass(time.Second)
-			if got := w.events(); len(got) != 3 || w.patches() > 0 {
-				t.Errorf("%s: Events %q, %d patches", drift, got, w.patches())
-			}
-		}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
-	}
-}
-
 // TestInstanceTypeOfOthers: what vzones and the CPI would not write was chosen.
 func TestInstanceTypeOfOthers(t *testing.T) {
 	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {plan.LabelType + "=m5"}, typed("", "")} {
@@ -102,32 +71,6 @@ func TestInstanceTypeOfOthers(t *testing.T) {
 			w.wantLabels("east-1", append(zoned("r", "a"), labels...)...)
 			w.wantEvents()
 		}, named("east-1", append(zoned("r", "a"), labels...)...))
-	}
-}
-
-// TestInstanceTypeOfAFormerName: a Node keeps what was written for the same machine
-// before its guest system had a name, in both keys, and loses it when the machine is
-// resized.
-func TestInstanceTypeOfAFormerName(t *testing.T) {
-	const former, named4, unknown4 = "vsphere-vm.cpu-8.mem-32gb.os-unknown", "vsphere-vm.cpu-4.mem-8gb.os-rhel9", "vsphere-vm.cpu-4.mem-8gb.os-unknown"
-	const now = "vsphere-vm.cpu-8.mem-32gb.os-rhel9"
-	for _, c := range []struct{ has, want, resized []string }{
-		{typed(former, former), typed(former, former), typed(named4, named4)},
-		{[]string{plan.LabelType + "=" + former}, typed(former, former), typed(named4, named4)},
-		{[]string{v1.LabelInstanceType + "=" + former}, typed(former, former), typed(named4, named4)},
-		{nil, typed(now, now), typed(named4, named4)},
-		{typed(unknown4, unknown4), typed(now, now), typed(named4, named4)}, // of another size
-		{typed(former, unknown4), typed(now, now), typed(named4, named4)},
-	} {
-		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resized(now, former, "east-1")
-			w.pass(time.Hour)
-			w.wantLabels("east-1", append(zoned("r", "a"), c.want...)...)
-			w.source.resized(named4, unknown4, "east-1")
-			w.pass(time.Hour)
-			w.wantLabels("east-1", append(zoned("r", "a"), c.resized...)...)
-		}, named("east-1", append(zoned("r", "a"), c.has...)...))
 	}
 }
 

@@ -39,46 +39,6 @@ func TestBackfill(t *testing.T) {
 	}, n)
 }
 
-func TestUpdateAfterSettle(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		w.source.place(at("r", "b", ""), nil, "east-1")
-		w.pass(settle - time.Millisecond)
-		w.wantLabels("east-1", zoned("r", "a")...)
-		if s := w.stats(); s.Drifting != 1 {
-			t.Errorf("%+v", s)
-		}
-		w.pass(time.Millisecond)
-		w.wantLabels("east-1", zoned("r", "b")...)
-		w.pass(time.Hour)
-		if s := w.stats(); s.Drifting != 0 || s.Writes[plan.ActionUpdate] != 1 || w.patches() != 1 {
-			t.Errorf("%+v, %d patches", s, w.patches())
-		}
-		w.wantEvents("east-1 TopologyUpdated")
-	}, named("east-1", zoned("r", "a")...))
-}
-
-// TestFlapping: what does not last as long as settle is neither written nor recorded.
-func TestFlapping(t *testing.T) {
-	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
-		inWorld(t, topologyOf(drift), func(w *world) {
-			for range 5 {
-				for _, zone := range []string{"b", "c", "a"} {
-					w.source.place(at("r", zone, ""), nil, "east-1")
-					w.pass(settle - time.Second)
-				}
-				w.source.place(at("r", "b", ""), nil, "east-1")
-				w.pass(settle - time.Second)
-				w.source.lose("east-1") // an error restarts it
-				w.pass(settle)
-			}
-			w.wantEvents()
-			if w.patches() > 0 {
-				t.Errorf("%s: %d patches", drift, w.patches())
-			}
-		}, named("east-1", zoned("r", "a")...))
-	}
-}
-
 // TestPairSettlesWhole: a region that differs since later holds the zone back.
 func TestPairSettlesWhole(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
@@ -93,51 +53,6 @@ func TestPairSettlesWhole(t *testing.T) {
 			t.Errorf("%d patches", w.patches())
 		}
 	}, named("east-1", zoned("r", "a")...))
-}
-
-func TestTaintAndHomeAgain(t *testing.T) {
-	n := named("east-1", zoned("r", "a")...)
-	n.Spec.Taints = []v1.Taint{{Key: "example.com/dedicated", Effect: v1.TaintEffectNoExecute}}
-	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
-		w.source.place(at("r", "b", ""), nil, "east-1")
-		w.pass(settle - time.Millisecond)
-		if plan.IsTainted(w.node("east-1")) {
-			t.Error("tainted before it has settled")
-		}
-		w.pass(time.Millisecond)
-		if !plan.IsTainted(w.node("east-1")) || len(w.node("east-1").Spec.Taints) != 2 {
-			t.Errorf("taints %v", w.node("east-1").Spec.Taints)
-		}
-		w.wantEvents("east-1 TopologyDrift")
-		w.source.lose("east-1")
-		w.pass(time.Hour)
-		if !plan.IsTainted(w.node("east-1")) {
-			t.Error("the taint went though nothing is known")
-		}
-		w.source.place(at("r", "a", ""), nil, "east-1")
-		w.settle()
-		if got := w.node("east-1").Spec.Taints; len(got) != 1 || got[0].Key != "example.com/dedicated" {
-			t.Errorf("taints %v", got)
-		}
-		w.wantLabels("east-1", zoned("r", "a")...)
-		if s := w.stats(); s.Writes[plan.ActionTaint] != 1 || s.Writes[plan.ActionUntaint] != 1 {
-			t.Errorf("%+v", s)
-		}
-	}, n)
-}
-
-// TestTaintStaysWhileUndecided: and that is recorded, also after a restart.
-func TestTaintStaysWhileUndecided(t *testing.T) {
-	n := named("east-1", zoned("r", "a")...)
-	withTaint(n)
-	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
-		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
-		w.pass(45 * time.Minute)
-		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
-			t.Error("the taint was taken off")
-		}
-		w.wantEvents("east-1 VCenterUnknown")
-	}, n)
 }
 
 // TestConflictIsDecidedAnew: somebody else's write between the decision and ours is
@@ -291,45 +206,4 @@ func TestSteadyState(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}, nodes...)
-}
-
-// TestLevelsThatLeaveTheConfiguration: after a restart, by the annotation, under any
-// policy, without a vCenter, and only what is ours.
-func TestLevelsThatLeaveTheConfiguration(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.place(at("r", "a", "r1"), nil, "east-1", "east-2")
-		w.settle()
-		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
-		w.stop()
-		cfg := topologyOf(config.DriftReport)
-		cfg.Policy.Levels = topology.Rules{{Label: "example.com/row", Category: "rack"}}
-		w.source.lose("east-1", "east-2")
-		w.start(cfg)
-		w.settle()
-		w.wantLabels("east-1", zoned("r", "a")...)
-		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
-		if _, there := w.node("east-1").Annotations[nodeinfo.KeyLabels]; there || w.source.probed() > 0 {
-			t.Errorf("annotations %v", w.node("east-1").Annotations)
-		}
-		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", "example.com/row=1"), nil, "east-1")
-		w.settle()
-		w.wantLabels("east-1", append(zoned("r", "a"), "example.com/row=1")...)
-	}, named("east-1"), named("east-2", append(zoned("r", "a"), rack+"=r1")...))
-}
-
-// TestARestartFollowsTheFirst: nothing that is in place is written again.
-func TestARestartFollowsTheFirst(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		w.source.place(at("r", "a", "r1"), nil, "east-1")
-		w.settle()
-		w.stop()
-		w.start(topologyOf(config.DriftUpdate))
-		w.pass(time.Hour)
-		if w.patches() != 1 {
-			t.Errorf("%d patches", w.patches())
-		}
-		w.source.place(at("r", "a", ""), nil, "east-1")
-		w.pass(settle)
-		w.wantLabels("east-1", zoned("r", "a")...)
-	}, named("east-1"))
 }

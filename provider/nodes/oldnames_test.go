@@ -39,25 +39,6 @@ func (f *fakeSource) ReadTags(vcenter string) {
 	f.announce()
 }
 
-// TestOldNames: nothing is written by names that may be old; they are read first.
-func TestOldNames(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.mu.Lock()
-		w.source.oldNames["east-1"] = true
-		w.source.mu.Unlock()
-		w.source.place(at("r", "a", "r1"), nil, "east-1")
-		w.settle()
-		w.pass(time.Second)
-		w.source.mu.Lock()
-		reads := w.source.tagReads
-		w.source.mu.Unlock()
-		if reads != 1 || w.patches() != 1 {
-			t.Errorf("names were read %d times, and %d patches made", reads, w.patches())
-		}
-		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
-	}, named("east-1"))
-}
-
 // TestNamesThatTakeLong: a Node is written by names that were read since they were asked
 // for, although they are old by the time that they are known.
 func TestNamesThatTakeLong(t *testing.T) {

@@ -35,27 +35,6 @@ func densest(at []time.Time) int {
 	return most
 }
 
-// TestRate: a burst of 20, then 20 a second, with few probes for all.
-func TestRate(t *testing.T) {
-	nodes, names := fleetOf(100)
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.place(at("r", "a", ""), nil, names...)
-		w.pass(time.Minute)
-		for _, name := range names {
-			w.wantLabels(name, zoned("r", "a")...)
-		}
-		if most := densest(w.at); most > 40 || len(w.at) != 100 {
-			t.Errorf("%d writes in a second, %d in all", most, len(w.at))
-		}
-		if took := w.at[99].Sub(w.at[0]); took < 3*time.Second || took > 6*time.Second {
-			t.Errorf("it took %v", took)
-		}
-		if n := w.source.probed(); n > 100 {
-			t.Errorf("%d probes", n)
-		}
-	}, nodes...)
-}
-
 // TestEventsArePaced: none is lost, and there are 20 a second.
 func TestEventsArePaced(t *testing.T) {
 	nodes, names := fleetOf(500, zoned("r", "a")...)
@@ -124,31 +103,4 @@ func TestConflictsAreRecordedOnce(t *testing.T) {
 			t.Errorf("Events %q", w.events())
 		}
 	}, named("east-1", zoned("r", "a")...))
-}
-
-// TestSpanning: a pair of two vCenters is reported on the Nodes of both, once, and
-// an outage of one of them does not end it. One vCenter is named as it is configured.
-func TestSpanning(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.place(at("r", "a", ""), nil, "east-1")
-		w.source.place(at("r", "a", ""), nil, "west-1")
-		for range 5 {
-			w.pass(10 * time.Second)
-			w.source.lose("east-1")
-			w.pass(10 * time.Second)
-			w.source.place(at("r", "a", ""), nil, "east-1")
-		}
-		w.pass(10 * time.Second)
-		if n := len(w.events()); n != 2 {
-			t.Errorf("Events %q", w.events())
-		}
-		if s := w.stats(); s.Conflicts[topology.ConflictSpans] != 2 {
-			t.Errorf("%+v", s)
-		}
-		w.source.place(at("r", "b", ""), nil, "east-1")
-		w.pass(10 * time.Second)
-		if s := w.stats(); s.Conflicts[topology.ConflictSpans] != 0 {
-			t.Errorf("%+v", s)
-		}
-	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }

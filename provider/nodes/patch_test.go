@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"encoding/json"
-	"maps"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,46 +9,6 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
 )
-
-// merged is RFC 7386: what an API server makes of a merge patch.
-func merged(doc, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	out := map[string]any{}
-	if d, ok := doc.(map[string]any); ok {
-		maps.Copy(out, d)
-	}
-	for key, v := range p {
-		if v == nil {
-			delete(out, key)
-		} else {
-			out[key] = merged(out[key], v)
-		}
-	}
-	return out
-}
-
-// applied returns a Node after a patch.
-func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
-	data, err := json.Marshal(n)
-	if err != nil {
-		return nil, err
-	}
-	var doc, change any
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(patch, &change); err != nil {
-		return nil, err
-	}
-	if data, err = json.Marshal(merged(doc, change)); err != nil {
-		return nil, err
-	}
-	out := &v1.Node{}
-	return out, json.Unmarshal(data, out)
-}
 
 // placedIn is a placement with these labels, written label=value. An empty value
 // is absent, a question mark an undecided label, and with an exclamation mark behind

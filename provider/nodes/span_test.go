@@ -106,23 +106,6 @@ func TestALabelIsUnknownForAWhile(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }
 
-// TestNotNested: a rack of two zones counts on the Nodes in it, unless the level goes
-// across.
-func TestNotNested(t *testing.T) {
-	for nested, want := range map[bool]int{true: 2, false: 0} {
-		cfg := topologyOf(config.DriftReport)
-		cfg.Policy.Levels[0].Nested = nested
-		inWorld(t, cfg, func(w *world) {
-			w.source.place(at("r", "a", "r1"), nil, "east-1")
-			w.source.place(at("r", "b", "r1"), nil, "west-1")
-			w.pass(10 * time.Second)
-			if s := w.stats(); s.Conflicts[topology.ConflictNotNested] != want {
-				t.Errorf("nested %t: %+v", nested, s)
-			}
-		}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "b")...))
-	}
-}
-
 // TestNotSeenByCSIIsToldOnce: on the daemon's Pod, whatever Nodes there are.
 func TestNotSeenByCSIIsToldOnce(t *testing.T) {
 	cfg := topologyOf(config.DriftReport)

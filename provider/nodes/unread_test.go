@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
-	"vzones/provider/plan"
 	"vzones/topology"
 )
 
@@ -28,71 +27,6 @@ func (w *world) messages(reason string) []string {
 		}
 	}
 	return out
-}
-
-// TestUnreadChangesNothing: rights that are taken away later move no running Node to
-// a farther zone, whatever the policy; that is recorded. What is missing is added, and
-// with the rights the change comes.
-func TestUnreadChangesNothing(t *testing.T) {
-	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
-		inWorld(t, topologyOf(drift), func(w *world) {
-			w.source.place(at("r!", "far!", "r1!"), nil, "east-1")
-			w.pass(45 * time.Minute)
-			w.wantLabels("east-1", append(zoned("r", "near"), rack+"=r1")...)
-			if plan.IsTainted(w.node("east-1")) {
-				t.Errorf("%s: tainted", drift)
-			}
-			w.wantEvents("east-1 TopologyBackfilled", "east-1 TopologyDrift")
-			if got := w.messages(plan.ReasonDrift); len(got) != 1 || !strings.Contains(got[0], "host /dc1/host/c1/h1") ||
-				!strings.Contains(got[0], `vCenter "east"`) || !strings.Contains(got[0], "System.Read") || !strings.Contains(got[0], "Read-only") {
-				t.Errorf("%s: %q", drift, got)
-			}
-			w.stop()
-			w.start(topologyOf(drift)) // which remembers nothing
-			w.pass(time.Hour)
-			w.wantLabels("east-1", append(zoned("r", "near"), rack+"=r1")...)
-
-			w.source.place(at("r", "far", "r1"), nil, "east-1")
-			w.pass(settle)
-			want := "near"
-			if drift == config.DriftUpdate {
-				want = "far"
-			}
-			w.wantLabels("east-1", append(zoned("r", want), rack+"=r1")...)
-			if plan.IsTainted(w.node("east-1")) != (drift == config.DriftTaint) {
-				t.Errorf("%s: taints %v", drift, w.node("east-1").Spec.Taints)
-			}
-		}, named("east-1", zoned("r", "near")...))
-	}
-}
-
-// TestUnreadTakesNoTaintOff: a Node whose place is in doubt is not known to be home.
-func TestUnreadTakesNoTaintOff(t *testing.T) {
-	n := named("east-1", zoned("r", "a")...)
-	withTaint(n)
-	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
-		w.source.place(at("r!", "a!", ""), nil, "east-1")
-		w.pass(45 * time.Minute)
-		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
-			t.Error("the taint was taken off")
-		}
-		w.wantEvents("east-1 VCenterUnknown")
-		w.source.place(at("r", "a", ""), nil, "east-1")
-		w.settle()
-		if plan.IsTainted(w.node("east-1")) {
-			t.Error("the taint stays")
-		}
-	}, n)
-}
-
-// TestRegionBesideAnUncertainZone: neither of a pair is changed while the other may be
-// another.
-func TestRegionBesideAnUncertainZone(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		w.source.place(at("s", "a!", ""), nil, "east-1")
-		w.pass(time.Hour)
-		w.wantLabels("east-1", zoned("r", "a")...)
-	}, named("east-1", zoned("r", "a")...))
 }
 
 // TestUnreadIsToldOnce: an object above many Nodes is one Event on the daemon's Pod
@@ -141,21 +75,6 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		recorded(3)
 		w.wantEvents()
 	}, nodes...)
-}
-
-// TestSystemFoldersAreNoEvent: they are unreadable in most installations.
-func TestSystemFoldersAreNoEvent(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		placed := at("r", "b", "")
-		placed.SystemUnread = []*topology.Object{{Ref: topology.Ref{VCenter: "east", Type: "Folder", ID: "group-h1"}, Path: "/dc1/host"}}
-		w.source.place(placed, nil, "east-1")
-		w.pass(time.Hour)
-		w.wantLabels("east-1", zoned("r", "b")...)
-		w.wantEvents("east-1 TopologyUpdated")
-		if s := w.stats(); len(w.pod) > 0 || s.Conflicts[topology.ConflictUnread] != 0 {
-			t.Errorf("%q, %+v", w.pod, s)
-		}
-	}, named("east-1", zoned("r", "a")...))
 }
 
 func TestUnreadText(t *testing.T) {

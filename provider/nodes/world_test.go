@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,12 +177,9 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	if asked.Metadata.ResourceVersion != n.ResourceVersion || asked.Metadata.UID != n.UID {
 		return true, nil, apierrors.NewConflict(v1.Resource("nodes"), n.Name, errors.New("the object has been modified"))
 	}
-	after, err := applied(n, patch.GetPatch())
-	if err != nil {
-		return true, nil, err
-	}
-	after.ResourceVersion = later(n)
-	return true, after, w.client.Tracker().Update(nodes, after, "")
+	version := func(v string) []byte { return []byte(`"resourceVersion":"` + v + `"`) }
+	next := bytes.Replace(patch.GetPatch(), version(n.ResourceVersion), version(later(n)), 1)
+	return clienttesting.ObjectReaction(w.client.Tracker())(clienttesting.NewPatchAction(nodes, "", n.Name, patch.GetPatchType(), next))
 }
 
 // patchedStatus does what an API server does with a strategic merge patch of a status.
