@@ -350,8 +350,3 @@ func (c *cluster) lastSeen(node types.UID) inventory.LastSeen {
 	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})
 	return id.LastSeen
 }
-
-// machine is the one that a Node has to itself.
-func (c *cluster) machine(n *v1.Node) *inventory.Machine {
-	return c.provider.placer.Observe(c.fleet.States(), n)
-}

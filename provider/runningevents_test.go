@@ -85,7 +85,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				if n := len(c.events()); n != 3 {
 					t.Errorf("%d Events: %q", n, c.events())
 				}
-				c.wantRecorded()
+				c.wantNoRecord()
 			}, running())
 		})
 	}

@@ -23,14 +23,14 @@ func typed(beta, stable string) []string {
 	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
 }
 
-// resize says what Nodes' machines are from now on.
-func (f *fakeSource) resize(is string, nodes ...string) {
+// resize makes Nodes' machines large ones.
+func (f *fakeSource) resize(nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range nodes {
 		p := f.places[n]
 		machine := *p.Machine
-		p.Machine, p.InstanceType = &machine, is
+		p.Machine, p.InstanceType = &machine, large
 		f.places[n] = p
 	}
 	f.announce()
@@ -43,7 +43,7 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 				w.source.place(at("r", "a", ""), unplaced, "east-1")
-				w.source.resize(large, "east-1")
+				w.source.resize("east-1")
 				w.pass(settle - time.Millisecond)
 				if s := w.stats(); w.patches() > 0 || s.Resized != 1 || s.Drifting != 0 {
 					t.Errorf("%d patches, %+v", w.patches(), s)
@@ -66,7 +66,7 @@ func TestInstanceTypeOfOthers(t *testing.T) {
 	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {plan.LabelType + "=m5"}, typed("", "")} {
 		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resize(large, "east-1")
+			w.source.resize("east-1")
 			w.pass(time.Hour)
 			w.wantLabels("east-1", append(zoned("r", "a"), labels...)...)
 			w.wantEvents()
@@ -91,7 +91,7 @@ func TestInstanceTypeIsBackfilled(t *testing.T) {
 		cfg.Backfill = c.backfill
 		inWorld(t, cfg, func(w *world) {
 			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resize(large, "east-1")
+			w.source.resize("east-1")
 			w.settle()
 			w.wantLabels("east-1", append(zoned("r", "a"), c.want...)...)
 		}, named("east-1", append(zoned("r", "a"), c.has...)...))
@@ -104,7 +104,7 @@ func TestInstanceTypeSettlesByItself(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle / 2)
-		w.source.resize(large, "east-1")
+		w.source.resize("east-1")
 		w.pass(settle / 2)
 		w.wantLabels("east-1", append(zoned("r", "b"), typed(small, small)...)...)
 		failed := false
