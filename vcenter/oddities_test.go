@@ -61,6 +61,43 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 	})
 }
 
+// TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
+func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*fleet.VCenter){
+		"its objects are gone":           (*fleet.VCenter).ForgetObjects,
+		"it may read nothing":            (*fleet.VCenter).Blind,
+		"it is over, its objects gone":   func(v *fleet.VCenter) { v.ForgetObjects(); v.EndSessions() },
+		"it is over":                     (*fleet.VCenter).EndSessions,
+		"its objects are gone, a change": func(v *fleet.VCenter) { v.ForgetObjects(); _ = v.PowerOff("n2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := quick
+			opts.RetryMin, opts.RetryMax = time.Minute, time.Minute // what is taken for an outage waits
+			opts.Observer = nil
+			w := run(t, twoVCenters, opts, nil)
+			east := w.sim.VCenter("east")
+			id, late := w.id("n1"), w.id("n2")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+			w.settled()
+			lose(east)
+			w.until("a login", func([]inventory.State) bool { return east.Requests()["Login"] == 1 })
+			w.fleet.Follow([]inventory.Identity{id, late})
+			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" })
+			if err := w.fleet.States()[0].Err; err != nil {
+				t.Errorf("it counts as an outage: %v", err)
+			}
+			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
+				t.Errorf("%d SOAP and %d REST sessions", soap, rest)
+			}
+			if n := east.Requests()["Login"]; n != 1 {
+				t.Errorf("%d logins", n)
+			}
+		})
+	}
+}
+
 // TestSessionsThatAnswerNothingUseful are replaced, whatever they answer, and none is left behind.
 func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 	t.Parallel()
