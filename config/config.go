@@ -1,14 +1,21 @@
+// Package config owns the values of the configuration: what is in force, validated and with
+// every default filled in. Fields is the one table of keys. It links no parser: config/load reads the formats.
+//
+// The package never prints a secret, never connects to anything, and neither reads nor
+// writes a file.
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
-	"vzones/config/check"
 	"vzones/topology"
 )
 
@@ -41,9 +48,6 @@ type Config struct {
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning
-	// Notes are how values are read that have several forms, by line: what somebody who
-	// looks at the file wants to know and no log needs.
-	Notes []Warning
 }
 
 // Topology is how Nodes get their topology labels, and what becomes of them.
@@ -139,7 +143,32 @@ type VCenter struct {
 }
 
 // Address returns the server and the port, in one form for each way to write them.
-func (v *VCenter) Address() string { return check.SameServer(v.Server, v.Port) }
+func (v *VCenter) Address() string { return SameServer(v.Server, v.Port) }
+
+// SameServer returns what two ways to write one address have in common.
+func SameServer(address string, port int) string {
+	if addr, err := netip.ParseAddr(address); err == nil {
+		return netip.AddrPortFrom(addr.Unmap(), uint16(port)).String()
+	}
+	return strings.ToLower(strings.TrimSuffix(address, ".")) + ":" + strconv.Itoa(port)
+}
+
+// SecretRef names a Kubernetes Secret.
+type SecretRef struct {
+	Namespace string
+	Name      string
+}
+
+// Check says what is wrong with a name for a Secret, if anything is.
+func (r SecretRef) Check() error {
+	if len(validation.IsDNS1123Subdomain(r.Name)) > 0 {
+		return fmt.Errorf("%q is not a valid name of a Secret: write lower-case letters, digits, . and -", r.Name)
+	}
+	if len(validation.IsDNS1123Label(r.Namespace)) > 0 {
+		return fmt.Errorf("%q is not a valid name of a namespace: write lower-case letters, digits and -", r.Namespace)
+	}
+	return nil
+}
 
 // AddressRules say which addresses of a machine become its Node's internal and
 // external one. Empty rules match nothing: without any the first address

@@ -9,42 +9,6 @@ import (
 	"vzones/topology"
 )
 
-// A DatacenterForm is how an element of VCenter.Datacenters is read. The CPI hands it to
-// govmomi's finder, which takes the same forms.
-type DatacenterForm int
-
-const (
-	// DatacenterName is a name, of however many datacenters, in folders or not.
-	DatacenterName DatacenterForm = iota
-	// DatacenterNameOrID is a name too, or else the managed object ID that it looks like.
-	DatacenterNameOrID
-	// DatacenterNamePattern is a pattern of names.
-	DatacenterNamePattern
-	// DatacenterPath is an inventory path, from the root folder on.
-	DatacenterPath
-	// DatacenterPathPattern is a pattern of inventory paths, element by element.
-	DatacenterPathPattern
-	// DatacenterReference is a managed object reference.
-	DatacenterReference
-)
-
-// String says what such an element stands for.
-func (f DatacenterForm) String() string {
-	switch f {
-	case DatacenterNameOrID:
-		return "the name of a datacenter, or else, where none has it, its managed object ID"
-	case DatacenterNamePattern:
-		return "a pattern of names of datacenters, in any folder"
-	case DatacenterPath:
-		return "the inventory path of a datacenter"
-	case DatacenterPathPattern:
-		return "a pattern of inventory paths of datacenters, from the root folder on"
-	case DatacenterReference:
-		return "the managed object reference of a datacenter"
-	}
-	return "the name of a datacenter, in any folder"
-}
-
 const (
 	// datacenterType begins a managed object reference, datacenterID an ID.
 	datacenterType, datacenterID = "Datacenter:", "datacenter-"
@@ -57,59 +21,50 @@ var (
 	errUpwards = errors.New("leads upwards by ..: write the path from the root folder on")
 )
 
-// datacenter is an element of VCenter.Datacenters as it is read.
+// datacenter is an element of VCenter.Datacenters as it is read. The CPI hands it to govmomi's
+// finder, which takes the same forms: a name or managed object ID, a path, a pattern of either,
+// or a reference.
 type datacenter struct {
 	text string
-	form DatacenterForm
-	// elements are those of a path.
-	elements []string
-	// deep reports whether datacenters at any depth below elements are meant.
-	deep bool
+	// elements are those of a path, isDeep whether datacenters at any depth below them are meant.
+	elements       []string
+	isPath, isDeep bool
+	isPattern      bool
 }
 
-// FormOfDatacenter returns how an element of VCenter.Datacenters is read. The error says
-// what is wrong with one that a configuration does not have.
-func FormOfDatacenter(element string) (DatacenterForm, error) {
-	d, err := readDatacenter(element)
-	return d.form, err
+// CheckDatacenter says what is wrong with an element of VCenter.Datacenters that no configuration has.
+func CheckDatacenter(element string) error {
+	_, err := readDatacenter(element)
+	return err
+}
+
+// IsDatacenterPattern reports whether an element of VCenter.Datacenters stands for what fits it.
+func IsDatacenterPattern(element string) bool {
+	d, _ := readDatacenter(element)
+	return d.isPattern || d.isDeep
 }
 
 func readDatacenter(s string) (datacenter, error) {
-	d := datacenter{text: s}
-	pattern := strings.ContainsAny(s, "*?[")
-	switch {
-	case strings.HasPrefix(s, datacenterType) && isDatacenterID(s[len(datacenterType):]):
-		d.form = DatacenterReference
-		return d, nil
-	case !strings.Contains(s, "/"):
-		switch {
-		case pattern:
-			d.form = DatacenterNamePattern
-		case isDatacenterID(s):
-			d.form = DatacenterNameOrID
-		}
-		if pattern && malformed(s) {
+	d := datacenter{text: s, isPath: strings.Contains(s, "/"), isPattern: strings.ContainsAny(s, "*?[")}
+	if !d.isPath {
+		if d.isPattern && malformed(s) {
 			return d, errPattern
 		}
 		return d, nil
 	}
-	d.form = DatacenterPath
 	for _, element := range strings.Split(s, "/") {
 		switch {
 		case element == "" || element == ".":
 			continue
 		case element == "..":
 			return d, errUpwards
-		case pattern && malformed(element):
+		case d.isPattern && malformed(element):
 			return d, errPattern
 		}
 		d.elements = append(d.elements, element)
 	}
 	if n := len(d.elements); n > 0 && d.elements[n-1] == anyDepth {
-		d.elements, d.deep = d.elements[:n-1], true
-	}
-	if pattern || d.deep {
-		d.form = DatacenterPathPattern
+		d.elements, d.isDeep = d.elements[:n-1], true
 	}
 	return d, nil
 }
@@ -138,27 +93,23 @@ type Datacenter struct {
 func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
-		means := []func(*Datacenter) bool{d.named}
-		if err == nil {
-			means = append(means, d.matches)
-		}
-		if d.form == DatacenterNameOrID {
-			means = append(means, d.identified)
-		}
 		found := false
-		for i, is := range means {
-			if found && d.form == DatacenterNameOrID && i == len(means)-1 {
-				break // the ID counts where nothing has the name
-			}
+		add := func(is func(*Datacenter) bool) {
 			for j := range all {
-				if !is(&all[j]) {
-					continue
-				}
-				found = true
-				if !slices.Contains(matched, all[j]) {
-					matched = append(matched, all[j])
+				if is(&all[j]) {
+					found = true
+					if !slices.Contains(matched, all[j]) {
+						matched = append(matched, all[j])
+					}
 				}
 			}
+		}
+		add(d.named)
+		if err == nil {
+			add(d.matches)
+		}
+		if !found && isDatacenterID(strings.TrimPrefix(element, datacenterType)) {
+			add(d.identified) // the ID counts where nothing has the name
 		}
 		if !found {
 			unmatched = append(unmatched, element)
@@ -178,25 +129,20 @@ func (d *datacenter) identified(of *Datacenter) bool {
 }
 
 func (d *datacenter) matches(of *Datacenter) bool {
-	switch d.form {
-	case DatacenterReference:
-		return d.identified(of)
-	case DatacenterNamePattern:
-		return matchName(d.text, of.Name)
-	case DatacenterPath, DatacenterPathPattern:
-		elements := strings.Split(strings.Trim(of.Path, "/"), "/")
-		if len(elements) < len(d.elements) || (len(elements) > len(d.elements)) != d.deep {
+	if !d.isPath {
+		return d.isPattern && matchName(d.text, of.Name)
+	}
+	elements := strings.Split(strings.Trim(of.Path, "/"), "/")
+	if len(elements) < len(d.elements) || (len(elements) > len(d.elements)) != d.isDeep {
+		return false
+	}
+	for i, pattern := range d.elements {
+		literal := pattern == elements[i] || pattern == topology.Unescaped(elements[i])
+		if !literal && (!d.isPattern && !d.isDeep || !matchName(pattern, elements[i])) {
 			return false
 		}
-		for i, pattern := range d.elements {
-			literal := pattern == elements[i] || pattern == topology.Unescaped(elements[i])
-			if !literal && (d.form == DatacenterPath || !matchName(pattern, elements[i])) {
-				return false
-			}
-		}
-		return true
 	}
-	return false
+	return true
 }
 
 // matchName matches a pattern with a name, as path.Match does. The name as vSphere shows

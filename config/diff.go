@@ -1,11 +1,16 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
+	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+
+	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // A Difference is what differs between two configurations. Its zero value says that nothing
@@ -27,16 +32,8 @@ type Difference struct {
 type VCenterDifference struct {
 	Name           string
 	Added, Removed bool
-	// Address is the server or the port: another one may be another vCenter.
-	Address bool
-	// Credentials are the account in the file, and the Secret and the directory with others.
-	Credentials bool
-	// Trust is which certificate the server may have, but not which file that is from.
-	Trust bool
-	// Machines reports whether different machines are watched: other datacenters, or another index.
-	Machines bool
-	// The others are named as the fields of VCenter.
-	RoundTrips, IPFamilies bool
+	// Effects is what the changed settings make the daemon do, 0 if the vCenter was added or removed.
+	Effects Effect
 }
 
 // Diff returns what differs between two configurations.
@@ -52,7 +49,7 @@ func Diff(before, now *Config) Difference {
 			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q added", v.Name))
 		} else if !old.Equal(v) {
 			d.VCenters = append(d.VCenters, old.Diff(v))
-			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(old.changes(v), ", ")))
+			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(v.changes(old), ", ")))
 		}
 	}
 	for i := range before.VCenters {
@@ -61,7 +58,7 @@ func Diff(before, now *Config) Difference {
 			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
 		}
 	}
-	d.Changes = append(d.Changes, changes(before.settings(), now.settings())...)
+	d.Changes = append(d.Changes, now.changes(before)...)
 	return d
 }
 
@@ -75,16 +72,22 @@ func (c *Config) byName() map[string]*VCenter {
 
 // Diff returns what differs between two configurations of the vCenter.
 func (v *VCenter) Diff(now *VCenter) VCenterDifference {
-	return VCenterDifference{
-		Name:    now.Name,
-		Address: v.Server != now.Server || v.Port != now.Port,
-		Credentials: v.User != now.User || !v.Password.Equal(now.Password) || v.Secret != now.Secret ||
-			v.SecretsDirectory != now.SecretsDirectory,
-		Trust:      v.Insecure != now.Insecure || !bytes.Equal(v.CA, now.CA) || v.Thumbprint != now.Thumbprint,
-		Machines:   !slices.Equal(v.Datacenters, now.Datacenters),
-		RoundTrips: v.RoundTrips != now.RoundTrips,
-		IPFamilies: !slices.Equal(v.IPFamilies, now.IPFamilies),
+	d := VCenterDifference{Name: now.Name}
+	for i := range Fields {
+		if f := &Fields[i]; f.Effect&^d.Effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
+			d.Effects |= f.Effect
+		}
 	}
+	return d
+}
+
+// isSame compares the values that two pointers point to.
+func isSame(a, b any) bool {
+	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	if x.Kind() == reflect.Slice && x.Len()+y.Len() == 0 {
+		return true
+	}
+	return reflect.DeepEqual(x.Interface(), y.Interface())
 }
 
 // Equal reports whether both are the same vCenter with the same settings and credentials:
@@ -99,4 +102,140 @@ func (d Difference) String() string {
 		return "nothing that has an effect"
 	}
 	return strings.Join(d.Changes, "; ")
+}
+
+// changes returns what has changed, with the old and the new value; of secrets only that they have.
+func (v *VCenter) changes(before *VCenter) []string {
+	var all []string
+	for _, f := range FieldsOf(SectionGlobal) {
+		if f.Ref == nil || isSame(f.Ref(nil, before), f.Ref(nil, v)) {
+			continue
+		}
+		switch f.Kind {
+		case KindPassword:
+			all = append(all, f.Key)
+		case KindPEM:
+			all = append(all, "the CA certificates")
+		default:
+			all = append(all, change(f.Key, f.shown(f.Ref(nil, before)), f.shown(f.Ref(nil, v)))...)
+		}
+	}
+	return all
+}
+
+// changes returns what has changed beside the vCenters.
+func (c *Config) changes(before *Config) []string {
+	all := c.changesOf(before, SectionTopology, "topology.")
+	was, is := before.labels(), c.labels()
+	for _, label := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))))) {
+		all = append(all, change(label, was[label], is[label])...)
+	}
+	all = append(all, change("the order of labels", list(before.order()), list(c.order()))...)
+	return append(all, c.changesOf(before, SectionNodes, "nodes.")...)
+}
+
+func (c *Config) changesOf(before *Config, s Section, prefix string) (all []string) {
+	for _, f := range FieldsOf(s) {
+		if f.Ref != nil {
+			all = append(all, change(prefix+f.Key, f.shown(f.Ref(before, nil)), f.shown(f.Ref(c, nil)))...)
+		}
+	}
+	return all
+}
+
+func change(key, before, now string) []string {
+	if before == now {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s from %s to %s", key, orNone(before), orNone(now))}
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return quote.Name(value)
+}
+
+// shown is a value, given by a pointer, as a person reads it.
+func (f *Field) shown(pointer any) string {
+	switch v := reflect.ValueOf(pointer).Elem().Interface().(type) {
+	case nil:
+		return ""
+	case string:
+		if f.Kind == KindUser && strings.HasPrefix(v, "-----BEGIN") {
+			return "a certificate"
+		}
+		return v
+	case []string:
+		if f.Kind == KindDatacenters && len(v) == 0 {
+			return f.Unset
+		}
+		return list(v)
+	case []netip.Prefix:
+		return list(v)
+	case []topology.PathKind:
+		return list(v)
+	case map[string]string:
+		var all []string
+		for key, value := range v {
+			all = append(all, key+"="+value)
+		}
+		slices.Sort(all)
+		return list(all)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// labels returns what gives each label its value.
+func (c *Config) labels() map[string]string {
+	all := make(map[string]string)
+	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
+		of := "label " + r.Label
+		all[of] = source(&r)
+		if r.Required {
+			all[of+" required"] = "yes"
+		}
+		if r.Nested {
+			all[of+" nested"] = "yes"
+		}
+	}
+	return all
+}
+
+// order returns the labels in the order of the rules.
+func (c *Config) order() (all []string) {
+	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
+		all = append(all, r.Label)
+	}
+	return all
+}
+
+// source is what gives a label its value.
+func source(r *topology.Rule) string {
+	var of []string
+	switch {
+	case r.Category != "":
+		of = append(of, "tag "+r.Category)
+	case r.HostGroup != "":
+		of = append(of, "hostGroup "+r.HostGroup)
+	case r.Inventory != "":
+		of = append(of, "inventory "+string(r.Inventory))
+	}
+	if r.Value != nil {
+		of = append(of, "value "+strings.Join(words(r.Value...), ""))
+	}
+	return strings.Join(of, " ")
+}
+
+// list writes values with commas between them.
+func list[T any](values []T) string {
+	texts := words(values...)
+	for i, text := range texts {
+		if strings.ContainsAny(text, ", ") {
+			texts[i] = strconv.Quote(text)
+		}
+	}
+	return strings.Join(texts, ",")
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // An Error is one mistake in a configuration file. None of its fields ever
@@ -82,3 +84,16 @@ type Warning Error
 
 // String returns FILE:LINE: FIELD: MESSAGE.
 func (w Warning) String() string { return Error(w).Error() }
+
+// A ValueError says what is wrong with a value and what to write. Found may show parts of the value,
+// so it is left out where those might be a secret's.
+type ValueError struct{ Message, Found string }
+
+// Found shows a value in a message, unless it may hold credentials.
+func Found(s string) string {
+	// An @ may separate credentials from a host.
+	if strings.Contains(s, "@") {
+		return ""
+	}
+	return " (found " + quote.Value(s) + ")"
+}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/config/check"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -40,7 +42,7 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 				continue
 			}
 			if wrong := parseNodeLabel(key, value, paired); wrong != nil {
-				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.What, wrong.Detail))
+				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
 				continue
 			}
 			if before, again := labels[key]; again && before != value && !slices.Contains(repeated, key) {
@@ -62,14 +64,14 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 }
 
 // parseNodeLabel checks one label, paired if there is a = between key and value.
-func parseNodeLabel(key, value string, paired bool) *check.Mistake {
+func parseNodeLabel(key, value string, paired bool) *ValueError {
 	if !paired {
-		return &check.Mistake{What: "has no = behind its key: write key=value, with a comma between two of them"}
+		return &ValueError{Message: "has no = behind its key: write key=value, with a comma between two of them"}
 	}
-	if wrong := check.ParseLabelKey(key); wrong != nil {
+	if wrong := ParseLabelKey(key); wrong != nil {
 		return wrong
 	}
-	return check.ParseLabelValue(value)
+	return ParseLabelValue(value)
 }
 
 // unquoted returns a text without blanks around it, nor the quotes that are around all
@@ -84,4 +86,39 @@ func unquoted(s string) string {
 		return s
 	}
 	return strings.TrimSpace(inner)
+}
+
+// ParseLabelKey checks the key of a label that nobody but vzones may set.
+func ParseLabelKey(key string) *ValueError {
+	const instead = ": write one with a prefix of your own, such as example.com/rack"
+	reserved := topology.ReservedDomain(key)
+	switch {
+	case len(validation.IsQualifiedName(key)) > 0:
+		return &ValueError{"is not a valid label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", Found(key)}
+	case key == topology.LabelRegion:
+		return &ValueError{Message: "is the label of labels.region: write there what gives it"}
+	case key == topology.LabelZone:
+		return &ValueError{Message: "is the label of labels.zone: write there what gives it"}
+	case reserved == topology.CSIDomain:
+		return &ValueError{Message: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
+	case strings.HasPrefix(key, "topology.kubernetes.io/"):
+		return &ValueError{Message: "is reserved: of topology.kubernetes.io, rack alone can be the label of a level besides region and zone" + instead}
+	case reserved != "":
+		return &ValueError{Message: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
+			"and no cloud provider's label in them is kept" + instead}
+	case strings.HasPrefix(key, "vzones/"):
+		return &ValueError{Message: "is reserved: vzones/ is for what vzones itself notes on a Node" + instead}
+	}
+	return nil
+}
+
+// ParseLabelValue checks the value of a label. It may be empty.
+func ParseLabelValue(value string) *ValueError {
+	if value == "" {
+		return nil
+	}
+	if why := topology.InvalidLabelValue(value); why != "" {
+		return &ValueError{"is not a valid label value: " + why + ": write another one", Found(value)}
+	}
+	return nil
 }

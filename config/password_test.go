@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/klog/v2/textlogger"
 
+	"gopkg.in/yaml.v3"
 	"vzones/config"
-	"vzones/config/parse/yaml"
 )
 
 const theSecret = "hunter2-äß\"secret"

@@ -2,34 +2,18 @@ package docs_test
 
 import (
 	"fmt"
-	"go/ast"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"vzones/config/parse"
+	"vzones/config/load"
 	"vzones/test/page"
 )
 
-// named returns the names of the fields in a node of source: the literals after Name.
-func named(n ast.Node, key string) map[string]bool {
-	found := make(map[string]bool)
-	ast.Inspect(n, func(n ast.Node) bool {
-		if kv, ok := n.(*ast.KeyValueExpr); ok {
-			id, isName := kv.Key.(*ast.Ident)
-			if text, ok := literal(kv.Value); ok && isName && id.Name == key {
-				found[text] = true
-			}
-		}
-		return true
-	})
-	return found
-}
-
 // TestDefaultsAreDocumented compares the table with what a small file gives.
 func TestDefaultsAreDocumented(t *testing.T) {
-	c, err := parse.Parse("f", []byte("vcenter: {vc.example.com: {user: user, password: password}}"))
+	c, err := load.Parse("f", []byte("vcenter: {vc.example.com: {user: user, password: password}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,24 +51,17 @@ func TestDefaultsAreDocumented(t *testing.T) {
 // TestVariablesAreDocumented: the reference has every environment variable that is
 // read, and no other.
 func TestVariablesAreDocumented(t *testing.T) {
-	source, docs := make(map[string]bool), make(map[string]bool)
-	for _, file := range sources(t, "../config/schema") {
-		maps.Copy(source, named(file, "Variable"))
-		for name, value := range constantsIn(file) {
-			if text, ok := literal(value); ok && strings.HasPrefix(strings.ToLower(name), "variable") {
-				source[text] = true
-			}
-		}
-	}
+	docs := make(map[string]bool)
 	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Environment variables") {
 		docs[row[0]] = true
 	}
-	if !maps.Equal(docs, source) {
-		t.Errorf("documented: %v\nin the source: %v", slices.Sorted(maps.Keys(docs)), slices.Sorted(maps.Keys(source)))
+	documented, read := slices.Sorted(maps.Keys(docs)), slices.Sorted(slices.Values(load.Variables()))
+	if !slices.Equal(documented, read) {
+		t.Errorf("documented: %v\nread: %v", documented, read)
 	}
 	for name := range docs {
 		const text = "[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\n"
-		c, err := parse.Parse("f", []byte(text), name+"=https://x\x01y")
+		c, err := load.Parse("f", []byte(text), name+"=https://x\x01y")
 		told := fmt.Sprint(err)
 		if err == nil {
 			told = fmt.Sprint(c.Warnings)
@@ -92,27 +69,6 @@ func TestVariablesAreDocumented(t *testing.T) {
 		// Any text can be a password.
 		if !strings.Contains(told, "environment variable "+name+": ") && name != "VSPHERE_PASSWORD" {
 			t.Errorf("%s: nothing is said of a value that is wrong: %v", name, err)
-		}
-	}
-}
-
-// TestSectionsAreDocumented: the reference has every section of the INI format.
-func TestSectionsAreDocumented(t *testing.T) {
-	source, docs := named(methodOf(t, "../config/schema/ini.go", "File", "Sections"), "Name"), make(map[string]bool)
-	text := read(t, "reference/configuration.md")
-	for _, row := range rows(t, text, "## The INI format") {
-		name, _, _ := strings.Cut(strings.Trim(row[0], "[]"), " ")
-		docs[name] = true
-	}
-	for name := range source {
-		isKey := strings.ToLower(name) == name || strings.Contains(name, ".")
-		if !isKey && !docs[name] && !strings.Contains(text, "`["+name+"]`") && !strings.Contains(text, "`["+name+" ") {
-			t.Errorf("[%s] is not documented", name)
-		}
-	}
-	for name := range docs {
-		if !source[name] {
-			t.Errorf("[%s] is documented and not in the source", name)
 		}
 	}
 }
@@ -126,7 +82,7 @@ func TestExamplesAreRead(t *testing.T) {
 		if b.Kind != "yaml" && b.Kind != "ini" {
 			continue
 		}
-		c, err := parse.Parse("vsphere.conf", []byte(b.Text))
+		c, err := load.Parse("vsphere.conf", []byte(b.Text))
 		if i+1 < len(all) && all[i+1].Kind == "text" {
 			if got := fmt.Sprint(err) + "\n"; got != all[i+1].Text {
 				t.Errorf("got:\n%s\nthe reference says:\n%s", got, all[i+1].Text)

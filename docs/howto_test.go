@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"vzones/config/parse"
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
+	"vzones/config/load"
 	"vzones/test/page"
 )
 
@@ -32,7 +32,7 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 			}
 			count++
 			text := "vcenter: {vc.example.com: {user: u@example.com, password: example}}\n" + b.Text
-			if _, err := parse.Parse(path, []byte(text)); err != nil {
+			if _, err := load.Parse(path, []byte(text)); err != nil {
 				t.Errorf("%v in\n%s", err, b.Text)
 			}
 		}

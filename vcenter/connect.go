@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
@@ -63,7 +64,7 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
-	if d := m.cfg.Diff(cfg); d.Address || d.Trust {
+	if d := m.cfg.Diff(cfg); d.Effects.Has(config.EffectAddress) || d.Effects.Has(config.EffectTrust) {
 		return Credentials{}, watch.Restart{Reason: otherSpec}
 	}
 	m.await(ctx, func() {

@@ -171,9 +171,9 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.restart = false
 	d := m.cfg.Diff(&m.wanted.cfg)
 	m.cfg = &m.wanted.cfg
-	if !d.Address {
+	if !d.Effects.Has(config.EffectAddress) {
 		m.now.endpoint.Configure(m.cfg)
-		if d.Trust {
+		if d.Effects.Has(config.EffectTrust) {
 			m.retrust(ctx)
 		}
 		return

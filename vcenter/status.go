@@ -3,6 +3,7 @@ package vcenter
 import (
 	"time"
 
+	"vzones/config"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
@@ -28,7 +29,9 @@ type status struct {
 }
 
 // isOf reports whether the status is of the vCenter at the address of a spec.
-func (s *status) isOf(configured *spec) bool { return !s.spec.cfg.Diff(&configured.cfg).Address }
+func (s *status) isOf(configured *spec) bool {
+	return !s.spec.cfg.Diff(&configured.cfg).Effects.Has(config.EffectAddress)
+}
 
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32

@@ -102,7 +102,6 @@ func (s *spec) tagRequirements() watch.TagRequirements {
 // their configurations have this difference. Other credentials are tried beside the watch,
 // and the families of addresses concern no vCenter.
 func (s *spec) needsRestart(before *spec, d config.VCenterDifference) bool {
-	d.Credentials, d.IPFamilies = false, false
-	return d != config.VCenterDifference{Name: d.Name} ||
+	return d.Effects.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
 		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains
 }

@@ -21,7 +21,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/configtest"
-	"vzones/config/parse"
+	"vzones/config/load"
 	"vzones/vcenter/credentials"
 )
 
@@ -32,7 +32,7 @@ func readConfig(t *testing.T, path string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := parse.Options{SkipFiles: true}.Parse(path, data)
+	c, err := load.Options{SkipFiles: true}.Parse(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,6 @@ func (t *tool) effective(file string, c *conversion) error {
 		return cli.Mistakes(t.Stderr, err)
 	}
 	cli.PrintWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
-	cli.PrintWarnings(t.Stderr, "note", w.Notes)
 	return t.create(c.out, w.Data)
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"gopkg.in/yaml.v3"
 	"vzones/config"
-	"vzones/config/parse/yaml"
 )
 
 // update reports whether golden files are written. Main makes a flag of it.

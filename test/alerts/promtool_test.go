@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 // step is the time between two samples and two evaluations.

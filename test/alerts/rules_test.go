@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/config/parse"
+	"vzones/config/load"
 	"vzones/test/cluster"
 	"vzones/test/fleet/fleettest"
 	"vzones/test/page"
@@ -92,7 +92,7 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 
 	text := enter(t, c, dir, "helm template vzones manifests/chart --namespace kube-system --values values.yaml -s templates/configmap.yaml | "+
 		`kubectl create --dry-run=client -f - -o jsonpath='{.data.vsphere\.conf}'`)
-	parsed, err := (parse.Options{SkipFiles: true}).Parse("-", []byte(text))
+	parsed, err := (load.Options{SkipFiles: true}).Parse("-", []byte(text))
 	if err != nil || len(parsed.VCenters) != 1 {
 		t.Errorf("the configuration is %q: %v", text, err)
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"vzones/config"
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 // objects returns what was rendered.
@@ -111,7 +111,7 @@ func TestExamplesAreValid(t *testing.T) {
 			if image := pod(t, rendered).Spec.Containers[0].Image; name != "plain" && !strings.HasPrefix(image, "registry.example.com/") {
 				t.Errorf("the image %s is not one to be replaced", image)
 			}
-			if _, err := (parse.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
+			if _, err := (load.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
@@ -215,7 +215,7 @@ config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 	for name, further := range cases {
 		t.Run(name, func(t *testing.T) {
 			rendered := render(t, "plain", further+"\nrbac: {secrets: [{name: further, namespace: vzones}]}\n")
-			cfg, err := parse.Parse("vsphere.conf", []byte(configuration(t, rendered)))
+			cfg, err := load.Parse("vsphere.conf", []byte(configuration(t, rendered)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 // A Value is one of the chart's, as values.yaml has it.

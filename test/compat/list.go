@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 // A kind of entry.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 // ConfigOptions choose what ConfigYAML renders.
@@ -28,7 +28,7 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		vcenters.Content = append(vcenters.Content, yaml.Scalar(v.Name()), entry)
+		vcenters.Content = append(vcenters.Content, yamlOf(v.Name()), entry)
 	}
 	global := map[string]any{"insecureFlag": opts.CADir == ""}
 	labels := map[string]string{"region": cmp.Or(opts.Region, "region"), "zone": cmp.Or(opts.Zone, "zone")}
@@ -37,11 +37,13 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 		key   string
 		value any
 	}{{"global", global}, {"vcenter", vcenters}, {"labels", labels}} {
-		doc.Content = append(doc.Content, yaml.Scalar(section.key), yaml.Of(section.value))
+		doc.Content = append(doc.Content, yamlOf(section.key), yamlOf(section.value))
 	}
 	var out bytes.Buffer
-	yaml.Encode(&out, doc)
-	return out.Bytes(), nil
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	err := e.Encode(doc)
+	return out.Bytes(), err
 }
 
 func (v *VCenter) configEntry(opts ConfigOptions) (*yaml.Node, error) {
@@ -70,5 +72,14 @@ func (v *VCenter) configEntry(opts ConfigOptions) (*yaml.Node, error) {
 		}
 		v.world.RUnlock()
 	}
-	return yaml.Of(entry), nil
+	return yamlOf(entry), nil
+}
+
+// yamlOf returns a value as a node. It panics on one that YAML does not have.
+func yamlOf(v any) *yaml.Node {
+	n := new(yaml.Node)
+	if err := n.Encode(v); err != nil {
+		panic(fmt.Sprintf("fleet: %v", err))
+	}
+	return n
 }

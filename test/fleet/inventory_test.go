@@ -19,7 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 func TestMachines(t *testing.T) {

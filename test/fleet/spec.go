@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 )
 
 // Spec describes a fleet of vCenters. Parse documents the YAML form.

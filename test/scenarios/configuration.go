@@ -13,7 +13,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/soap"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 	"vzones/test/fleet"
 )
 

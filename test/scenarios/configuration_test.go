@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vzones/config/parse/yaml"
+	"gopkg.in/yaml.v3"
 	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/yaml.v3"
 	"vzones/config"
-	"vzones/config/parse/yaml"
 	"vzones/vcenter/credentials"
 )
 

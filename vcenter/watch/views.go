@@ -222,7 +222,7 @@ func missingError(unmatched []string) error {
 	errs := make([]error, len(unmatched))
 	for i, w := range unmatched {
 		errs[i] = fmt.Errorf("datacenter %q is not there or the account may not see it", w)
-		if form, _ := config.FormOfDatacenter(w); form == config.DatacenterNamePattern || form == config.DatacenterPathPattern {
+		if config.IsDatacenterPattern(w) {
 			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
 		}
 	}

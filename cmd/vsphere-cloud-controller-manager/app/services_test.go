@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"vzones/config"
-	"vzones/config/parse"
+	"vzones/config/load"
 	"vzones/topology"
 	"vzones/vcenter"
 )
@@ -20,7 +20,7 @@ labels: {region: k8s-region, zone: k8s-zone}
 
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := parse.Parse("vsphere.yaml", []byte(text))
+	c, err := load.Parse("vsphere.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 const long = `Print what is wrong, the worst and its cause first, with what to do:
@@ -44,7 +44,7 @@ type options struct {
 	format  cli.Format
 	failOn  severity
 	offline bool
-	files   parse.Options
+	files   load.Options
 }
 
 // severity is the value of --fail-on.

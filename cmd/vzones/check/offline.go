@@ -14,12 +14,12 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/internal/manifest"
 	"vzones/config"
-	"vzones/config/parse"
+	"vzones/config/load"
 	"vzones/vcenter/credentials"
 )
 
 // validate reads all files, whatever is wrong with one.
-func validate(t *cli.Tool, files []string, o parse.Options) error {
+func validate(t *cli.Tool, files []string, o load.Options) error {
 	var result error
 	for _, file := range files {
 		err := validateFile(t, file, o)
@@ -37,7 +37,7 @@ func validate(t *cli.Tool, files []string, o parse.Options) error {
 	return result
 }
 
-func validateFile(t *cli.Tool, file string, o parse.Options) error {
+func validateFile(t *cli.Tool, file string, o load.Options) error {
 	data, err := t.Read(file)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func validateFile(t *cli.Tool, file string, o parse.Options) error {
 }
 
 // validateManifest validates the configurations and the credentials in a file of manifests.
-func validateManifest(report io.Writer, file string, data []byte, o parse.Options) error {
+func validateManifest(report io.Writer, file string, data []byte, o load.Options) error {
 	objects, err := manifest.Read(file, data)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func validateManifest(report io.Writer, file string, data []byte, o parse.Option
 
 // validateData validates a configuration, and returns it if it has no mistakes. What it prints is
 // moved to where the configuration is in the file.
-func validateData(report io.Writer, file string, data []byte, o parse.Options, moved func(config.Error) config.Error) (*config.Config, error) {
+func validateData(report io.Writer, file string, data []byte, o load.Options, moved func(config.Error) config.Error) (*config.Config, error) {
 	c, err := o.Parse(file, data)
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		for i, e := range all {
@@ -103,13 +103,10 @@ func validateData(report io.Writer, file string, data []byte, o parse.Options, m
 	if err != nil {
 		return nil, cli.Mistakes(report, err)
 	}
-	for _, all := range [][]config.Warning{c.Warnings, c.Notes} {
-		for i, w := range all {
-			all[i] = config.Warning(moved(config.Error(w)))
-		}
+	for i, w := range c.Warnings {
+		c.Warnings[i] = config.Warning(moved(config.Error(w)))
 	}
 	cli.PrintWarnings(report, "warning", c.Warnings)
-	cli.PrintWarnings(report, "note", c.Notes)
 	return c, nil
 }
 

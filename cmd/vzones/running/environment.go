@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 // readEnvironment reads the variables of the container, and returns all that were read. Those whose
@@ -52,7 +52,7 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 
 // isSetting reports whether a variable concerns the configuration.
 func isSetting(name string) bool {
-	return slices.Contains(parse.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
+	return slices.Contains(load.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
 }
 
 // wantedVariables returns the names of the variables that arguments, mounts or the configuration depend

@@ -14,7 +14,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/config"
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 const twoVCenters = `
@@ -26,7 +26,7 @@ labels: {region: k8s-region, zone: k8s-zone}
 
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := parse.Parse("vsphere.yaml", []byte(text))
+	c, err := load.Parse("vsphere.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func newReloading(t *testing.T, text string) *reloading {
 			if r.err != nil {
 				return nil, r.err
 			}
-			return parse.Parse("vsphere.yaml", []byte(r.text))
+			return load.Parse("vsphere.yaml", []byte(r.text))
 		},
 		Apply:      func(c *config.Config) { r.applied = append(r.applied, c) },
 		WatchFiles: func(_ *config.Config, files []string) { r.watched = files },
@@ -211,7 +211,7 @@ insecure-flag = true
 scsicontrollertype = pvscsi
 `,
 	} {
-		cfg, err := parse.Parse("vsphere.conf", []byte(text))
+		cfg, err := load.Parse("vsphere.conf", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

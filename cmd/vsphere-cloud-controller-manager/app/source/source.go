@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 // csiKey is the key under which the CSI driver's Secret has its configuration.
@@ -71,7 +71,7 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// ReadFilesBy has files read by a function, as parse.Options.ReadFile says: the files of a Pod.
+// ReadFilesBy has files read by a function, as load.Options.ReadFile says: the files of a Pod.
 func (s *Source) ReadFilesBy(read func(path string, most int64) ([]byte, error)) { s.readFile = read }
 
 // InSecret reports whether the source is a Secret.
@@ -119,7 +119,7 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 }
 
 func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, error) {
-	o := parse.Options{Environ: s.environ, ReadFile: s.readFile}
+	o := load.Options{Environ: s.environ, ReadFile: s.readFile}
 	if !s.InSecret() {
 		return o.Read(s.File)
 	}

@@ -10,13 +10,10 @@ import (
 	"strings"
 	"unicode"
 
+	"gopkg.in/yaml.v3"
+
 	"vzones/config"
-	"vzones/config/check"
-	"vzones/config/parse"
-	"vzones/config/parse/yaml"
-	"vzones/config/problem"
-	"vzones/config/schema"
-	"vzones/config/validate"
+	"vzones/config/load"
 	"vzones/topology/quote"
 )
 
@@ -30,23 +27,12 @@ type Written struct {
 	PrivateLine int
 	// Warnings are those of the file that was read.
 	Warnings []config.Warning
-	// Notes are those of the file too, of Effective alone.
-	Notes []config.Warning
 	// Lost names the settings of the file that the other form cannot hold, by line.
 	Lost []config.Warning
 }
 
 // loaded is a file that is to be written in another form.
-type loaded struct{ *parse.Document }
-
-// load reads and validates a file.
-func load(file string, data []byte, o parse.Options) (*loaded, error) {
-	d, err := parse.Load(file, data, o)
-	if err != nil {
-		return nil, err
-	}
-	return &loaded{d}, nil
-}
+type loaded struct{ *load.Document }
 
 // ToYAML returns a file of any format in the YAML format, with the credentials
 // in the manifest of a Secret instead: Written.Private, with the given name. What
@@ -58,11 +44,11 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	if err := ref.Check(); err != nil {
 		return nil, err
 	}
-	l, err := load(file, data, parse.Options{SkipFiles: true})
+	d, err := load.Options{SkipFiles: true}.Load(file, data)
 	if err != nil {
 		return nil, err
 	}
-	p := &problem.List{File: file}
+	l, p := loaded{d}, &load.Problems{File: file}
 	logins := l.logins(p)
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -72,8 +58,8 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	if len(logins) > 0 {
 		// A vCenter that took its account from the file has neither Secret nor
 		// directory, so that there is no global one either.
-		s.Global.SecretName = schema.Text{V: ref.Name, Set: true}
-		s.Global.SecretNamespace = schema.Text{V: ref.Namespace, Set: true}
+		s.global.Put("secretName", &load.Value{Text: ref.Name, Set: true})
+		s.global.Put("secretNamespace", &load.Value{Text: ref.Namespace, Set: true})
 		w.Private = secretManifest(ref, logins)
 		for _, l := range logins {
 			if w.PrivateLine == 0 || l.line < w.PrivateLine {
@@ -81,23 +67,23 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 			}
 		}
 	}
-	w.Data = yaml.Writer{}.File(s, "Written by vzones convert from "+oneLine(file)+".")
-	w.Lost = problem.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
+	w.Data = writer{}.file(s, "Written by vzones convert from "+oneLine(file)+".")
+	w.Lost = load.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
 	return w, nil
 }
 
 // logins returns the accounts that vCenters have in the file, one for each address.
-func (l *loaded) logins(p *problem.List) []login {
+func (l loaded) logins(p *load.Problems) []login {
 	var all []login
 	for i := range l.Config.VCenters {
 		vc, from := &l.Config.VCenters[i], l.Fleet[i]
 		switch {
-		case !from.User.Set:
-		case from.SecretRef.Set, from.SecretsDirectory.Set:
-			p.Warnf(from.Password.At, "the credentials come from %s: "+
+		case !from.V("user").Set:
+		case from.V("secret").Set, from.V("secretsDirectory").Set:
+			p.Warnf(from.V("password").At, "the credentials come from %s: "+
 				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:
-			all = addLogin(all, login{vc.Server, vc.User, vc.Password, from.User.At.Line}, from, p)
+			all = addLogin(all, login{vc.Server, vc.User, vc.Password, from.V("user").At.Line}, from, p)
 		}
 	}
 	return all
@@ -113,18 +99,18 @@ func elsewhere(vc *config.VCenter) string {
 
 // addLogin adds an account that vzones would find in a Secret: there one account
 // serves all ways to write an address, and a line break ends it.
-func addLogin(all []login, l login, from validate.Settings, p *problem.List) []login {
-	if !check.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
-		p.Errorf(from.Password.At, "has a line break or another control character, which no password in a Secret may have: "+
+func addLogin(all []login, l login, from *load.Section, p *load.Problems) []login {
+	if !load.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
+		p.Errorf(from.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
 			"remove it if it does not belong to the password, or change the password")
 	}
 	written := false
 	for _, other := range all {
-		if check.SameServer(other.server, 0) != check.SameServer(l.server, 0) {
+		if config.SameServer(other.server, 0) != config.SameServer(l.server, 0) {
 			continue
 		}
 		if other.user != l.user || !other.password.Equal(l.password) {
-			p.Errorf(from.Password.At, "is of another account than that of the same address in another entry, and a Secret has one "+
+			p.Errorf(from.V("password").At, "is of another account than that of the same address in another entry, and a Secret has one "+
 				"for each address: write a Secret for this entry, or the same account for both")
 		}
 		written = written || other.server == l.server
@@ -136,31 +122,34 @@ func addLogin(all []login, l login, from validate.Settings, p *problem.List) []l
 }
 
 // withoutCredentials returns what the file says, but for credentials.
-func (l *loaded) withoutCredentials() *schema.File {
-	s := *l.Schema
-	strip := func(s schema.Section) schema.Section {
-		s.User, s.Password = schema.Text{}, schema.Secret{}
-		if s.Thumbprint.Set && s.Thumbprint.V == "" {
-			s.Thumbprint.V = check.NoThumbprint
+func (l loaded) withoutCredentials() *contents {
+	strip := func(s *load.Section) *load.Section {
+		s = s.Clone()
+		s.Put("user", new(load.Value))
+		s.Put("password", new(load.Value))
+		if t := s.V("thumbprint"); t.Set && t.Text == "" {
+			s.Put("thumbprint", &load.Value{Text: load.NoThumbprint, Set: true})
 		}
 		return s
 	}
-	s.Global = strip(s.Global)
-	s.VCenters = nil
-	for _, from := range l.Schema.VCenters {
-		e := strip(*from)
-		s.VCenters = append(s.VCenters, &e)
+	s := &contents{global: strip(l.Global), region: l.Region, zone: l.Zone, topology: l.Topology, nodes: l.Nodes, levels: l.Levels}
+	for _, e := range l.VCenters {
+		s.vcenters = append(s.vcenters, strip(e))
 	}
-	if !s.Categories.Set {
-		return &s
+	if !l.Categories.Set {
+		return s
 	}
+	s.levels = nil
 	for _, label := range l.labels() {
-		r := label.from
+		r := label.from.Clone()
 		// Region and zone are required without a word.
-		r.Short, r.Required.Set = label.builtIn(), !label.builtIn()
-		place(&s, label, r)
+		if r.IsShort = label.builtIn(); !r.IsShort {
+			r.Put("label", label.key)
+			r.Put("nested", label.nested)
+		}
+		s.place(label, r)
 	}
-	return &s
+	return s
 }
 
 // login is the account for an address.
@@ -182,7 +171,7 @@ func secretManifest(ref config.SecretRef, logins []login) config.Password {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 	}
 	data := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	add := func(key, value string) { data.Content = append(data.Content, yaml.Scalar(key), quoted(value)) }
+	add := func(key, value string) { data.Content = append(data.Content, scalar(key), quoted(value)) }
 	suffix := 0
 	for _, l := range logins {
 		if secretKey.MatchString(l.server + ".username") {
@@ -198,6 +187,6 @@ func secretManifest(ref config.SecretRef, logins []login) config.Password {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: %s\n  name: %s\ntype: Opaque\n",
 		quote.Value(ref.Namespace), quote.Value(ref.Name))
-	yaml.Encode(&b, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{yaml.Scalar("stringData"), data}})
+	encode(&b, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar("stringData"), data}})
 	return config.NewPassword(b.String())
 }

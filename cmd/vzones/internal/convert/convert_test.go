@@ -12,13 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"gopkg.in/yaml.v3"
 	"vzones/config"
-	"vzones/config/check"
 	"vzones/config/configtest"
-	"vzones/config/parse"
-	"vzones/config/parse/yaml"
-	"vzones/config/problem"
-	"vzones/config/schema"
+	"vzones/config/load"
 )
 
 var aRef = config.SecretRef{Namespace: "kube-system", Name: "vsphere-cloud-secret"}
@@ -45,7 +42,7 @@ func TestINIConvert(t *testing.T) { testConvert(t, "ini-good", 12) }
 func testConvert(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
-		want, err := parse.Parse(file, data)
+		want, err := load.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +50,7 @@ func testConvert(t *testing.T, folder string, least int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := parse.Parse("converted.yaml", w.Data)
+		got, err := load.Parse("converted.yaml", w.Data)
 		if err != nil {
 			t.Fatalf("does not load: %v\n%s", err, w.Data)
 		}
@@ -235,23 +232,28 @@ func TestYAMLTexts(t *testing.T) {
 		if got := lines(t, s+"\n"); got != s+"\n" {
 			t.Errorf("%q comes back as %q", s+"\n", got)
 		}
-		c := &schema.File{}
-		c.VCenters = []*schema.Section{{Name: s, Server: schema.Text{V: s, Set: true}, Datacenters: schema.List{V: []schema.Text{{V: s}, {V: "y"}}, Set: true}}}
-		c.Nodes.Labels.Rows = []schema.Row{{Key: s, Value: schema.Text{V: s, Set: true}}, {Key: "empty"}}
-		p := &problem.List{File: "f", Words: &problem.YAMLWords}
-		data := yaml.Writer{Comment: func(problem.Position) string { return "comment" }}.File(c, "head")
-		got := yaml.Read(data, p)
-		if p.Err() != nil && check.IsEntryName(s) {
-			t.Errorf("%q: %v\n%s", s, p.Err(), data)
+		value := func(s string) *load.Value { return &load.Value{Text: s, Set: true} }
+		e := &load.Section{Name: s, In: config.SectionEntry}
+		e.Put("server", value(s))
+		e.Put("datacenters", &load.Value{List: []load.Value{{Text: s}, {Text: "y"}}, Set: true})
+		c := someContents()
+		c.vcenters = []*load.Section{e}
+		c.nodes.Put("labels", &load.Value{List: []load.Value{{Key: s, Text: s}, {Key: "empty"}}, Set: true})
+		data := writer{comment: func(load.Position) string { return "comment" }}.file(c, "head")
+		var got struct {
+			VCenter map[string]struct {
+				Server      string
+				Datacenters []string
+			}
+			Nodes struct{ Labels map[string]string }
+		}
+		if err := yaml.Unmarshal(data, &got); err != nil {
+			t.Errorf("%q: %v\n%s", s, err, data)
 			return false
 		}
-		if !check.IsEntryName(s) {
-			return true
-		}
-		e := got.VCenters[0]
-		return e.Name == s && e.Server.V == s && e.Datacenters.V[0].V == s && e.Datacenters.V[1].V == "y" &&
-			got.Nodes.Labels.Rows[0].Key == s && got.Nodes.Labels.Rows[0].Value.V == s && got.Nodes.Labels.Rows[1].Value.V == "" &&
-			bytes.Count(data, []byte("# comment")) == 4
+		of := got.VCenter[s]
+		return of.Server == s && slices.Equal(of.Datacenters, []string{s, "y"}) && got.Nodes.Labels[s] == s &&
+			len(got.Nodes.Labels) == 2 && bytes.Count(data, []byte("# comment")) == 4
 	}
 	for _, s := range oddTexts() {
 		if !check(s) {
@@ -266,13 +268,23 @@ func TestYAMLTexts(t *testing.T) {
 // lines returns what a text is that was written and read again.
 func lines(t *testing.T, s string) string {
 	t.Helper()
-	c := &schema.File{}
-	c.Global = schema.Section{CAData: schema.Text{V: s, Set: true}, Server: schema.Text{V: "after", Set: true}}
-	p := &problem.List{File: "f", Words: &problem.YAMLWords}
-	got := yaml.Read(yaml.Writer{Comment: func(problem.Position) string { return "comment" }}.File(c, "head"), p)
-	if p.Err() != nil || got.Global.Server.V != "after" {
-		t.Errorf("%q: %v", s, p.Err())
+	c := someContents()
+	c.global.Put("caData", &load.Value{Text: s, Set: true})
+	c.global.Put("server", &load.Value{Text: "after", Set: true})
+	var got struct {
+		Global struct {
+			CAData string `yaml:"caData"`
+			Server string
+		}
+	}
+	err := yaml.Unmarshal(writer{comment: func(load.Position) string { return "comment" }}.file(c, "head"), &got)
+	if err != nil || got.Global.Server != "after" {
+		t.Errorf("%q: %v", s, err)
 		return ""
 	}
-	return got.Global.CAData.V
+	return got.Global.CAData
+}
+
+func someContents() *contents {
+	return &contents{global: &load.Section{In: config.SectionGlobal}, region: new(load.Section), zone: new(load.Section), topology: new(load.Section), nodes: new(load.Section)}
 }

@@ -2,16 +2,13 @@ package convert
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
 
 	"vzones/config"
-	"vzones/config/parse"
-	"vzones/config/parse/yaml"
-	"vzones/config/problem"
-	"vzones/config/schema"
-	"vzones/config/validate"
+	"vzones/config/load"
 	"vzones/topology"
 )
 
@@ -22,25 +19,25 @@ import (
 // user it does not, since the key is a password. A default that would
 // have no effect is left out. The CA files are not read. Its errors are those of Parse.
 func Effective(file string, data []byte, environ ...string) (*Written, error) {
-	l, err := load(file, data, parse.Options{Environ: environ, SkipFiles: true})
+	d, err := load.Options{Environ: environ, SkipFiles: true}.Load(file, data)
 	if err != nil {
 		return nil, err
 	}
-	w := yaml.Writer{Comment: func(at problem.Position) string { return source(file, at) }}
+	l := loaded{d}
+	w := writer{comment: func(at load.Position) string { return source(file, at) }}
 	return &Written{
-		Data:     w.File(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
+		Data:     w.file(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
 		Warnings: l.Config.Warnings,
-		Notes:    l.Config.Notes,
 		Lost:     l.walkedTogether(),
 	}, nil
 }
 
 // source says where a value comes from.
-func source(file string, at problem.Position) string {
+func source(file string, at load.Position) string {
 	switch at.Line {
-	case problem.InDefault:
+	case load.InDefault:
 		return "default"
-	case problem.InEnvironment:
+	case load.InEnvironment:
 		return at.Path
 	}
 	return oneLine(fmt.Sprintf("%s:%d: %s", file, at.Line, at.Path))
@@ -56,89 +53,40 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// shown is a value in force, beside the field that gives it, if one does.
-func shown[T, U any](v T, from schema.Value[U]) schema.Value[T] {
-	if !from.Set {
-		return schema.Value[T]{V: v, At: problem.Position{Line: problem.InDefault}, Set: true}
+// shown is a value in force, beside the value of the file that gives it, if one does.
+func shown(v any, from *load.Value) *load.Value {
+	at := load.Position{Line: load.InDefault}
+	if from.Set {
+		at = from.At
 	}
-	return schema.Value[T]{V: v, At: from.At, Set: true}
+	return &load.Value{Data: v, At: at, Set: true}
 }
 
-func shownList[U any](elements []string, from schema.Value[U]) schema.List {
-	l := schema.List{At: shown(elements, from).At, Set: true}
-	for _, element := range elements {
-		l.V = append(l.V, schema.Text{V: element, At: l.At, Set: true})
-	}
-	return l
-}
-
-// effective returns a schema that says all of what is in force.
-func (l *loaded) effective() *schema.File {
-	c, from := l.Config, l.Schema
-	s := &schema.File{Nodes: from.Nodes}
+// effective returns all of what is in force.
+func (l loaded) effective() *contents {
+	c, global := l.Config, &load.Section{In: config.SectionGlobal}
+	s := &contents{global: global, region: new(load.Section), zone: new(load.Section),
+		topology: filledIn(config.SectionTopology, l.Topology), nodes: filledIn(config.SectionNodes, l.Nodes)}
 	for i := range c.VCenters {
-		s.VCenters = append(s.VCenters, effectiveEntry(&c.VCenters[i], l.Fleet[i]))
+		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.Fleet[i]))
 	}
-	if from.Global.SecretsDirectory.Set {
-		l.effectiveDirectory(s)
-	}
-	l.effectiveLabels(s)
-	s.Topology.Backfill, s.Topology.Drift = from.Topology.Backfill, from.Topology.Drift
-	s.Topology.Settle = shown(c.Topology.Settle.String(), from.Topology.Settle)
-	s.Nodes.Networks = shownList(c.Addresses.Networks, from.Nodes.Networks)
-	s.Nodes.ExcludeNetworks = shownList(c.Addresses.ExcludeNetworks, from.Nodes.ExcludeNetworks)
-	schema.FillIn(s.Fields(), &s.Topology.Precedence, &s.Topology.Paths)
-	return s
-}
-
-func effectiveEntry(vc *config.VCenter, from validate.Settings) *schema.Section {
-	e := &from.Section
-	e.Datacenters = shownList(vc.Datacenters, from.DatacenterList)
-	e.IPFamilies = shownList(vc.IPFamilies, from.Families)
-	e.CAFile, e.CAData = schema.Text{}, schema.Text{}
-	given := []schema.Target{&e.User, &e.Password, &e.SecretName, &e.SecretNamespace} // they have no default
-	if vc.CAFile == "" && len(vc.CA) > 0 {
-		e.CAData = shown(string(vc.CA), from.Authority)
-		given = append(given, &e.CAFile)
-	} else {
-		e.CAFile = shown(vc.CAFile, from.Authority)
-		given = append(given, &e.CAData)
-	}
-	if e.SecretName = (schema.Text{}); from.SecretRef.Set {
-		e.SecretName = shown(vc.Secret.Name, from.SecretRef)
-		e.SecretNamespace = shown(vc.Secret.Namespace, from.SecretNamespace)
-	}
-	schema.FillIn(e.Fields(false), given...)
-	return e
-}
-
-// effectiveDirectory shows the directory with credentials in the global section,
-// where alone it can be, with the Secret beside it: an entry with a Secret of its
-// own has no directory.
-func (l *loaded) effectiveDirectory(s *schema.File) {
-	global := &l.Schema.Global
-	s.Global.SecretsDirectory = global.SecretsDirectory
-	if !global.SecretName.Set {
-		return
-	}
-	s.Global.SecretName, s.Global.SecretNamespace = global.SecretName, global.SecretNamespace
-	for _, e := range s.VCenters {
-		if e.SecretName.At == global.SecretName.At {
-			e.SecretName, e.SecretNamespace = schema.Text{}, schema.Text{}
+	// The directory can be in the global section alone, with the Secret beside it: an entry with a Secret
+	// of its own has no directory.
+	if l.Global.V("secretsDirectory").Set {
+		keys := []string{"secretsDirectory", "secretName", "secretNamespace"}
+		for _, key := range keys {
+			global.Put(key, l.Global.V(key))
+		}
+		for i, e := range s.vcenters {
+			if l.Global.V("secretName").Set && l.Fleet[i].V("secretName") == l.Global.V("secretName") {
+				e.Put("secretName", new(load.Value))
+				e.Put("secretNamespace", new(load.Value))
+			}
 		}
 	}
-}
-
-// effectiveLabels fills in where labels come from.
-func (l *loaded) effectiveLabels(s *schema.File) {
-	from := l.Schema
-	policy := &l.Config.Topology.Policy
-	together := 0
+	policy, together := &c.Topology.Policy, 0
 	for _, label := range l.labels() {
-		if !label.builtIn() {
-			label.nested = shown(label.rule.Nested, label.nested)
-		}
-		place(s, label, label.effective())
+		s.place(label, label.effective())
 	}
 	for _, rule := range policy.Rules {
 		if rule.Category != "" {
@@ -146,54 +94,84 @@ func (l *loaded) effectiveLabels(s *schema.File) {
 		}
 	}
 	// A default that would have no effect would be a warning.
-	if together > 1 || from.Topology.Precedence.Set {
-		s.Topology.Precedence = shown(string(policy.Precedence), from.Topology.Precedence)
+	if together <= 1 && !l.Topology.V("precedence").Set {
+		s.topology.Put("precedence", new(load.Value))
 	}
-	if len(policy.Categories()) > 0 || from.Topology.Paths.Set {
-		var words []string
-		for _, path := range policy.Paths {
-			words = append(words, schema.PathWord(path))
-		}
-		s.Topology.Paths = shownList(words, from.Topology.Paths)
+	if len(policy.Categories()) == 0 && !l.Topology.V("paths").Set {
+		s.topology.Put("paths", new(load.Value))
 	}
+	s.nodes.Put("networks", shown(c.Addresses.Networks, l.Nodes.V("networks")))
+	s.nodes.Put("excludeNetworks", shown(c.Addresses.ExcludeNetworks, l.Nodes.V("excludeNetworks")))
+	s.topology.Put("settle", shown(c.Topology.Settle.String(), l.Topology.V("settle")))
+	return s
 }
 
-// sourceOfLabel is a rule of the policy and the fields that give it.
+// filledIn returns a section with the default of each key that is not set.
+func filledIn(in config.Section, from *load.Section) *load.Section {
+	s := &load.Section{In: in}
+	for _, f := range config.FieldsOf(in) {
+		switch v := from.V(f.Key); {
+		case f.NoEffect != "" || f.Kind == config.KindLevels:
+		case v.Set:
+			s.Put(f.Key, v)
+		case f.Default != nil:
+			s.Put(f.Key, shown(f.Default, v))
+		case f.Kind.IsList():
+			s.Put(f.Key, shown([]string{}, v))
+		case f.Kind == config.KindLabels:
+			s.Put(f.Key, shown(map[string]string{}, v))
+		default:
+			s.Put(f.Key, shown("", v))
+		}
+	}
+	return s
+}
+
+func effectiveEntry(vc *config.VCenter, from *load.Section) *load.Section {
+	e := &load.Section{Name: vc.Name, In: config.SectionEntry}
+	isInline := vc.CAFile == "" && len(vc.CA) > 0
+	for _, f := range config.FieldsOf(config.SectionEntry) {
+		v := from.V(f.Key)
+		switch {
+		case f.Ref == nil:
+		case f.Kind == config.KindFiles && isInline, f.Kind == config.KindPEM && !isInline:
+		case !v.Set && slices.Contains([]string{"user", "password", "secretName", "secretNamespace"}, f.Key): // they have no default
+		default:
+			e.Put(f.Key, shown(reflect.ValueOf(f.Ref(nil, vc)).Elem().Interface(), v))
+		}
+	}
+	return e
+}
+
+// sourceOfLabel is a rule of the policy and what gives it.
 type sourceOfLabel struct {
 	rule topology.Rule
 	// key and nested are those of a further label.
-	key    schema.Text
-	nested schema.Toggle
-	from   schema.Rule
-	// at is where it is written.
-	at problem.Position
+	key, nested *load.Value
+	from        *load.Section
 }
 
 // labels returns the rules of the policy, each with what gives it: region and
 // zone first, then the further ones.
-func (l *loaded) labels() []sourceOfLabel {
-	s, policy := l.Schema, l.Config.Topology.Policy
+func (l loaded) labels() []sourceOfLabel {
 	var all []sourceOfLabel
-	for _, r := range policy.Rules {
-		label := sourceOfLabel{rule: r, from: s.Zone}
+	for _, r := range l.Config.Topology.Policy.Rules {
+		label := sourceOfLabel{rule: r, from: l.Zone}
 		switch {
-		case s.Categories.Set:
-			at := s.Categories.At
-			label.key, label.nested = schema.Text{V: r.Label, At: at, Set: true}, schema.Toggle{V: false, At: at, Set: true}
-			label.from = schema.Rule{
-				At:       at,
-				Tag:      schema.Text{V: r.Category, At: at, Set: true},
-				Required: schema.Toggle{V: true, At: at, Set: true},
-			}
+		case l.Categories.Set:
+			value := func(v any) *load.Value { return &load.Value{Data: v, At: l.Categories.At, Set: true} }
+			label.key, label.nested = value(r.Label), value(false)
+			label.from = &load.Section{At: l.Categories.At, In: config.SectionRule}
+			label.from.Put("tag", value(r.Category))
+			label.from.Put("required", value(true))
 		case r.Label == topology.LabelRegion:
-			label.from = s.Region
+			label.from = l.Region
 		}
-		label.at = label.from.At
 		all = append(all, label)
 	}
-	for i, r := range policy.Levels {
-		given := s.Topology.Levels[i]
-		all = append(all, sourceOfLabel{rule: r, key: given.Label, nested: given.Nested, from: given.Rule, at: given.At})
+	for i, r := range l.Config.Topology.Policy.Levels {
+		from := l.Levels[i]
+		all = append(all, sourceOfLabel{rule: r, key: from.V("label"), nested: from.V("nested"), from: from})
 	}
 	return all
 }
@@ -203,36 +181,29 @@ func (l *sourceOfLabel) builtIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
 
-// place puts the rule of a label where the YAML format has it.
-func place(s *schema.File, label sourceOfLabel, r schema.Rule) {
-	switch label.rule.Label {
-	case topology.LabelRegion:
-		s.Region = r
-	case topology.LabelZone:
-		s.Zone = r
-	default:
-		s.Topology.Levels = append(s.Topology.Levels, &schema.Level{Label: label.key, Nested: label.nested, Rule: r})
-	}
-}
-
 // effective returns the rule with its default filled in.
-func (l *sourceOfLabel) effective() schema.Rule {
-	r := schema.Rule{At: l.from.At, Tag: l.from.Tag, Inventory: l.from.Inventory, HostGroup: l.from.HostGroup, Value: l.from.Value}
-	r.Required = shown(l.rule.Required, l.from.Required)
+func (l *sourceOfLabel) effective() *load.Section {
+	r := l.from.Clone()
+	r.IsShort = false
+	r.Put("required", shown(l.rule.Required, l.from.V("required")))
+	if !l.builtIn() {
+		r.Put("label", l.key)
+		r.Put("nested", shown(l.rule.Nested, l.nested))
+	}
 	return r
 }
 
 // walkedTogether warns of categories that only the CSI driver's file decides together
 // with region and zone.
-func (l *loaded) walkedTogether() []config.Warning {
+func (l loaded) walkedTogether() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone
 	})
 	if !further {
 		return nil
 	}
-	p := &problem.List{File: l.Config.File}
-	p.Warnf(l.Schema.Categories.At, "decides all categories in one walk, which the YAML format has for region and zone alone: "+
+	p := &load.Problems{File: l.Config.File}
+	p.Warnf(l.Categories.At, "decides all categories in one walk, which the YAML format has for region and zone alone: "+
 		"each further one becomes an element of topology.levels, whose nearest tag decides")
 	return p.Warnings
 }

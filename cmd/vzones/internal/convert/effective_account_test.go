@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
-	"vzones/config/parse"
+	"vzones/config/load"
 )
 
 // TestIdleAccountInTheEnvironment: the file's account is idle whatever the environment
@@ -17,7 +17,7 @@ func TestIdleAccountInTheEnvironment(t *testing.T) {
 		"VSPHERE_NOTHING=/d":           "has no effect: every vCenter has a Secret",
 		"VSPHERE_SECRETS_DIRECTORY=/d": "has no effect: every vCenter has a Secret or the environment variable VSPHERE_SECRETS_DIRECTORY",
 	} {
-		cfg, err := parse.Parse("f", []byte(file), variable)
+		cfg, err := load.Parse("f", []byte(file), variable)
 		if err != nil {
 			t.Fatal(err)
 		}

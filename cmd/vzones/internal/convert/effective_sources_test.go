@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode"
 
+	"gopkg.in/yaml.v3"
 	"vzones/config/configtest"
-	"vzones/config/parse/yaml"
 )
 
 // inForce are the values of an effective configuration, by their paths, with their

@@ -10,8 +10,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/configtest"
-	"vzones/config/parse"
-	"vzones/config/schema"
+	"vzones/config/load"
 	"vzones/topology"
 )
 
@@ -19,7 +18,7 @@ import (
 // Categories that only the CSI driver's file decides together are levels.
 func meaning(c *config.Config) config.Config {
 	m := *c
-	m.File, m.Warnings, m.Notes = "", nil, nil
+	m.File, m.Warnings = "", nil
 	m.VCenters = slices.Clone(m.VCenters)
 	for i := range m.VCenters {
 		vc := &m.VCenters[i]
@@ -53,7 +52,7 @@ func TestINIEffective(t *testing.T) { testEffective(t, "ini-good", 12) }
 func testEffective(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
-		want, err := parse.Parse(file, data)
+		want, err := load.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +61,7 @@ func testEffective(t *testing.T, folder string, least int) {
 			t.Fatal(err)
 		}
 		c.Golden(t, ".effective.yaml", string(w.Data))
-		got, err := parse.Parse("effective.yaml", w.Data)
+		got, err := load.Parse("effective.yaml", w.Data)
 		if err != nil {
 			t.Fatalf("does not load: %v", err)
 		}
@@ -118,34 +117,20 @@ func checkSources(t *testing.T, file string, data, written []byte) {
 // TestEffectiveIsComplete: each key that has a meaning is shown, so that none is
 // forgotten which comes later.
 func TestEffectiveIsComplete(t *testing.T) {
-	l, err := load("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+
-		"labels:\n  region: r\n  zone: {inventory: cluster}\ntopology:\n  levels: [{label: a, tag: b}]\n"), parse.Options{})
+	d, err := load.Options{}.Load("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+
+		"labels:\n  region: r\n  zone: {inventory: cluster}\ntopology:\n  levels: [{label: a, tag: b}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := l.effective()
-	var shows func(path string, fields []schema.Field)
-	shows = func(path string, fields []schema.Field) {
-		for _, f := range fields {
-			path := path + " " + f.Name
-			switch into := f.Into.(type) {
-			case schema.Group:
-				shows(path, into.Fields)
-			case schema.Ignored, schema.Refused, schema.Entries, schema.Elements, *schema.Rule, *schema.Table:
-			default:
-				elsewhere := slices.Contains([]string{"secretName", "secretNamespace", "caData"}, f.Name)
-				if _, set := schema.Given(into); set == elsewhere && f.Name != "password" {
-					t.Errorf("%s: shown is %v", path, set)
-				}
+	c := loaded{d}.effective()
+	for _, s := range []*load.Section{c.vcenters[0], c.nodes} {
+		for _, f := range config.FieldsOf(s.In) {
+			elsewhere := slices.Contains([]string{"secretName", "secretNamespace", "caData"}, f.Key)
+			if f.NoEffect == "" && f.Kind != config.KindLevels && s.V(f.Key).Set == elsewhere {
+				t.Errorf("%s: shown is %v", f.Key, !elsewhere)
 			}
 		}
 	}
-	for _, f := range s.Fields() {
-		if g, ok := f.Into.(schema.Group); ok && f.Name != "global" && f.Name != "topology" {
-			shows(f.Name, g.Fields)
-		}
-	}
-	shows("vcenter", s.VCenters[0].Fields(false))
 }
 
 func TestEffectiveEnvironment(t *testing.T) {
@@ -198,7 +183,7 @@ func TestEffectiveNamesAnyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := parse.Parse("f", w.Data)
+	c, err := load.Parse("f", w.Data)
 	if err != nil || c.Topology.Policy.Labels() != nil {
 		t.Errorf("got %v and %v from\n%s", c, err, w.Data)
 	}
@@ -206,7 +191,7 @@ func TestEffectiveNamesAnyFile(t *testing.T) {
 
 func TestWritersRefuseMistakes(t *testing.T) {
 	data := []byte("vcenter:\n  10.0.0.1:\n    prot: 1\n")
-	_, parse := parse.Parse("f", data)
+	_, parse := load.Parse("f", data)
 	for name, write := range map[string]func() (*Written, error){
 		"Effective": func() (*Written, error) { return Effective("f", data) },
 		"Convert":   func() (*Written, error) { return ToYAML("f", data, config.SecretRef{Namespace: "n", Name: "s"}) },
@@ -220,10 +205,10 @@ func TestWritersRefuseMistakes(t *testing.T) {
 // TestSkipFiles: where the daemon's files are not, its configuration can be read.
 func TestSkipFiles(t *testing.T) {
 	data := []byte("vcenter:\n  10.0.0.1:\n    caFile: testdata/ca/not-there.pem\n" + configtest.AnAccount)
-	if _, err := parse.Parse("f", data); err == nil {
+	if _, err := load.Parse("f", data); err == nil {
 		t.Error("no error for a file that is not there")
 	}
-	c, err := parse.Options{SkipFiles: true}.Parse("f", data)
+	c, err := load.Options{SkipFiles: true}.Parse("f", data)
 	if err != nil || c.VCenters[0].CAFile != "testdata/ca/not-there.pem" || c.VCenters[0].CA != nil {
 		t.Errorf("got %v and error %v", c, err)
 	}

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/config/check"
 	"vzones/config/configtest"
-	"vzones/config/parse"
-	"vzones/config/parse/ini"
+	"vzones/config/load"
 )
 
 // FuzzWrite checks what holds for any file that loads: what is written of it loads
@@ -23,7 +21,7 @@ func FuzzWrite(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		want, err := parse.Options{SkipFiles: true}.Parse("f", data)
+		want, err := load.Options{SkipFiles: true}.Parse("f", data)
 		if err != nil {
 			return
 		}
@@ -58,16 +56,16 @@ func moveAccount(vc *config.VCenter) {
 func checkWritten(t *testing.T, data []byte, w *Written, want *config.Config) {
 	t.Helper()
 	for _, vc := range want.VCenters {
-		if check.IsPEM(vc.User) {
+		if load.IsPEM(vc.User) {
 			return // It does not load without its key.
 		}
 	}
-	got, err := parse.Options{SkipFiles: true}.Parse("f", w.Data)
+	got, err := load.Options{SkipFiles: true}.Parse("f", w.Data)
 	if err != nil {
 		t.Fatalf("does not load: %v\n%s", err, w.Data)
 	}
 	sameMeaning(t, got, want)
-	for _, password := range configtest.SecretsOf(data, ini.Is(data)) {
+	for _, password := range configtest.SecretsOf(data, load.IsINI(data)) {
 		if strings.Contains(string(w.Data), password) {
 			t.Errorf("shows the password %q:\n%s", password, w.Data)
 		}
@@ -84,7 +82,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := parse.Parse("f", data)
+	c, err := load.Parse("f", data)
 	if err != nil || strings.TrimSpace(c.VCenters[0].User) != strings.TrimSpace(a.Certificate) {
 		t.Fatal(err)
 	}
@@ -92,7 +90,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	if w, err = Effective("f", data); err != nil {
 		t.Fatal(err)
 	}
-	if s := string(w.Data); !strings.Contains(s, "password: '[redacted]' # f:") || strings.Contains(s, "PRIVATE") || !strings.Contains(s, check.BeginCertificate) {
+	if s := string(w.Data); !strings.Contains(s, "password: '[redacted]' # f:") || strings.Contains(s, "PRIVATE") || !strings.Contains(s, "-----BEGIN CERTIFICATE-----") {
 		t.Errorf("got\n%s", s)
 	}
 }
@@ -105,7 +103,7 @@ func TestNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := parse.Parse("f", w.Data)
+		c, err := load.Parse("f", w.Data)
 		if err != nil || c.VCenters[0].Name != name {
 			t.Errorf("%q: got %v and error %v from\n%s", name, c, err, w.Data)
 		}

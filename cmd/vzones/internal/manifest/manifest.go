@@ -10,8 +10,10 @@ import (
 	"io"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"vzones/config"
-	"vzones/config/parse/yaml"
+	"vzones/config/load"
 	"vzones/topology/quote"
 )
 
@@ -80,7 +82,7 @@ func Read(file string, data []byte) ([]Object, error) {
 			return all, nil
 		}
 		if err != nil {
-			line, _ := yaml.BrokenLine(data, err)
+			line, _ := load.BrokenLine(data, err)
 			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
 		}
 		if root := content(&doc); root != nil {
@@ -102,9 +104,9 @@ func content(doc *yaml.Node) *yaml.Node {
 // appendObjects appends what a document is, or its items, in which there are no Lists.
 func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Object, error) {
 	kind := text(n, "kind")
-	if items := yaml.Lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
+	if items := lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
 		for _, item := range items.Content {
-			if item = yaml.Follow(item); item.Kind == yaml.MappingNode {
+			if item = follow(item); item.Kind == yaml.MappingNode {
 				var err error
 				if all, err = appendObjects(all, file, item, false); err != nil {
 					return nil, err
@@ -117,7 +119,7 @@ func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Objec
 		return all, nil
 	}
 	o := Object{Kind: kind, Line: n.Line}
-	if meta := yaml.Lookup(n, "metadata"); meta != nil {
+	if meta := lookup(n, "metadata"); meta != nil {
 		o.Ref = config.SecretRef{Namespace: text(meta, "namespace"), Name: text(meta, "name")}
 	}
 	encoded, plain := "binaryData", "data"
@@ -135,19 +137,19 @@ func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Objec
 
 // add adds the values below a key of the object.
 func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) error {
-	values := yaml.Lookup(n, below)
+	values := lookup(n, below)
 	if values == nil || values.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(values.Content); i += 2 {
-		key, value := values.Content[i], yaml.Follow(values.Content[i+1])
+		key, value := values.Content[i], follow(values.Content[i+1])
 		if value.Kind != yaml.ScalarNode {
 			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s", file, key.Line, below, o, quote.Value(key.Value))
 		}
 		v := Value{Key: key.Value, Line: key.Line}
 		content := value.Value
 		switch {
-		case yaml.Null(value):
+		case isNull(value):
 			content = ""
 		case value.ShortTag() != "!!str":
 			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s: write it in quotes", file, key.Line, below, o, quote.Value(key.Value))
@@ -178,8 +180,28 @@ func (o *Object) set(v Value) {
 
 // text returns the text under a key, empty if there is none.
 func text(n *yaml.Node, key string) string {
-	if c := yaml.Lookup(n, key); c != nil && c.Kind == yaml.ScalarNode && !yaml.Null(c) {
+	if c := lookup(n, key); c != nil && c.Kind == yaml.ScalarNode && !isNull(c) {
 		return c.Value
 	}
 	return ""
 }
+
+// lookup returns what stands under a key, or nil.
+func lookup(mapping *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return follow(mapping.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// follow returns the node that an alias stands for.
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -1,0 +1,323 @@
+package config
+
+import (
+	"fmt"
+	"math"
+
+	"vzones/topology"
+)
+
+// A Section is a mapping of the configuration.
+type Section int
+
+// The sections. SectionBoth has the keys that the global section and an entry have in common; a
+// level has those of a rule besides its own.
+const (
+	SectionRoot Section = iota
+	SectionBoth
+	SectionGlobal
+	SectionEntry
+	SectionLabels
+	SectionRule
+	SectionTopology
+	SectionLevel
+	SectionNodes
+)
+
+// A Kind says what values a key has, and how they are checked.
+type Kind int
+
+// The kinds. Those up to KindRule have keys below them, those up to KindNames are lists, and the
+// rest are single values.
+const (
+	KindMapping Kind = iota
+	KindEntries
+	KindLevels
+	KindLabels
+	KindRule
+	KindDatacenters
+	KindFamilies
+	KindNetworks
+	KindPaths
+	KindNames
+	KindBool
+	KindInt
+	KindPassword
+	KindText
+	KindUser
+	KindServer
+	KindFiles
+	KindPEM
+	KindThumbprint
+	KindSecretName
+	KindNamespace
+	KindDirectory
+	KindName
+	KindHostGroup
+	KindCIDRs
+	KindWord
+	KindDuration
+	KindSelector
+)
+
+// IsList reports whether the value is a list of single values.
+func (k Kind) IsList() bool { return k >= KindDatacenters && k <= KindNames }
+
+// An Effect is a set of what a changed value makes the daemon do about a vCenter.
+type Effect int
+
+// The effects.
+const (
+	// EffectAddress: another server or port may be another vCenter.
+	EffectAddress Effect = 1 << iota
+	// EffectCredentials: the account is another, or where it comes from.
+	EffectCredentials
+	// EffectTrust: the server may have another certificate.
+	EffectTrust
+	// EffectMachines: other machines are watched.
+	EffectMachines
+	// EffectCalls: calls are repeated differently.
+	EffectCalls
+	// EffectFamilies: Nodes get addresses of other families.
+	EffectFamilies
+)
+
+// A Field is one key: the only place that knows its name, kind, default, documentation and effect.
+type Field struct {
+	In   Section
+	Key  string // in YAML
+	Kind Kind
+	// Of is the section that a mapping, an entry or an element is.
+	Of Section
+	// Env is the environment variable that overrides it.
+	Env string
+	// Default is what holds unless it is configured, if that is one value.
+	Default any
+	// Words are the values of a KindWord, Min and Max the limits of a KindInt, which messages call What.
+	Words    []string
+	What     string
+	Min, Max int
+	// Inherited reports whether an entry that leaves it unset has the global section's.
+	Inherited bool
+	// YAMLOnly reports whether the INI format does not have it, Ours that it does, but not in the
+	// vSphere CPI.
+	YAMLOnly, Ours bool
+	// Unsupported and NoEffect say why a value is refused, or accepted and not used.
+	Unsupported, NoEffect string
+	Effect                Effect
+	// Doc says what it means, in Markdown, and Unset what holds unless it is configured where Default
+	// does not say so.
+	Doc, Unset string
+	// Ref returns where the result has the value: a pointer. Nil is that several values make it.
+	Ref func(c *Config, v *VCenter) any
+}
+
+// Limits says what number to write.
+func (f *Field) Limits() string {
+	if f.Max == math.MaxInt32 {
+		return fmt.Sprintf("a number, at least %d", f.Min)
+	}
+	return fmt.Sprintf("a number from %d to %d", f.Min, f.Max)
+}
+
+// FieldsOf returns the keys of a section, in order.
+func FieldsOf(s Section) []*Field { return fieldsOf[s] }
+
+var fieldsOf = func() map[Section][]*Field {
+	parts := map[Section]Section{SectionGlobal: SectionBoth, SectionEntry: SectionBoth, SectionLevel: SectionRule}
+	all := make(map[Section][]*Field)
+	for s := SectionRoot; s <= SectionNodes; s++ {
+		for i := range Fields {
+			if in, part := Fields[i].In, parts[s]; in == s || part != SectionRoot && in == part {
+				all[s] = append(all[s], &Fields[i])
+			}
+		}
+	}
+	return all
+}()
+
+// What holds unless it is configured.
+const (
+	DefaultPort       = 443
+	defaultRoundTrips = 3
+	defaultSettle     = "60s"
+)
+
+// PathKinds are the paths by the words for them, PathWords those in the order in which the paths are tried.
+var (
+	PathKinds = map[string]topology.PathKind{
+		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
+	}
+	PathWords = []string{"compute", "resourcePool", "folder"}
+)
+
+func words[T any](values ...T) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = fmt.Sprint(v)
+	}
+	return all
+}
+
+const (
+	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
+		"and leave them to a controller of their own"
+	noIndex     = "has no effect: all machines of the datacenters are watched"
+	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
+	internalKey = "has no effect: the vSphere CPI sets it"
+)
+
+// SkipDeletionVariable sets its key to true by being there, whatever its value.
+const SkipDeletionVariable = "SKIP_NODE_DELETION"
+
+// Fields are all keys of the YAML format, from which the INI format follows. The reader, the
+// environment, inheritance, Diff, the effective configuration, the JSON schema and the reference
+// have them from here.
+var Fields = []Field{
+	{Key: "global", Kind: KindMapping, Of: SectionGlobal,
+		Doc: "what holds for each vCenter that does not set it itself"},
+	{Key: "vcenter", Kind: KindEntries, Of: SectionEntry,
+		Doc: "one entry for each vCenter; the key is its name in messages, logs and Events"},
+	{Key: "labels", Kind: KindMapping, Of: SectionLabels,
+		Doc: "where region and zone come from"},
+	{Key: "topology", Kind: KindMapping, Of: SectionTopology,
+		Doc: "which tag decides, further labels, and what becomes of labels later; not in the CPI"},
+	{Key: "nodes", Kind: KindMapping, Of: SectionNodes,
+		Doc: "which Nodes vzones manages, and which addresses they get"},
+	{Key: "loadBalancer", Unsupported: noNSXT},
+	{Key: "loadBalancerClass", Unsupported: noNSXT},
+	{Key: "route", Unsupported: noNSXT},
+	{Key: "nsxt", Unsupported: noNSXT},
+
+	{In: SectionBoth, Key: "user", Kind: KindUser, Inherited: true, Env: "VSPHERE_USER", Effect: EffectCredentials,
+		Ref: func(_ *Config, v *VCenter) any { return &v.User },
+		Doc: "The user name. See [credentials](#credentials)."},
+	{In: SectionBoth, Key: "password", Kind: KindPassword, Inherited: true, Env: "VSPHERE_PASSWORD", Effect: EffectCredentials,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Password },
+		Doc: "The password, taken as it is written: digits need no quotes."},
+	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
+		Doc: "The address: an IP address or a host name, without a port or a scheme. In an entry it may be left out if the entry's name, which has at most 253 bytes, is an IP address or a full host name. A host name with a `_` is taken with a [warning](#warnings). In `global` it is one more vCenter, named by its address, unless an entry has that name or address."},
+	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, What: "port", Min: 1, Max: 65535, Effect: EffectAddress,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Port },
+		Doc: "The HTTPS port, 1 to 65535."},
+	{In: SectionBoth, Key: "insecureFlag", Kind: KindBool, Inherited: true, Env: "VSPHERE_INSECURE", Default: false, Effect: EffectTrust,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Insecure },
+		Doc: "`true` switches off the verification of the vCenter's certificate, with a [warning](#warnings), but never that of a [session manager's](../how-to/credentials.md#with-a-shared-session-manager). `false` in an entry overrides `true` in `global`, with a warning too, since the CPI [reads that otherwise](compared-with-the-cpi.md#configuration)."},
+	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectMachines,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Datacenters },
+		Doc: "[Which datacenters](#datacenters) are looked at: names, inventory paths, patterns of either, or managed object references. Machines elsewhere never belong to a Node. An element may hold several between commas."},
+	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: defaultRoundTrips, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
+		Ref: func(_ *Config, v *VCenter) any { return &v.RoundTrips },
+		Doc: "How often a SOAP call is tried that the network broke, at least 1. A login is not repeated."},
+	{In: SectionBoth, Key: "caFile", Kind: KindFiles, Inherited: true, Env: "VSPHERE_CAFILE",
+		Ref: func(_ *Config, v *VCenter) any { return &v.CAFile },
+		Doc: "The path of a PEM file, or of several with `:` between them. The certificates in all of them verify the server, instead of the system's. A relative path begins at the working directory; one that has a `:` itself cannot be written. Each file is watched, and read again when it changes."},
+	{In: SectionBoth, Key: "caData", Kind: KindPEM, Inherited: true, YAMLOnly: true, Effect: EffectTrust,
+		Ref: func(_ *Config, v *VCenter) any { return &v.CA },
+		Doc: "The same certificates themselves, as PEM, in place of `caFile`. An entry's `caFile` or `caData` overrides either of `global`; `system` stands for the system's certificates, where `global` has others."},
+	{In: SectionBoth, Key: "thumbprint", Kind: KindThumbprint, Inherited: true, Env: "VSPHERE_THUMBPRINT", Effect: EffectTrust,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Thumbprint },
+		Doc: "The SHA-1 or SHA-256 fingerprint of the server's certificate, with colons or without. A certificate of the vCenter with that fingerprint is accepted. Any other is verified as without this key. `none` in an entry keeps that of `global` away."},
+	{In: SectionBoth, Key: "secretName", Kind: KindSecretName, Env: "VSPHERE_SECRET_NAME", Effect: EffectCredentials,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Secret.Name },
+		Doc: "The name of a Secret with the credentials. It needs `secretNamespace` in the same place."},
+	{In: SectionBoth, Key: "secretNamespace", Kind: KindNamespace, Env: "VSPHERE_SECRET_NAMESPACE", Effect: EffectCredentials,
+		Ref: func(_ *Config, v *VCenter) any { return &v.Secret.Namespace },
+		Doc: "The namespace of that Secret. It needs `secretName` in the same place."},
+	{In: SectionBoth, Key: "ipFamily", Kind: KindFamilies, Inherited: true, Env: "VSPHERE_IP_FAMILY", Default: []string{"ipv4"}, Effect: EffectFamilies,
+		Ref: func(_ *Config, v *VCenter) any { return &v.IPFamilies },
+		Doc: "`ipv4`, `ipv6` or both. A Node gets addresses of each family, in this order. One without any keeps the Node waiting."},
+	{In: SectionBoth, Key: "index", Kind: KindText, NoEffect: noIndex, YAMLOnly: true,
+		Doc: "No effect: all machines of the datacenters are watched."},
+
+	{In: SectionGlobal, Key: "secretsDirectory", Kind: KindDirectory, Env: "VSPHERE_SECRETS_DIRECTORY", Effect: EffectCredentials,
+		Ref: func(_ *Config, v *VCenter) any { return &v.SecretsDirectory },
+		Doc: "The absolute path of a directory with credentials. It need not be there. See [credentials](#credentials)."},
+	{In: SectionGlobal, Key: "apiDisable", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_DISABLE",
+		Doc: "No effect: vzones does not serve the CPI's API."},
+	{In: SectionGlobal, Key: "apiBinding", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_BINDING",
+		Doc: "No effect, likewise."},
+	{In: SectionEntry, Key: "tenantref", Kind: KindText, NoEffect: internalKey,
+		Doc: "No effect: OpenShift's installer writes it, empty."},
+	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: internalKey,
+		Doc: "No effect, likewise."},
+
+	{In: SectionLabels, Key: "region", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_REGION",
+		Doc: "What gives the label `topology.kubernetes.io/region`: the name of a tag category, or [a rule](#keys-of-a-rule)."},
+	{In: SectionLabels, Key: "zone", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_ZONE",
+		Doc: "What gives the label `topology.kubernetes.io/zone`, likewise."},
+
+	{In: SectionTopology, Key: "precedence", Kind: KindWord, Default: string(topology.PrecedenceCSI), Words: words(topology.PrecedenceCSI, topology.PrecedenceNearest),
+		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Policy.Precedence },
+		Doc: "Which of several tags of one category gives region and zone: `csi` or `nearest`. See [Placement](placement.md#which-tag)."},
+	{In: SectionTopology, Key: "paths", Kind: KindPaths, Default: PathWords, Words: PathWords,
+		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Policy.Paths },
+		Doc: "The paths on which tags are looked for, in this order."},
+	{In: SectionTopology, Key: "levels", Kind: KindLevels, Of: SectionLevel,
+		Doc: "Rules of further labels, for racks or hosts for example."},
+	{In: SectionTopology, Key: "backfill", Kind: KindBool, Default: true,
+		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Backfill },
+		Doc: "Whether a Node that is initialized gets labels that it lacks."},
+	{In: SectionTopology, Key: "drift", Kind: KindWord, Default: string(DriftReport), Words: words(DriftReport, DriftTaint, DriftUpdate),
+		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Drift },
+		Doc: "What is done about a label that is no longer right: `report`, `taint` or `update`. An instance type that is not right never taints."},
+	{In: SectionTopology, Key: "settle", Kind: KindDuration, Default: defaultSettle,
+		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Settle },
+		Doc: "How long a label has to be wrong before that is done, from `0s` to `24h`. A number with its unit: `s`, `m` or `h`."},
+
+	{In: SectionLevel, Key: "label", Kind: KindText,
+		Doc: "The key of the Node label. Each label is given once."},
+	{In: SectionRule, Key: "tag", Kind: KindName,
+		Doc: "The tag category whose tags become the label."},
+	{In: SectionRule, Key: "inventory", Kind: KindWord, Words: words(topology.Inventories()...),
+		Doc: "The part of the inventory whose name becomes the label: `vcenter`, `datacenter`, `cluster`, `host`, `resourcePool`, `folder` or `vsanFaultDomain`. See [Placement](placement.md#sources)."},
+	{In: SectionRule, Key: "value", Kind: KindText, Unset: "what the source gives",
+		Doc: "How the label's value is [composed](#composed-values) of several sources, such as `\"{region}-{zone}\"`."},
+	{In: SectionRule, Key: "hostGroup", Kind: KindHostGroup,
+		Doc: "The DRS host group whose name becomes the label: the one of this name that the machine's host is in. A `*` stands for any text, as in `site-*`, and letter case counts. See [Placement](placement.md#drs-host-groups)."},
+	{In: SectionRule, Key: "required", Kind: KindBool, Unset: "`true` for region and zone, `false` for levels",
+		Doc: "Whether a Node without a value waits. If not, the label is left out."},
+	{In: SectionLevel, Key: "nested", Kind: KindBool, Unset: "`true`, but `false` for `inventory` with `vcenter`, `datacenter`, `cluster`, `resourcePool` or `folder`",
+		Doc: "Whether each value lies in one value of the nested levels before it, of the zone and of the region. A value that does not is [reported](placement.md#levels-nest)."},
+
+	{In: SectionNodes, Key: "internalNetworkSubnetCidr", Kind: KindCIDRs, Env: "VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.InternalSubnets },
+		Doc: "CIDRs between commas. The first with an address gives the internal IP."},
+	{In: SectionNodes, Key: "externalNetworkSubnetCidr", Kind: KindCIDRs, Env: "VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExternalSubnets },
+		Doc: "The same for the external IP."},
+	{In: SectionNodes, Key: "internalVmNetworkName", Kind: KindName, Env: "VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.InternalNetwork },
+		Doc: "The network or port group with the internal IP, where no subnet matches. Letter case does not count."},
+	{In: SectionNodes, Key: "externalVmNetworkName", Kind: KindName, Env: "VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExternalNetwork },
+		Doc: "The same for the external IP."},
+	{In: SectionNodes, Key: "excludeInternalNetworkSubnetCidr", Kind: KindCIDRs,
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExcludeInternalSubnets },
+		Doc: "CIDRs between commas. An address in one of them is not the internal IP."},
+	{In: SectionNodes, Key: "excludeExternalNetworkSubnetCidr", Kind: KindCIDRs,
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExcludeExternalSubnets },
+		Doc: "The same for the external IP."},
+	{In: SectionNodes, Key: "networks", Kind: KindNetworks, YAMLOnly: true, Unset: "all",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.Networks },
+		Doc: "Names of networks or port groups. Network interfaces elsewhere do not count at all. A `*` stands for any text, and letter case does not count."},
+	{In: SectionNodes, Key: "excludeNetworks", Kind: KindNetworks, YAMLOnly: true, Unset: "none",
+		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExcludeNetworks },
+		Doc: "The same for networks whose interfaces do not count, even if `networks` has them."},
+	{In: SectionNodes, Key: "selector", Kind: KindSelector, YAMLOnly: true, Unset: "all Nodes",
+		Ref: func(c *Config, _ *VCenter) any { return &c.NodeSelector },
+		Doc: "A label selector as for `kubectl get nodes -l`, such as `vsphere=true,!metal`: the Nodes that vzones manages."},
+	{In: SectionNodes, Key: "labels", Kind: KindLabels, YAMLOnly: true, Unset: "none",
+		Ref: func(c *Config, _ *VCenter) any { return &c.NodeLabels },
+		Doc: "Labels for each Node, set when it is initialized. A value is taken as it is written, and may be empty. [Reserved](#reserved-prefixes) ones, region, zone and those of levels are refused."},
+	{In: SectionNodes, Key: "skipDeletion", Kind: KindBool, Env: SkipDeletionVariable, Ours: true, Default: false,
+		Ref: func(c *Config, _ *VCenter) any { return &c.SkipNodeDeletion },
+		Doc: "Whether a Node stays whose machine is gone for certain."},
+	{In: SectionNodes, Key: "matchByName", Kind: KindBool, YAMLOnly: true, Default: true,
+		Ref: func(c *Config, _ *VCenter) any { return &c.MatchByName },
+		Doc: "Whether the machine of a Node without a usable system UUID and without a provider ID is looked for [by the Node's name](node.md#which-machine). Set it to `false` where others than the cluster's own people have machines in a vCenter: one that they name so, or whose guest calls itself so, gives the Node its zone, addresses and provider ID, for good. [`vzones check`](findings.md#vz162) names the Nodes."},
+}
+
+// Has reports whether one of some effects is among these.
+func (e Effect) Has(some Effect) bool { return e&some != 0 }

@@ -1,0 +1,405 @@
+package load
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"vzones/config"
+	"vzones/config/readfile"
+	"vzones/topology/quote"
+)
+
+// What certificates and keys begin with, and what stands for them.
+const (
+	beginPEM         = "-----BEGIN "
+	beginCertificate = "-----BEGIN CERTIFICATE-----"
+	privateKey       = "PRIVATE KEY"
+	// systemCA in place of certificates stands for those of the system, against
+	// the global section's.
+	systemCA = "system"
+)
+
+// Certificates returns the PEM certificates of a text. The first that is damaged ends
+// them, and is the one of that number, from 1; 0 says that none is.
+func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
+	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		// What cannot be decoded is passed over by the decoder.
+		passed := begun(data[:len(data)-len(rest)])
+		data = rest
+		if block.Type != "CERTIFICATE" {
+			if passed > 0 {
+				return sound, len(sound) + 1
+			}
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || passed > 1 {
+			return sound, len(sound) + 1
+		}
+		sound = append(sound, certificate)
+	}
+	if begun(data) > 0 {
+		return sound, len(sound) + 1
+	}
+	return sound, 0
+}
+
+// parseAuthority checks PEM certificates in the configuration itself. What it says
+// never holds a part of them.
+func parseAuthority(data string) *config.ValueError {
+	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
+	sound, damaged := Certificates([]byte(data))
+	switch {
+	case strings.Contains(data, privateKey+"-----"):
+		return &config.ValueError{Message: "holds a private key: write certificates alone"}
+	case strings.HasPrefix(strings.TrimSpace(data), encoded):
+		return &config.ValueError{Message: "is in base64: write the certificate as it is, with " + beginCertificate}
+	case damaged > 0:
+		return &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
+			"each line of it on a line of its own, indented, after caData: |", damaged)}
+	case !strings.Contains(data, beginPEM):
+		return &config.ValueError{Message: "is not a PEM certificate: write one with " + beginCertificate + ", or the path of its file under caFile"}
+	case len(sound) != strings.Count(data, beginPEM):
+		return &config.ValueError{Message: "holds something else than certificates: write only what begins with " + beginCertificate}
+	}
+	return nil
+}
+
+// IsPEM reports whether a text is PEM.
+func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
+
+// parseKey says what is wrong with the private key of a certificate, in words
+// that hold nothing of it.
+func parseKey(data string, leaf *x509.Certificate) string {
+	const write = ": write the PEM private key of the certificate in user"
+	block, rest := pem.Decode([]byte(data))
+	for block != nil && !strings.HasSuffix(block.Type, privateKey) {
+		block, rest = pem.Decode(rest)
+	}
+	switch {
+	case block == nil && strings.Contains(data, privateKey):
+		return "is a damaged private key" + write
+	case block == nil:
+		return "is not a private key, but the user is a certificate" + write
+	case block.Type == "ENCRYPTED "+privateKey || block.Headers["DEK-Info"] != "":
+		return "is a private key behind a passphrase" + write + ", without one"
+	}
+	key, err := decodeKey(block.Bytes)
+	if err != nil {
+		return "is a damaged private key" + write
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(leaf.PublicKey) {
+		return "is the private key of another certificate" + write
+	}
+	if _, ok := key.(*rsa.PrivateKey); !ok {
+		return "is not an RSA key, the only kind with which a token can be requested: write the key of a certificate with an RSA key, and that certificate in user"
+	}
+	return ""
+}
+
+func decodeKey(der []byte) (crypto.Signer, error) {
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
+		}
+		return nil, errors.New("a key that cannot sign")
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	return x509.ParsePKCS1PrivateKey(der)
+}
+
+// parseFiles checks the paths of files of certificates, which stand in one text as
+// govmomi takes them, with which the CPI and the CSI driver read them.
+func parseFiles(files []string) *config.ValueError {
+	const most = 64
+	switch {
+	case slices.Contains(files, ""):
+		return &config.ValueError{Message: fmt.Sprintf("names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)}
+	case len(files) > most:
+		return &config.ValueError{Message: fmt.Sprintf("names %d files: write at most %d, several certificates can be in one", len(files), most)}
+	}
+	return nil
+}
+
+// authority takes the one that a section gives.
+func (c *checker) authority(file, data *Value) *Value {
+	if file.Set && data.Set {
+		if file.At.Line != InEnvironment {
+			c.Errorf(data.At, "stands beside caFile: write one of the two")
+			return &Value{At: data.At, Set: true, Bad: true}
+		}
+		c.Warnf(data.At, "has no effect: the %s overrides it", file.At.Path)
+	}
+	if file.Set || !data.Set {
+		return c.authorityFile(file)
+	}
+	v := &Value{At: data.At, Set: true, Bad: data.Bad}
+	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
+		data.Hidden = true
+		inline := c.inline(data.Text)
+		v.Bad = c.reject(data, inline.wrong)
+		v.Data = authority{pem: inline.data}
+	}
+	return v
+}
+
+// inline checks certificates in the configuration itself, once: an alias may stand for
+// them in each entry.
+func (c *checker) inline(data string) caFile {
+	if checked, ok := c.caData[data]; ok {
+		return checked
+	}
+	if c.caData == nil {
+		c.caData = make(map[string]caFile)
+	}
+	c.caData[data] = caFile{data: []byte(data), wrong: parseAuthority(data)}
+	return c.caData[data]
+}
+
+func (c *checker) authorityFile(path *Value) *Value {
+	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
+	if !path.Usable() {
+		return v
+	}
+	if strings.Contains(path.Text, beginPEM) {
+		v.Bad = c.reject(path, &config.ValueError{Message: "is a certificate: write " + c.Dialect.InlineCA + "the path of a file that holds it"})
+		return v
+	}
+	files := filepath.SplitList(path.Text)
+	if v.Bad = c.reject(path, parseFiles(files)); v.Bad {
+		return v
+	}
+	data, kept := c.lists[path.Text]
+	if !kept {
+		data, v.Bad = c.listed(path, files)
+	}
+	v.Data = authority{path.Text, data}
+	return v
+}
+
+// listed returns the certificates of all files of a list, and whether some are bad. The
+// list is not read again if none is.
+func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
+	for i := range files {
+		one, wrong := c.authorityOf(path, i, files)
+		bad = bad || wrong
+		c.caBytes += len(one)
+		if c.caBytes > maxCABytes {
+			c.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
+		}
+		data = append(data, one...)
+	}
+	if !bad {
+		if c.lists == nil {
+			c.lists = make(map[string][]byte)
+		}
+		c.lists[path.Text] = slices.Clip(data)
+	}
+	return data, bad
+}
+
+// caFile reads a file of certificates, once.
+func (c *checker) caFile(path string, at Position) caFile {
+	if file, read := c.caFiles[path]; read {
+		return file
+	}
+	c.files = append(c.files, path)
+	c.bounded(at, len(c.files), maxCAFiles, "CA files")
+	var file caFile
+	if c.read != nil {
+		file = readCA(c.read, path)
+	}
+	if c.caFiles == nil {
+		c.caFiles = make(map[string]caFile)
+	}
+	c.caFiles[path] = file
+	return file
+}
+
+// authorityOf returns the certificates of one of the files that a text names, and
+// whether they are bad.
+func (c *checker) authorityOf(path *Value, i int, files []string) (data []byte, bad bool) {
+	if slices.Contains(files[:i], files[i]) {
+		return nil, false
+	}
+	file := c.caFile(files[i], path.At)
+	if c.read == nil {
+		return nil, false
+	}
+	if file.wrong == nil {
+		if i > 0 {
+			return slices.Concat([]byte{'\n'}, file.data), false // the previous one may end without
+		}
+		return file.data, false
+	}
+	wrong := *file.wrong
+	if file.absent && c.isDashed(path.At, "caFile") {
+		wrong.Message = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
+	}
+	var which []string
+	if len(files) > 1 {
+		which = append(which, fmt.Sprintf("file %d of %d", i+1, len(files)))
+	}
+	if !path.Hidden && isPath(files[i]) {
+		which = append(which, quote.Value(files[i]))
+	}
+	if len(which) > 0 {
+		wrong.Message = strings.Join(which, ", ") + ": " + wrong.Message
+	}
+	if len(files) > 1 && file.absent {
+		wrong.Message += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
+	}
+	c.reject(path, &wrong)
+	c.Errors[len(c.Errors)-1].Path = files[i]
+	return nil, true
+}
+
+// isPath reports whether a text is a path for certain, and not a secret at the wrong place: it
+// leads into a directory that is there, or from the root to what is called a certificate.
+func isPath(s string) bool {
+	if filepath.IsAbs(s) && slices.Contains([]string{".pem", ".crt", ".cer"}, filepath.Ext(s)) {
+		return true
+	}
+	dir := filepath.Dir(s)
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && dir != "." && dir != string(filepath.Separator)
+}
+
+// readCA reads a file of PEM certificates.
+func readCA(read Reader, path string) caFile {
+	const limit = 4 << 20
+	data, err := read(path, limit)
+	if errors.Is(err, readfile.ErrNotRegular) || errors.Is(err, readfile.ErrTooLarge) {
+		return caFile{wrong: &config.ValueError{Message: "is not a file of certificates: write the path of a PEM file"}}
+	}
+	if err != nil {
+		return caFile{wrong: unreadable(err), absent: errors.Is(err, fs.ErrNotExist)}
+	}
+	sound, damaged := Certificates(data)
+	switch {
+	case damaged > 0:
+		return caFile{wrong: &config.ValueError{Message: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}}
+	case len(sound) == 0:
+		return caFile{wrong: &config.ValueError{Message: "the file has no PEM certificate: write the path of one with " + beginCertificate}}
+	}
+	return caFile{data: data}
+}
+
+func unreadable(err error) *config.ValueError {
+	reason := err
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		reason = pathError.Err
+	}
+	return &config.ValueError{Message: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
+}
+
+// user takes a name, or a certificate for a login with a SAML token.
+func (c *checker) user(user *Value, _ *config.Field) (any, *config.ValueError) {
+	if !IsPEM(user.Text) {
+		return user.Text, parseName(user.Text)
+	}
+	user.Hidden = true
+	text := strings.TrimSpace(user.Text)
+	_, wrong := c.leaf(text)
+	return text, wrong
+}
+
+func (c *checker) password(password *Value, _ *config.Field) (any, *config.ValueError) {
+	switch secret := password.Password().Reveal(); {
+	case IsPEM(secret):
+		return config.NewPassword(strings.TrimSpace(secret)), nil
+	case strings.HasSuffix(secret, "\n"):
+		c.Warnf(password.At, "ends with a line break, which counts as part of the password: %s", c.Dialect.NoBreak)
+	}
+	return password.Data, nil
+}
+
+// leaf returns the certificate that stands for a user's name.
+func (c *checker) leaf(user string) (*x509.Certificate, *config.ValueError) {
+	sound, damaged := Certificates([]byte(user))
+	first, _ := pem.Decode([]byte(user))
+	switch {
+	case strings.Contains(user, privateKey+"-----"):
+		return nil, &config.ValueError{Message: "holds a private key: write the certificate here, and its key as the password alone"}
+	case damaged > 0:
+		return nil, &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, %s", damaged, c.Dialect.Lines)}
+	case len(sound) == 0:
+		return nil, &config.ValueError{Message: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+	case first.Type != "CERTIFICATE":
+		return nil, &config.ValueError{Message: "has something else before its certificate: write what begins with " + beginCertificate + " first"}
+	}
+	return sound[0], nil
+}
+
+// pair checks that a certificate and a private key belong together, where user or
+// password is one.
+func (c *checker) pair(user, password *Value) {
+	key := password.Password().Reveal()
+	switch {
+	case !user.Usable() || !password.Usable():
+	case !IsPEM(user.Text) && IsPEM(key):
+		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
+	case IsPEM(user.Text):
+		leaf, _ := c.leaf(user.Text) // It was checked.
+		if wrong := parseKey(key, leaf); wrong != "" {
+			c.Errorf(password.At, "%s", wrong)
+		}
+		c.validity(user.At, leaf)
+	}
+}
+
+// validity warns, since the clock here may be wrong and the certificate renewed.
+func (c *checker) validity(at Position, leaf *x509.Certificate) {
+	switch now := time.Now(); {
+	case now.After(leaf.NotAfter):
+		c.Warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
+	case now.Before(leaf.NotBefore):
+		c.Warnf(at, "is a certificate that is not valid before %s: the vCenter will reject it until then",
+			leaf.NotBefore.UTC().Format(time.DateOnly))
+	}
+}
+
+// Bounds on what a configuration may cost.
+const (
+	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
+	// how much is kept of them.
+	maxCAFiles = 1000
+	maxCABytes = 64 << 20
+)
+
+// A Reader reads a file of at most that many bytes, as readfile.ReadAtMost does.
+type Reader func(path string, most int64) ([]byte, error)
+
+// authority is what a server's certificate is verified with: nothing set means
+// the system's certificates.
+type authority struct {
+	file string
+	pem  []byte
+}
+
+// caFile is what a file of certificates holds, or what is wrong with it.
+type caFile struct {
+	data  []byte
+	wrong *config.ValueError
+	// absent reports whether there is no such file.
+	absent bool
+}

@@ -1,0 +1,493 @@
+package load
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/gcfg.v1/types"
+
+	"vzones/config"
+	"vzones/topology/suggest"
+)
+
+// Bounds on what a configuration may cost.
+const (
+	maxVCenters = 1000
+	maxLevels   = 100
+	maxNetworks = 1000
+)
+
+// noName is what is wrong with a name that no vCenter can have.
+const noName = "is not a valid name of a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
+
+// A decoder puts nodes into sections, by the keys that their format has. It reports what does not fit
+// a key's kind and goes on; what values mean is not its concern.
+type decoder struct {
+	*Problems
+	keys map[config.Section][]key
+	// place returns where a key belongs that is not known in its place.
+	place func(key string) string
+	// size is how many bytes the file has, visits how many keys and elements were taken.
+	size, visits int
+}
+
+func (d *decoder) keysOf(s config.Section) []key {
+	if d.keys[s] == nil {
+		if d.keys == nil {
+			d.keys = make(map[config.Section][]key)
+		}
+		d.keys[s] = keysOf(s, d.Dialect)
+	}
+	return d.keys[s]
+}
+
+// find returns the key of a name, or nil. Letter case counts in YAML alone.
+func (d *decoder) find(keys []key, name string) *key {
+	i := slices.IndexFunc(keys, func(k key) bool {
+		return k.name == name || d.Dialect == &INI && strings.EqualFold(k.name, name)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &keys[i]
+}
+
+// mapping reads a mapping with known keys.
+func (d *decoder) mapping(n *Node, into *Section) {
+	keys := d.keysOf(into.In)
+	pairs := d.pairs(n, shownKey, func(name string) string {
+		switch k := d.find(keys, name); {
+		case k != nil && (k.use == own || k.use == alias):
+			return k.field.Key
+		case k != nil:
+			return k.name
+		case d.Dialect == &INI:
+			return "" // each is reported
+		}
+		return name
+	})
+	// The newer name of a key counts, wherever the older stands.
+	rank := func(n *Node) int {
+		if k := d.find(keys, n.Key); k != nil && k.use == older {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(pairs, func(a, b *Node) int { return rank(a) - rank(b) })
+	for _, p := range pairs {
+		k := d.find(keys, p.Key)
+		switch {
+		case k == nil && (p.has(Damaged) || d.glued(p, n, keys, into)):
+		case k == nil:
+			d.unknown(p, keys, into, d.place(p.Key))
+		case p.has(Damaged):
+			markPresent(into, *k, p.At)
+		default:
+			d.take(p, k, into)
+		}
+	}
+}
+
+// take reads the value of a key.
+func (d *decoder) take(n *Node, k *key, into *Section) {
+	if n.has(Glued) {
+		d.cutShort(n)
+	}
+	switch k.use {
+	case unsupported:
+		if n.asks() {
+			d.Errorf(n.At, "%s", k.why)
+		}
+		return
+	case noEffect, session:
+		if n.asks() {
+			if k.use == session {
+				into.session = n.At
+			}
+			d.Warnf(n.At, "%s", k.why)
+		}
+		return
+	case older:
+		d.older(n, k.field, into)
+		return
+	case alias:
+		if !n.isBlank() && !(n.isText() && n.Text == "") {
+			d.Warnf(n.At, d.Dialect.alias, d.Dialect.Key(k.field.Key))
+		}
+	}
+	d.value(n, k.field, into)
+}
+
+// value reads the value of a field.
+func (d *decoder) value(n *Node, f *config.Field, into *Section) {
+	v := &Value{At: n.At}
+	switch {
+	case f.Kind == config.KindMapping:
+		sub := into.sub(f)
+		if sub.At = n.At; d.isMapping(n) {
+			d.mapping(n, sub)
+		} else {
+			sub.Unsure = true
+		}
+		return
+	case f.Kind == config.KindEntries:
+		d.entries(n, f, into.V(f.Key))
+		return
+	case f.Kind == config.KindLevels:
+		d.levels(n, f, v)
+	case f.Kind == config.KindLabels:
+		d.labels(n, v)
+	case f.Kind == config.KindRule:
+		v.Set, v.Section = true, &Section{At: n.At, In: f.Of}
+		if n.Kind == Mapping {
+			d.mapping(n, v.Section)
+		} else {
+			v.Section.IsShort = true
+			v.Section.Put("tag", d.text(n))
+		}
+	case f.Kind.IsList():
+		d.list(n, v)
+	case f.Kind == config.KindBool:
+		d.toggle(n, v)
+	case f.Kind == config.KindInt:
+		d.number(n, v)
+	case f.Kind == config.KindPassword:
+		v = d.secret(n)
+	default:
+		v = d.text(n)
+	}
+	into.Put(f.Key, v)
+}
+
+// older reads a list under its older name where its newer one is not written, as the in-tree provider does.
+func (d *decoder) older(n *Node, f *config.Field, into *Section) {
+	t := d.text(n)
+	switch {
+	case t.Bad:
+		return
+	case into.V(f.Key).Set:
+		d.Warnf(t.At, "has no effect beside %s", f.Key)
+		return
+	case d.Dialect == &YAML && t.Usable():
+		d.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %[1]s", f.Key)
+	}
+	into.Put(f.Key, split(t))
+}
+
+// split takes what is between commas. Blank parts do not count, as in the CPI.
+func split(t *Value) *Value {
+	l := &Value{At: t.At}
+	for part := range strings.SplitSeq(t.Text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			l.List = append(l.List, Value{Text: part, At: t.At, Set: true, Hidden: t.Hidden})
+		}
+	}
+	l.Set = len(l.List) > 0
+	return l
+}
+
+// text takes any single value as it is written, as the CPI does: a password of
+// digits needs no quotes.
+func (d *decoder) text(n *Node) *Value {
+	v := &Value{At: n.At, Text: n.Text, Set: true, Bad: true, Hidden: n.has(Shared)}
+	switch {
+	case n.isText() && n.has(NoValue):
+		d.Errorf(n.At, "has no value: write %s = and the value behind it", n.Key)
+	case n.Kind == Mapping || n.Kind == Sequence:
+		d.Errorf(n.At, "is %s: write text", n.describe())
+	case n.has(Anchored):
+		d.Errorf(n.At, "begins with &, which makes it the name of a YAML anchor: put the value in quotes")
+	case n.hasOddTag():
+		d.Errorf(n.At, "begins with !, which makes it a YAML tag: put the value in quotes")
+	default:
+		v.Set, v.Bad = n.Kind != Null && n.Text != "", false
+	}
+	if v.Bad || !v.Set {
+		v.Text = ""
+	}
+	return v
+}
+
+// secret is text for a secret.
+func (d *decoder) secret(n *Node) *Value {
+	if n.has(Continued) {
+		d.Warnf(n.At, `continues in the next line, since this one ends with a \: `+
+			`put the value in quotes, and write \\ for a \ that belongs to it`)
+	}
+	// What is behind a blank may be a part too.
+	if n.has(CutByComment) && !n.has(Glued) && !n.has(Quoted) {
+		d.cutShort(n)
+	}
+	v := d.text(n)
+	if !v.Set && n.has(CutByComment) {
+		d.Errorf(v.At, "is empty, since a comment begins at a ; or #: put the value in quotes")
+		v.Set, v.Bad = true, true
+	}
+	v.Data, v.Text, v.Hidden = config.NewPassword(v.Text), "", true
+	return v
+}
+
+// cutShort warns of a comment that may be a part of the value.
+func (d *decoder) cutShort(n *Node) {
+	d.Warnf(n.At, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
+}
+
+// number takes a whole number.
+func (d *decoder) number(n *Node, v *Value) {
+	if n.isText() {
+		t := d.text(n)
+		number, err := strconv.ParseInt(strings.TrimSpace(t.Text), 10, 32)
+		if t.Usable() && err != nil {
+			d.Errorf(n.At, "is not a whole number: write it in decimal digits")
+			t.Bad = true
+		}
+		v.Data, v.Set, v.Bad = int(number), t.Set && (t.Bad || number != 0), t.Bad
+		return
+	}
+	if n.Kind == Null {
+		return
+	}
+	v.Set, v.Bad = true, true
+	decimal, err := strconv.ParseInt(n.Text, 10, 32)
+	switch {
+	case n.Kind == Scalar && n.Tag != "!!int" && err == nil && !n.hasOddTag():
+		d.Errorf(v.At, "is text: write the number without quotes")
+	case n.Kind != Scalar || n.Tag != "!!int":
+		d.Errorf(v.At, "is %s: write a whole number", n.describe())
+	case err != nil || strconv.FormatInt(decimal, 10) != n.Text:
+		// A leading 0 means octal to some YAML readers and nothing to others.
+		d.Errorf(v.At, "is not a number that fits: write it in decimal digits, without a leading 0")
+	default:
+		v.Data, v.Set, v.Bad = int(decimal), decimal != 0, false
+	}
+}
+
+// yaml11 are the words that the CPI's YAML reader takes for truth values
+// besides true and false.
+var yaml11 = map[string]bool{
+	"y": true, "yes": true, "on": true,
+	"n": false, "no": false, "off": false,
+}
+
+// toggle takes a truth value, in INI by the words that gcfg takes, where a key without a value means true.
+func (d *decoder) toggle(n *Node, v *Value) {
+	word := strings.ToLower(n.Text)
+	old, isOld := yaml11[word]
+	isWord := word == "true" || word == "false"
+	v.Set = true
+	switch on, err := strconv.ParseBool(n.Text); {
+	case n.Kind == Null:
+		v.Set = false
+	case n.has(AnyValue):
+		if err != nil || !on {
+			d.Warnf(n.At, "counts as true, as in the vSphere CPI: any value does")
+		}
+		v.Data = true
+	case n.isText():
+		if n.At.Line != InEnvironment {
+			on, err = types.ParseBool(n.Text)
+		}
+		if v.Data = on || n.has(NoValue); err != nil && !n.has(NoValue) {
+			d.Errorf(n.At, "is neither true nor false: write one of the two")
+			v.Bad = true
+		}
+	case n.Kind == Scalar && n.Tag == "!!bool" && isWord:
+		v.Data = word == "true"
+	case n.Kind == Scalar && n.has(Plain) && !n.hasOddTag() && isOld:
+		v.Data = old
+	case n.Kind == Scalar && isWord:
+		v.Bad = true
+		d.Errorf(n.At, "is text: write %s without quotes", word)
+	default:
+		v.Bad = true
+		d.Errorf(n.At, "is %s: write true or false", n.describe())
+	}
+}
+
+// list takes a list of single values.
+func (d *decoder) list(n *Node, v *Value) {
+	switch {
+	case n.isText():
+		t := d.text(n)
+		if *v = *split(t); t.Bad {
+			v.Set, v.Bad = true, true
+		}
+	case n.Kind == Null:
+	case n.Kind != Sequence:
+		v.Set, v.Bad = true, true
+		d.Errorf(n.At, "is %s: write a list, such as [a, b]", n.describe())
+	default:
+		elements, _ := n.children(whole)
+		for _, item := range elements {
+			d.visit()
+			element := d.text(item)
+			v.List, v.Bad = append(v.List, *element), v.Bad || element.Bad
+		}
+		v.Set = len(v.List) > 0
+	}
+}
+
+// entries reads a mapping whose keys are names of vCenters.
+func (d *decoder) entries(n *Node, f *config.Field, v *Value) {
+	if v.At = n.At; !d.isMapping(n) {
+		v.Bad = true
+		return
+	}
+	for i, entry := range d.pairs(n, shownName, whole) {
+		switch {
+		case !isEntryName(entry.Key):
+			d.Errorf(entry.At, noName)
+			v.Bad = true
+		case !d.isMapping(entry):
+			v.Bad = true
+		default:
+			e := &Section{Name: entry.Key, At: entry.At, In: f.Of}
+			v.Sections = append(v.Sections, e)
+			d.bounded(entry.At, i+1, maxVCenters, "vCenters")
+			d.mapping(entry, e)
+		}
+	}
+}
+
+// levels reads a list of mappings.
+func (d *decoder) levels(n *Node, f *config.Field, v *Value) {
+	switch n.Kind {
+	case Null:
+		return
+	case Sequence:
+	default:
+		d.Errorf(n.At, "is %s: write a list of mappings, each behind a -", n.describe())
+		return
+	}
+	elements, _ := n.children(whole)
+	for i, item := range elements {
+		d.visit()
+		d.bounded(item.At, i+1, maxLevels, "levels")
+		if d.isMapping(item) {
+			level := &Section{At: item.At, In: f.Of}
+			v.Sections = append(v.Sections, level)
+			d.mapping(item, level)
+		}
+	}
+}
+
+// labels reads a mapping whose keys and values are any text.
+func (d *decoder) labels(n *Node, v *Value) {
+	if d.isMapping(n) {
+		for _, entry := range d.pairs(n, whole, whole) {
+			row := d.text(entry)
+			row.Key = entry.Key
+			v.List = append(v.List, *row)
+		}
+	}
+	v.Set = len(v.List) > 0
+}
+
+func (d *decoder) isMapping(n *Node) bool {
+	if n.Kind == Mapping || n.Kind == Null {
+		return true
+	}
+	d.Errorf(n.At, "is %s: write a mapping, its keys indented below it", n.describe())
+	return false
+}
+
+// visit counts a key or an element. Without aliases there are never as many as bytes.
+func (d *decoder) visit() {
+	const beside = 100_000
+	if d.visits++; d.visits > d.size+beside {
+		d.stop(Position{}, "the aliases (*) and merges (<<) make the file stand for more than %d values: "+
+			"write out fewer of them", d.size+beside)
+	}
+}
+
+// pairs returns the keys of a mapping in the order of the file, then those that it merges in (<<) and
+// does not have itself. Messages have the keys as they are shown. Two keys are one if they stand for the
+// same. It takes each mapping once, so that neither a cycle nor a pyramid of merges costs more than
+// the file is long.
+func (d *decoder) pairs(n *Node, show, stands func(key string) string) (all []*Node) {
+	if n.Kind == Null {
+		return nil
+	}
+	have := make(map[string]bool)    // what they stand for
+	isUnder := make(map[any]bool, 1) // whether the merges of a mapping are being followed
+	var add func(n *Node)
+	add = func(n *Node) {
+		isUnder[n.id] = true
+		children, merged := n.children(show)
+		own := make(map[string]int, len(children)) // where in all they are, or -1
+		firsts := make(map[string]*Node, len(children))
+		for _, c := range children {
+			d.visit()
+			id := stands(c.Key)
+			if c.has(Damaged) && !c.isText() {
+				d.Errorf(c.At, "there is a key that is not plain text: write each key out")
+				continue
+			}
+			first, again := firsts[id]
+			switch isSpelt := again && !strings.EqualFold(first.Key, c.Key) || again && d.Dialect == &YAML && first.Key != c.Key; {
+			case id == "":
+				all = append(all, c)
+			case !again:
+				firsts[id], own[id] = c, -1
+				// What is nearer wins over what is merged in.
+				if !have[id] {
+					have[id], own[id] = true, len(all)
+					all = append(all, c)
+				}
+			case !c.isText() && c.has(NoValue):
+				// Perhaps it is the rest of a password.
+				d.Errorf(Position{Line: c.At.Line, Path: n.At.Path}, "a key is written twice in the braces: remove one of the two, "+
+					"and put a value with a comma in quotes")
+			case isSpelt && c.isNothing(): // Generators write both spellings.
+			case isSpelt && first.isNothing():
+				if firsts[id] = c; own[id] >= 0 {
+					all[own[id]] = c
+				}
+			case isSpelt:
+				d.Errorf(c.At, d.Dialect.twice, show(first.Key), first.At.Line)
+			default:
+				d.Errorf(c.At, "is written twice, first at line %d: remove one of the two", first.At.Line)
+			}
+		}
+		for _, m := range merged {
+			d.visit()
+			under, seen := isUnder[m.id]
+			switch {
+			case m.Kind != Mapping:
+				d.Errorf(Position{Line: m.At.Line, Path: n.At.Path}, "merges (<<) %s: only mappings can be merged", m.describe())
+			case under:
+				d.Errorf(Position{Line: m.At.Line, Path: n.At.Path}, "merges (<<) itself: remove the merge")
+			case !seen:
+				add(m)
+			}
+		}
+		isUnder[n.id] = false
+	}
+	add(n)
+	return all
+}
+
+// glued reports a key in which a value is too: one that is glued to its key, or,
+// in braces, the rest of one that has a comma. The value is in no message, since
+// it may be a password.
+func (d *decoder) glued(p, in *Node, keys []key, into *Section) bool {
+	if p.isText() {
+		if p.has(NoValue) {
+			d.Errorf(p.At, "%s", noKey)
+		}
+		return p.has(NoValue)
+	}
+	name, isGlued := cutGlued(p.Key)
+	near := slices.IndexFunc(keys, func(k key) bool { return k.use == own && suggest.Plain(k.name) == suggest.Plain(name) })
+	if isGlued && near >= 0 {
+		at := Position{Line: p.At.Line, Path: child(in.At.Path, keys[near].name)}
+		d.Errorf(at, "is not a key with a value: write %s: and the value, with a blank between them", keys[near].name)
+		markPresent(into, keys[near], at)
+		return true
+	}
+	if p.has(NoValue) {
+		d.Errorf(Position{Line: p.At.Line, Path: in.At.Path}, "a key in the braces has no value: write key: value, and put a value with a comma in quotes")
+	}
+	return p.has(NoValue)
+}

@@ -1,0 +1,325 @@
+package load
+
+import (
+	"slices"
+
+	"vzones/config"
+	"vzones/topology/quote"
+)
+
+// makeFleet makes a VCenter of each entry, in the order of the file, and of the
+// global section's server if no entry is it; that one comes first.
+func (c *checker) makeFleet() []config.VCenter {
+	c.settings(c.global)
+	var all []*Section
+	for _, e := range c.vcenters.Sections {
+		c.settings(e)
+		e = e.Clone() // the file keeps what it says
+		c.entryServer(e)
+		all = append(all, e)
+	}
+	if c.isOneMore(all) {
+		e := c.global.Clone()
+		e.Name, e.At = c.global.V("server").Text, c.global.V("server").At
+		all = slices.Insert(all, 0, e)
+	}
+	if len(all) == 0 && !c.vcenters.Bad && !c.global.V("server").Set {
+		at := Position{Path: c.Dialect.VCenters, Line: c.vcenters.At.Line}
+		c.Errorf(at, "no vCenter: write at least one %s", c.Dialect.Entry)
+	}
+	c.unusedAccount(all)
+	for _, e := range all {
+		c.fleet = append(c.fleet, c.inherit(e))
+	}
+	c.warnUnverified()
+	c.warnVerified(all)
+	var fleet []config.VCenter
+	seen := make(map[string][]config.VCenter)
+	for i, e := range all {
+		c.credentials(e)
+		from := c.fleet[i]
+		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(from))}
+		assign(from, nil, &vc)
+		c.trustWithoutEffect(from)
+		if e.V("server").Usable() && !from.V("port").Bad {
+			c.sameVCenter(e.V("server").At, &vc, seen[vc.Address()], all)
+			seen[vc.Address()] = append(seen[vc.Address()], vc)
+		}
+		fleet = append(fleet, vc)
+	}
+	c.accountFromEnvironment()
+	return fleet
+}
+
+// settings checks the values of the global section or an entry, also those that mean something together.
+func (c *checker) settings(s *Section) {
+	c.check(s)
+	s.Put("authority", c.authority(s.V("caFile"), s.V("caData")))
+	s.Put("secret", c.secret(s.V("secretName"), s.V("secretNamespace")))
+}
+
+// secret takes name and namespace together: half of a pair from the entry and
+// half from the global section would name a Secret that nobody wrote down.
+func (c *checker) secret(name, namespace *Value) *Value {
+	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
+	half := func(has *Value, variable, key string) {
+		if has.At.Line == InEnvironment {
+			key = variable
+		}
+		v.At, v.Bad = has.At, true
+		c.Errorf(has.At, "has no %s beside it: write both in the same place", key)
+	}
+	switch {
+	case name.Set && !namespace.Set:
+		half(name, "VSPHERE_SECRET_NAMESPACE", c.Dialect.Key("secretNamespace"))
+	case namespace.Set && !name.Set:
+		half(namespace, "VSPHERE_SECRET_NAME", c.Dialect.Key("secretName"))
+	}
+	return v
+}
+
+// sameVCenter reports an entry that is another one of the same vCenter in all that could make
+// a difference. With another account or other datacenters it is meant, as in the CPI.
+func (c *checker) sameVCenter(at Position, vc *config.VCenter, others []config.VCenter, all []*Section) {
+	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
+	for i := range others {
+		o := &others[i]
+		account := vc.User == o.User && vc.Secret == o.Secret && vc.SecretsDirectory == o.SecretsDirectory
+		if account && slices.Equal(sorted(vc.Datacenters), sorted(o.Datacenters)) {
+			first := all[slices.IndexFunc(all, func(e *Section) bool { return e.Name == o.Name })]
+			c.Errorf(at, "is the same vCenter as %v, with the same account and the same datacenters: remove one of the two, or give them different ones", first.At)
+			return
+		}
+	}
+}
+
+// entryServer lets an entry's name stand for its server where it can be nothing
+// but an address. The CPI wants server in any case.
+func (c *checker) entryServer(e *Section) {
+	switch server := e.V("server"); {
+	case server.Set:
+	case server.isWritten():
+		server.Bad = true
+		c.Errorf(server.At, "is empty: %s", wantAddress)
+	case isFullAddress(e.Name):
+		address, _ := parseServer(e.Name)
+		e.Put("server", &Value{Text: address, Data: address, At: e.At, Set: true})
+		c.underscore(e.At, address)
+	default:
+		server.Bad = true
+		c.Errorf(e.At, "has no server: write server with a host name or an IP address "+
+			"(the name of the entry stands for it only if it is an IP address or a full host name)")
+	}
+}
+
+// isOneMore reports whether the global section's server is one vCenter more
+// than the entries, as in the CPI: unless an entry has that name. Unlike there
+// an entry with that server is it too, so that it is not connected to twice.
+func (c *checker) isOneMore(entries []*Section) bool {
+	server := c.global.V("server")
+	if !server.Usable() {
+		return false
+	}
+	address := func(s *Section) string {
+		port, set := either(s.V("port"), c.global.V("port")).Data.(int)
+		if !set || port == 0 {
+			port = config.DefaultPort
+		}
+		return config.SameServer(s.V("server").Text, port)
+	}
+	for _, e := range entries {
+		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.global) {
+			c.Warnf(server.At, "has no effect: the vCenter is the one of %s", e.At.Key())
+			return false
+		}
+	}
+	return true
+}
+
+// hasOwnSecret reports whether an entry names a Secret itself, and not the global section for it.
+func (c *checker) hasOwnSecret(e *Section) bool {
+	return e.V("secret").Set && e.V("secret").At != c.global.V("secret").At
+}
+
+// account returns the user and the password for an entry, each from the entry
+// or from the global section. Where a Secret or a directory applies, the entry's
+// own alone count, as in the CPI: another vCenter's account is not tried on it.
+// The CPI does that only if the file's global section names one of the two.
+func (c *checker) account(e *Section) (user, password *Value) {
+	if c.hasOwnAccount(e) {
+		return e.V("user"), e.V("password")
+	}
+	return either(e.V("user"), c.global.V("user")), either(e.V("password"), c.global.V("password"))
+}
+
+func (c *checker) hasOwnAccount(e *Section) bool { return c.hasOwnSecret(e) || c.isApart }
+
+// directory returns where an entry's credentials are besides its Secret. As in the
+// CPI, an entry with a Secret of its own has no directory.
+func (c *checker) directory(e *Section) *Value {
+	if c.hasOwnSecret(e) {
+		return new(Value)
+	}
+	return c.global.V("secretsDirectory")
+}
+
+// credentials demands a user with a password, a Secret or a directory.
+func (c *checker) credentials(e *Section) {
+	user, password := c.account(e)
+	secret, directory := either(e.V("secret"), c.global.V("secret")), c.directory(e)
+	elsewhere := "the Secret"
+	if directory.Set {
+		elsewhere = directory.At.Key()
+	}
+	switch given := secret.Set || directory.Set; {
+	case user.Set && password.Set:
+		c.pair(user, password)
+	case e.Unsure, c.global.Unsure:
+	case user.Set && given:
+		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
+	case password.Set && given:
+		c.Warnf(password.At, "has no effect without a user: the credentials come from %s", elsewhere)
+	case user.Set:
+		c.Errorf(user.At, "has no password beside it: write password, or %s instead", c.Dialect.secret())
+	case password.Set:
+		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Dialect.secret())
+	case !given:
+		also := ""
+		if e.session.Line != 0 || c.global.session.Line != 0 {
+			also = ": a session manager's address counts in a Secret or a directory alone"
+		}
+		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
+			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"), also)
+	}
+}
+
+// unusedAccount warns of a global user or password that no vCenter gets.
+func (c *checker) unusedAccount(all []*Section) {
+	for _, e := range all {
+		if !c.hasOwnAccount(e) || e.At == c.global.V("server").At {
+			return
+		}
+	}
+	why := "has no effect: every vCenter has a Secret"
+	if directory := c.global.V("secretsDirectory"); directory.Set {
+		why += " or " + directory.At.Key()
+	}
+	for _, key := range []string{"user", "password"} {
+		// accountFromEnvironment warns of those in the environment.
+		if v := c.global.V(key); v.Set && v.At.Line != InEnvironment {
+			c.Warnf(v.At, "%s", why)
+		}
+	}
+}
+
+// trustedAt returns where the setting is that decides whether a server's
+// certificate is trusted, or could be.
+func trustedAt(e *Section) Position {
+	switch {
+	case e.V("thumbprint").Text != "":
+		return e.V("thumbprint").At
+	case e.V("authority").Set:
+		return e.V("authority").At
+	}
+	return e.At
+}
+
+// trustWithoutEffect warns of settings that have no effect beside insecureFlag. A session manager
+// is verified whatever it says.
+func (c *checker) trustWithoutEffect(e *Section) {
+	insecure := e.V("insecureFlag")
+	if !insecure.IsOn() {
+		return
+	}
+	by, which := insecure.At.Key(), e.At.Path
+	if e.At.Line == InEnvironment {
+		which = "the vCenter of " + e.At.Key()
+	}
+	if a, _ := e.V("authority").Data.(authority); a.file != "" || len(a.pem) > 0 {
+		c.Warnf(e.V("authority").At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
+	}
+	if e.V("thumbprint").Text != "" {
+		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", which, by)
+	}
+}
+
+// warnUnverified warns of vCenters whose certificates are not verified, once for each
+// setting that says so.
+func (c *checker) warnUnverified() {
+	var settings []Position
+	names := make(map[Position][]string)
+	for _, e := range c.fleet {
+		insecure := e.V("insecureFlag")
+		if !insecure.IsOn() || insecure.Bad {
+			continue
+		}
+		if names[insecure.At] == nil {
+			settings = append(settings, insecure.At)
+		}
+		names[insecure.At] = append(names[insecure.At], quote.Value(e.Name))
+	}
+	for _, at := range settings {
+		c.Warnf(at, "switches the verification of the server's certificate off for %s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", vCenters(names[at]), c.Dialect.Trust)
+	}
+}
+
+// warnVerified warns of vCenters whose certificates are verified although the global
+// section says otherwise: to the CPI and the CSI driver true there holds for all, but to
+// the CPI not in another format's spelling.
+func (c *checker) warnVerified(all []*Section) {
+	on := c.global.V("insecureFlag")
+	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {
+		return
+	}
+	others := c.Dialect.Unverified
+	if c.isDashed(on.At, "insecureFlag") {
+		others = ""
+	}
+	for _, e := range all {
+		if own := e.V("insecureFlag"); own.Usable() && !own.IsOn() {
+			c.Warnf(own.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
+				on.At.Key(), others, c.Dialect.Trust)
+		}
+	}
+}
+
+// vCenters lists vCenters whose names are quoted.
+func vCenters(names []string) string {
+	const most = 5
+	which := "vCenter "
+	if len(names) > 1 {
+		which = "vCenters "
+	}
+	return which + quote.Some(names, most)
+}
+
+// inherit returns an entry with what it leaves unset from the global section: as the table says,
+// but for the account, and for what several keys mean together.
+func (c *checker) inherit(e *Section) *Section {
+	of := e.Clone()
+	of.In = config.SectionGlobal
+	for _, f := range config.FieldsOf(config.SectionEntry) {
+		if f.Inherited && !e.V(f.Key).Set {
+			of.Put(f.Key, c.global.V(f.Key))
+		}
+	}
+	user, password := c.account(e)
+	if !user.Set || !password.Set {
+		user, password = new(Value), new(Value)
+	}
+	of.Put("user", user)
+	of.Put("password", password)
+	of.Put("secretsDirectory", c.directory(e))
+	if !e.V("secret").Set {
+		for _, key := range []string{"secret", "secretName", "secretNamespace"} {
+			of.Put(key, c.global.V(key))
+		}
+	}
+	trust := either(e.V("authority"), c.global.V("authority"))
+	of.Put("authority", trust)
+	a, _ := trust.Data.(authority)
+	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.file})
+	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.pem})
+	return of
+}

@@ -1,0 +1,432 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/gcfg.v1/scanner"
+	"gopkg.in/gcfg.v1/token"
+
+	"vzones/config"
+	"vzones/topology/quote"
+	"vzones/topology/suggest"
+)
+
+var (
+	byteOrderMark = []byte("\ufeff") // which may be at the beginning of a file
+	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
+)
+
+// IsINI reports whether a file is in the INI format. Its first line that says anything
+// decides, so that a mistake further down is one of that format: no file in the
+// YAML format begins with a [, nor with a key and an =.
+func IsINI(data []byte) bool {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, byteOrderMark)) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		return line[0] == '[' || keyAndValue.Match(line)
+	}
+	return false
+}
+
+// readINI reads a file in the INI format, as far as it can be read. All blocks of one section are
+// that section.
+func readINI(data []byte, p *Problems) *Section {
+	s := new(Section)
+	d := &iniDecoder{decoder: decoder{Problems: p, place: placeInINI, size: len(data)}, root: s}
+	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
+		d.block(b)
+	}
+	for i, of := range d.order {
+		all := d.blocks[i]
+		d.mapping(&Node{Kind: Mapping, At: of.At, children: func(func(string) string) (nodes, merged []*Node) {
+			for _, n := range all {
+				if n.has(NoValue) && d.find(d.keysOf(of.In), n.Key) != nil {
+					n.At.Path += " " + n.Key
+				}
+			}
+			return all, nil
+		}}, of)
+	}
+	for _, e := range s.V("vcenter").Sections {
+		if !e.V("server").Set {
+			e.Put("server", &Value{Text: e.Name, At: e.At, Set: true, Hidden: gluedSecret(e.Name) > 0})
+		}
+	}
+	return s
+}
+
+// A block is a section of a file in the INI format, from its header to the next.
+type block struct {
+	section, name string
+	isNamed       bool
+	at            Position
+	keys          []*Node
+	// isBad reports whether the header could not be read, so that whose the keys are is
+	// not known; isLossy that there is more than the keys which could be read.
+	isBad, isLossy bool
+}
+
+// An iniDecoder collects the keys of the blocks of each section, in the order of the file.
+type iniDecoder struct {
+	decoder
+	root   *Section
+	order  []*Section
+	blocks [][]*Node
+}
+
+func (d *iniDecoder) block(b *block) {
+	vcenters := d.root.V("vcenter")
+	if b.isBad {
+		// What stands in it may be anybody's.
+		vcenters.Bad, d.global().Unsure = true, true
+		return
+	}
+	k := d.find(iniSections, b.section)
+	switch {
+	case k == nil:
+		d.unknownSection(b)
+	case k.use == noEffect:
+		d.Warnf(b.at, "%s", k.why)
+	case k.use == unsupported:
+		d.Errorf(b.at, "%s", k.why)
+	case k.field.Kind == config.KindMapping && b.isNamed:
+		d.Errorf(b.at, "takes no name: write [%s]", k.name)
+		markPresent(d.root, *k, b.at)
+	case k.field.Kind == config.KindMapping:
+		sub := d.root.sub(k.field)
+		sub.At = b.at
+		d.fill(sub, b)
+	case !b.isNamed:
+		such := "k8s-zone"
+		if k.field.Of == config.SectionEntry {
+			such = "vc.example.com"
+		}
+		d.Errorf(b.at, "has no name: write it as in [%s %q]", k.name, such)
+		vcenters.Bad = true
+	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
+		d.Errorf(b.at, "%s", noName)
+		vcenters.Bad = true
+	default:
+		v := d.root.V(k.field.Key)
+		i := slices.IndexFunc(v.Sections, func(e *Section) bool { return e.Name == b.name })
+		if i < 0 {
+			i = len(v.Sections)
+			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.at, In: k.field.Of})
+		}
+		d.bounded(b.at, len(vcenters.Sections), maxVCenters, "vCenters")
+		d.bounded(b.at, len(d.root.V("TopologyCategory").Sections), maxLevels, "categories with a label")
+		d.fill(v.Sections[i], b)
+	}
+}
+
+func (d *iniDecoder) global() *Section { return d.root.sub(config.FieldsOf(config.SectionRoot)[0]) }
+
+func (d *iniDecoder) fill(s *Section, b *block) {
+	i := slices.Index(d.order, s)
+	if i < 0 {
+		i = len(d.order)
+		d.order, d.blocks = append(d.order, s), append(d.blocks, nil)
+	}
+	d.blocks[i] = append(d.blocks[i], b.keys...)
+	s.Unsure = s.Unsure || b.isLossy
+}
+
+func (d *iniDecoder) unknownSection(b *block) {
+	if suggest.Plain(b.section) == "topology" {
+		d.Errorf(b.at, "%s", onlyYAML)
+		return
+	}
+	near := suggest.Nearest(b.section, names(iniSections, func(key) bool { return true }))
+	if near == "" {
+		known := names(iniSections, func(k key) bool { return k.use == own })
+		d.Errorf(b.at, "unknown section: remove it, or write one of %s", strings.Join(known, ", "))
+		return
+	}
+	meant := d.find(iniSections, near)
+	if meant.use == unsupported {
+		d.Errorf(b.at, "%s", meant.why)
+		return
+	}
+	d.Errorf(b.at, "unknown section: did you mean [%s]?", near)
+	if meant.use == own {
+		markPresent(d.root, *meant, b.at)
+		if meant.field.Kind == config.KindEntries {
+			d.root.V("vcenter").Bad = true
+		}
+	}
+}
+
+// placeInINI says where a key belongs, if that is one section only.
+func placeInINI(name string) string {
+	has := func(s config.Section) bool {
+		return slices.ContainsFunc(keysOf(s, &INI), func(k key) bool { return strings.EqualFold(k.name, name) && k.use == own })
+	}
+	if has(config.SectionEntry) {
+		return ""
+	}
+	for _, s := range iniSections {
+		if s.use == own && s.field.Kind == config.KindMapping && has(s.field.Of) {
+			return "in [" + s.name + "]"
+		}
+	}
+	return ""
+}
+
+// A scan reads the blocks of a file. Sections, keys and values are found by the
+// scanner of gcfg, the library of the vSphere CPI, so that they are what they are
+// there; the scan puts them together as that library does, but remembers the
+// lines and goes on after a mistake. Its errors never hold a value.
+type scan struct {
+	*Problems
+	data   []byte
+	base   int // the offset in data of what the scanner scans
+	line   int // the line of that
+	file   *token.File
+	tokens scanner.Scanner
+	blocks []*block
+
+	pos token.Pos
+	tok token.Token
+	lit string
+	// fault is what the scanner complained of, and faulty in which line.
+	fault  string
+	faulty int
+}
+
+// scanINI returns the sections of a file. The mistakes are those of its syntax.
+func scanINI(data []byte, p *Problems) []*block {
+	r := &scan{Problems: p, data: data}
+	r.start(0, 1)
+	for r.tok != token.EOF || r.fault != "" {
+		switch {
+		case r.fault != "":
+			r.fail(r.within(), r.said())
+		case r.tok == token.EOL, r.tok == token.COMMENT:
+			r.next()
+		case r.tok == token.LBRACK:
+			r.header()
+		default:
+			r.key()
+		}
+	}
+	return r.blocks
+}
+
+// start begins at the beginning of a line.
+func (r *scan) start(offset, line int) {
+	rest := r.data[offset:]
+	r.base, r.line, r.fault = offset, line, ""
+	files := token.NewFileSet()
+	r.file = files.AddFile("", files.Base(), len(rest))
+	r.tokens.Init(r.file, rest, func(at token.Position, what string) {
+		if r.fault == "" {
+			r.fault, r.faulty = what, r.line+at.Line-1
+		}
+	}, scanner.ScanComments)
+	r.next()
+}
+
+func (r *scan) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
+
+func (r *scan) offset() int { return r.base + r.file.Offset(r.pos) }
+
+// at returns the token's line.
+func (r *scan) at() int { return r.line + r.file.Position(r.pos).Line - 1 }
+
+// ended reports whether a line is at its end. A fault is then one of the next line,
+// into which the scanner looks, or of a comment.
+func (r *scan) ended() bool {
+	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
+}
+
+// within returns the section that the scan is in.
+func (r *scan) within() string {
+	if b := r.last(); b != nil {
+		return b.at.Path
+	}
+	return ""
+}
+
+func (r *scan) last() *block {
+	if len(r.blocks) == 0 {
+		return nil
+	}
+	return r.blocks[len(r.blocks)-1]
+}
+
+// fail reports a mistake, at the fault if there is one and else at the token,
+// and goes on after its line.
+func (r *scan) fail(path, message string) {
+	bad := r.at()
+	if r.fault != "" {
+		bad = r.faulty
+	}
+	r.Errorf(Position{Line: bad, Path: path}, "%s", message)
+	if b := r.last(); b != nil {
+		b.isLossy = true
+	}
+	line, offset, continued := r.line, r.base, false
+	for offset < len(r.data) {
+		text := r.data[offset:]
+		if end := bytes.IndexByte(text, '\n'); end >= 0 {
+			text = text[:end+1]
+		}
+		// What follows an open quote may belong to the text in it.
+		over := r.fault != notClosed || bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte("["))
+		if line > bad && !continued && over {
+			break
+		}
+		continued = bytes.HasSuffix(bytes.TrimRight(text, "\r\n"), []byte(`\`))
+		offset += len(text)
+		line++
+	}
+	r.start(offset, line)
+}
+
+const notClosed = "string not terminated"
+
+// said says in our words what the scanner complained of: its own can hold a
+// character of a value.
+func (r *scan) said() string {
+	switch {
+	case r.fault == notClosed:
+		return `a quote is not closed: close it, and write \" for one that belongs to the text`
+	case strings.HasPrefix(r.fault, "unknown escape"):
+		return `a \ in quotes begins an escape that the INI format does not have: write \\ for it`
+	case strings.HasPrefix(r.fault, "unquoted '\\'"):
+		return `there is a \ outside of quotes: put the value in quotes, and write \\ for it`
+	case strings.HasSuffix(r.fault, "UTF-8 encoding"):
+		return "a character is not UTF-8: save the file as UTF-8"
+	case strings.HasSuffix(r.fault, "character NUL"):
+		return "there is a control character: remove it"
+	}
+	return noKey
+}
+
+const (
+	noKey    = "the line is neither a section such as [Global] nor a key with a value: write key = value"
+	noHeader = `this is not a section: write one such as [Global] or [VirtualCenter "vc.example.com"]`
+	noQuotes = `the name in a section is not in quotes: write it as in [VirtualCenter "vc.example.com"]`
+)
+
+// header reads the header of a section.
+func (r *scan) header() {
+	b := &block{at: Position{Line: r.at()}, isBad: true}
+	r.blocks = append(r.blocks, b)
+	if r.next(); r.tok != token.IDENT {
+		r.fail("", noHeader)
+		return
+	}
+	b.section = r.lit
+	r.next()
+	switch {
+	case r.tok == token.STRING && r.fault != "":
+		r.fail("", r.said())
+		return
+	case r.tok == token.STRING:
+		b.name, b.isNamed = unquote(r.lit), true
+		r.next()
+	case r.tok != token.RBRACK && !r.ended():
+		r.fail("", noQuotes)
+		return
+	}
+	if r.tok == token.RBRACK {
+		r.next()
+		if r.ended() && (!b.isNamed || b.name != "") {
+			b.at.Path, b.isBad = header(b.section, b.name, b.isNamed), false
+			return
+		}
+	}
+	r.fault = ""
+	r.fail("", noHeader)
+}
+
+// header writes a section's header as the file does.
+func header(section, name string, named bool) string {
+	section = strings.Trim(quote.Value(shownKey(section)), `"`)
+	if named {
+		return fmt.Sprintf("[%s %s]", section, quote.Value(shownName(name)))
+	}
+	return "[" + section + "]"
+}
+
+// key reads a key with its value, or without.
+func (r *scan) key() {
+	at := Position{Line: r.at(), Path: r.within()}
+	if r.tok != token.IDENT {
+		r.fail(at.Path, noKey)
+		return
+	}
+	in := r.last()
+	if in == nil {
+		in = &block{isBad: true}
+		r.blocks = append(r.blocks, in)
+		r.Errorf(at, "the key stands before any section: write [Global] above it")
+	}
+	k := &Node{Key: r.lit, At: at}
+	r.next()
+	switch {
+	case r.ended():
+		k.Style |= NoValue
+	case r.tok != token.ASSIGN:
+		r.fail(at.Path, noKey)
+		return
+	default:
+		if at.Path != "" {
+			k.At.Path += " " + strings.Trim(quote.Value(shownKey(k.Key)), `"`)
+		}
+		if r.next(); r.fault != "" {
+			k.Style |= Damaged
+			in.keys = append(in.keys, k)
+			r.fail(k.At.Path, r.said())
+			return
+		}
+		k.Text = unquote(r.lit)
+		if strings.Contains(r.lit, `"`) {
+			k.Style |= Quoted
+		}
+		if strings.Contains(r.lit, "\\\n") {
+			k.Style |= Continued
+		}
+		if r.next(); r.tok == token.COMMENT {
+			k.Style |= CutByComment
+			if before := r.offset() - 1; before >= 0 && strings.IndexByte(" \t\r", r.data[before]) < 0 {
+				k.Style |= Glued
+			}
+		}
+	}
+	in.keys = append(in.keys, k)
+}
+
+// unquote returns the text of a literal of the scanner, which has made sure that
+// its quotes and escapes are sound.
+func unquote(literal string) string {
+	var text strings.Builder
+	escaped := false
+	for _, c := range literal {
+		switch {
+		case escaped:
+			escaped = false
+			switch c {
+			case 'n':
+				text.WriteByte('\n')
+			case 't':
+				text.WriteByte('\t')
+			case '\n': // the line goes on
+			default:
+				text.WriteRune(c)
+			}
+		case c == '\\':
+			escaped = true
+		case c != '"':
+			text.WriteRune(c)
+		}
+	}
+	return text.String()
+}

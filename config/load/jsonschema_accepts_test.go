@@ -1,0 +1,383 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"gopkg.in/yaml.v3"
+	"vzones/config/configtest"
+	"vzones/test/page"
+)
+
+// compiledSchema returns the schema as it is on disk.
+func compiledSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	data, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("configuration.schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("configuration.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asJSON returns what a YAML document is to a validator of JSON.
+func asJSON(data []byte) (any, error) {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(jsonValue(v))
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
+}
+
+func jsonValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = jsonValue(value)
+		}
+	case map[any]any:
+		all := make(map[string]any)
+		for key, value := range v {
+			all[fmt.Sprint(key)] = jsonValue(value)
+		}
+		return all
+	case []any:
+		for i, value := range v {
+			v[i] = jsonValue(value)
+		}
+	case time.Time:
+		return v.Format(time.DateOnly) // as it is written below
+	}
+	return v
+}
+
+// schemaSays returns what the schema finds in a document, nil for nothing.
+func schemaSays(t *testing.T, s *jsonschema.Schema, data []byte) error {
+	t.Helper()
+	v, err := asJSON(data)
+	if err != nil {
+		return err // which an editor's parser says too
+	}
+	return s.Validate(v)
+}
+
+// beyondSchema are the files with mistakes that the schema lets pass, and why.
+var beyondSchema = map[string]string{
+	"ca-damaged":                      readsFiles,
+	"ca-directory":                    readsFiles,
+	"ca-global-once":                  readsFiles,
+	"ca-half-damaged":                 readsFiles,
+	"ca-missing":                      readsFiles,
+	"ca-several-all-missing":          readsFiles,
+	"ca-several-anchored":             readsFiles,
+	"ca-several-damaged":              readsFiles,
+	"ca-several-directory":            readsFiles,
+	"ca-several-empty":                readsFiles,
+	"ca-several-missing":              readsFiles,
+	"ca-without-pem":                  readsFiles,
+	"dashed-ca-missing":               readsFiles,
+	"ca-data-damaged":                 looksInside,
+	"ca-data-folded":                  looksInside,
+	"ca-data-unreadable":              looksInside,
+	"user-certificate-damaged-key":    looksInside,
+	"user-certificate-half-key":       looksInside,
+	"user-certificate-old-passphrase": looksInside,
+	"user-certificate-passphrase":     looksInside,
+	"credentials-missing":             environment,
+	"global-user-without-password":    environment,
+	"namespace-without-secret":        environment,
+	"no-vcenter":                      environment,
+	"password-comment":                environment,
+	"password-without-user":           environment,
+	"session-manager-alone":           environment,
+	"user-certificate-alone":          environment,
+	"user-without-password":           environment,
+	"vcenter-empty":                   environment,
+	"ipfamily-twice":                  comparesKeys,
+	"levels-label-twice":              comparesKeys,
+	"networks-leave-out":              comparesKeys,
+	"node-labels-level":               comparesKeys,
+	"one-vcenter-twice":               comparesKeys,
+	"rule-same-host-group":            comparesKeys,
+	"rule-vcenter-name":               comparesKeys,
+	"rule-vcenter-name-global":        comparesKeys,
+	"server-twice":                    comparesKeys,
+	"server-twice-v6":                 comparesKeys,
+	"value-cycle":                     comparesKeys,
+	"value-no-own":                    comparesKeys,
+	"value-no-region":                 comparesKeys,
+	"value-of-no-level":               comparesKeys,
+	"value-own-unused":                comparesKeys,
+	"value-unknown":                   comparesKeys,
+	"levels-nested-text":              beforeSchema,
+	"password-anchor":                 beforeSchema,
+	"password-tag":                    beforeSchema,
+	"port-octal":                      beforeSchema,
+	"two-documents":                   beforeSchema,
+}
+
+// The reasons.
+const (
+	readsFiles   = "it opens no file"
+	looksInside  = "it does not take certificates and keys apart"
+	environment  = "environment variables can complete the file"
+	comparesKeys = "it compares no values with each other"
+	beforeSchema = "the YAML parser reads it as something else before a schema sees it"
+)
+
+// TestJSONSchemaOfFiles: the schema takes each good file, and refuses each with a mistake
+// but those that it cannot tell.
+func TestJSONSchemaOfFiles(t *testing.T) {
+	s := compiledSchema(t)
+	configtest.Each(t, "good", 40, func(t *testing.T, c configtest.Case) {
+		if err := schemaSays(t, s, c.Data); err != nil {
+			t.Errorf("the schema refuses it: %v", err)
+		}
+	})
+	left := maps.Clone(beyondSchema)
+	configtest.Each(t, "mistakes", 200, func(t *testing.T, c configtest.Case) {
+		why, beyond := beyondSchema[c.Name]
+		delete(left, c.Name)
+		switch err := schemaSays(t, s, c.Data); {
+		case err == nil && !beyond:
+			t.Errorf("the schema takes it")
+		case err != nil && beyond:
+			t.Errorf("the schema refuses it, which it is said not to do because %s: %v", why, err)
+		}
+	})
+	if len(left) > 0 {
+		t.Errorf("files that are not there: %v", slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// TestJSONSchemaOfDocuments: the schema takes each configuration in the documentation that
+// the daemon takes.
+func TestJSONSchemaOfDocuments(t *testing.T) {
+	s := compiledSchema(t)
+	paths, err := filepath.Glob("../docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, path := range append(paths, "../README.md") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page.Blocks(string(data)) {
+			var parts map[string]any
+			if b.Kind != "yaml" || yaml.Unmarshal([]byte(b.Text), &parts) != nil || !parses(parts) {
+				continue // a mistake that the page is about, or an object of Kubernetes
+			}
+			taken++
+			if err := schemaSays(t, s, []byte(b.Text)); err != nil {
+				t.Errorf("%s: the schema refuses\n%s\n%v", path, b.Text, err)
+			}
+		}
+	}
+	if taken == 0 {
+		t.Error("the documentation has no configurations")
+	}
+}
+
+// TestJSONSchemaOfScenarios: the same for what the daemon is run with in the scenarios.
+func TestJSONSchemaOfScenarios(t *testing.T) {
+	s := compiledSchema(t)
+	paths, err := filepath.Glob("../test/scenarios/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?ms)^-- (\S+\.(?:yaml|conf)) --\n(.*?)(?:^-- |\z)`)
+	placeholder := regexp.MustCompile(`\$\{[^}]*\}`)
+	taken := 0
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rest := data; ; {
+			at := section.FindSubmatchIndex(rest)
+			if at == nil {
+				break
+			}
+			name, text := string(rest[at[2]:at[3]]), rest[at[4]:at[5]]
+			rest = rest[at[5]:]
+			if name == "fleet.yaml" {
+				continue
+			}
+			text = placeholder.ReplaceAllFunc(text, plausible)
+			var parts map[string]any
+			if yaml.Unmarshal(text, &parts) != nil || !parses(parts) {
+				continue // INI, or a mistake on purpose
+			}
+			taken++
+			if err := schemaSays(t, s, text); err != nil {
+				t.Errorf("%s, %s: the schema refuses\n%s\n%v", path, name, text, err)
+			}
+		}
+	}
+	if taken < 100 {
+		t.Errorf("only %d configurations", taken)
+	}
+}
+
+// plausible returns what may stand in the place of a scenario's placeholder.
+func plausible(placeholder []byte) []byte {
+	switch name := strings.Trim(string(placeholder), "${}"); {
+	case strings.HasSuffix(name, ".port"):
+		return []byte("8443")
+	case strings.HasSuffix(name, ".sha1"):
+		return []byte(strings.Repeat("ab", 20))
+	case strings.HasSuffix(name, ".sha256"):
+		return []byte(strings.Repeat("ab", 32))
+	case strings.Contains(name, ".id:"):
+		return []byte("datacenter-3")
+	case name == "credentials":
+		return []byte("/etc/cloud")
+	}
+	return []byte("10.0.0.1")
+}
+
+// parses reports whether the parts of a file are right, with vCenters and an account where
+// they have none.
+func parses(parts map[string]any) bool {
+	whole := maps.Clone(parts)
+	if _, ok := whole["vcenter"]; !ok {
+		whole["vcenter"] = map[string]any{"vc.example.com": map[string]any{"user": "u", "password": "p"}}
+	}
+	data, err := yaml.Marshal(whole)
+	if err != nil {
+		return false
+	}
+	_, err = Parse("f", data)
+	return err == nil
+}
+
+// everyKey is a file with a value for each key, by its path.
+const everyKey = `
+
+global: {user: u, password: p, server: vc.example.com, port: 8443, insecureFlag: false, datacenters: [dc1], soapRoundtripCount: 2,
+
+  thumbprint: a9993e364706816aba3e25717850c26c9cd0d89d, caFile: testdata/ca/ca.pem, ipFamily: [ipv6], index: all,
+
+  secretsDirectory: /etc/cloud, apiDisable: false, cluster-id: c}
+
+vcenter:
+
+  east: {server: 10.0.0.1, user: u, password: p, port: 443, insecureFlag: true, datacenters: ["dc1, dc2"], soapRoundtripCount: 1,
+
+    thumbprint: none, caData: system, ipFamily: [ipv4, ipv6], index: followed, tenantref: ""}
+
+  west: {server: fd00::1, secretName: s, secretNamespace: n, caFile: testdata/ca/ca.pem}
+
+labels: {region: k8s-region, zone: {tag: k8s-zone, value: "{region}-{zone}", required: true}}
+
+topology:
+
+  precedence: csi
+
+  paths: [folder]
+
+  levels: [{label: example.com/rack, tag: rack}, {label: example.com/host, inventory: host, nested: true}, {label: a, hostGroup: b}]
+
+  backfill: true
+
+  drift: taint
+
+  settle: 1m
+
+nodes: {internalNetworkSubnetCidr: 10.0.0.0/8, externalNetworkSubnetCidr: fd00::/8, internalVmNetworkName: a, externalVmNetworkName: b,
+
+  excludeInternalNetworkSubnetCidr: 10.0.0.0/8, excludeExternalNetworkSubnetCidr: 10.0.0.0/8, networks: [a, b], excludeNetworks: [c],
+
+  selector: a=b, labels: {example.com/a: b}, skipDeletion: false, matchByName: true}
+
+loadBalancer: {}
+
+Snapshot: x
+
+`
+
+// TestJSONSchemaRefusesNothingValid puts values of every kind in the place of each value of
+// a file: whatever the daemon takes, the schema has to take.
+func TestJSONSchemaRefusesNothingValid(t *testing.T) {
+	s := compiledSchema(t)
+	texts := strings.Split("~|''|' '|0|1|-1|1.5|true|false|yes|'true'|[]|['']|[~]|[a]|[a, a]|{}|{a: b}|{tag: a}|{inventory: host}|{value: '{host}'}|"+
+		"a|A|a b|' a'|a/b|/a|a.b|'*'|'a*'|a,b|'a,,b'|'..'|../a|a/../b|'[a'|'[a]'|system|none|ipv4|[IPV6, ' ']|['', '']|compute|[compute, folder]|"+
+		"10.0.0.1|10.0.0.256|'[fd00::1]'|'::'|vc_1|1-2|1.2|'1_'|a.|'4c'|vc:443|https://vc|10.0.0.0/8|'10.0.0.0/8, fd00::/8'|10.0.0.0/33|0.0.0.0/0|"+
+		"443|65535|65536|99999999999|60s|1h30m|24h|25h|.5s|-1s|+1s|+0|000h|0001h|a=b|'!a'|a in (b)|'a notin (b,c),d'|a>1|{region}|'{zone}x'|"+
+		"report|update|nearest|followed|host|example.com/x|kubernetes.io/x|vzones/x|topology.kubernetes.io/rack|2020-01-01|"+
+		"ab:cd|"+strings.Repeat("ab", 32)+"|"+strings.TrimSuffix(strings.Repeat("AB:", 20), ":")+"|"+strings.Repeat("a", 63)+"|"+strings.Repeat("a", 64)+"|"+strings.Repeat("a", 254), "|")
+	var whole yaml.Node
+	if err := yaml.Unmarshal([]byte(everyKey), &whole); err != nil {
+		t.Fatal(err)
+	}
+	valid, tooMuch, tried, place := 0, 0, 0, 0
+	try := func() {
+		data, err := yaml.Marshal(&whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried++
+		_, err = Parse("f", data)
+		says := schemaSays(t, s, data)
+		switch {
+		case err == nil && says != nil:
+			t.Errorf("the daemon takes it, and the schema says %v:\n%s", says, data)
+		case err == nil:
+			valid++
+		case says == nil:
+			tooMuch++
+		}
+	}
+	try()
+	if valid != 1 {
+		t.Fatal("the file is not right to begin with")
+	}
+	eachValue(&whole, func(n *yaml.Node) {
+		before := *n
+		// All pairs of place and value take a minute.
+		const step = 7
+		place++
+		for i := place % step; i < len(texts); i += step {
+			text := texts[i]
+			var v yaml.Node
+			if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			*n = *v.Content[0]
+			try()
+		}
+		*n = before
+	})
+	t.Logf("%d files: the daemon takes %d, and of the others the schema takes %d", tried, valid, tooMuch)
+	if valid < 200 || tooMuch > (tried-valid)/10 {
+		t.Errorf("of %d files the daemon takes %d, and of the others the schema takes %d", tried, valid, tooMuch)
+	}
+}

@@ -1,0 +1,452 @@
+package load
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"vzones/config"
+	"vzones/topology"
+)
+
+// kinds check a usable value. They return what it is in the result, or what is wrong with it. Those
+// that report several mistakes do that themselves and mark the value as bad.
+var kinds map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
+
+func init() {
+	text := func(check func(string) *config.ValueError) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
+		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, check(v.Text) }
+	}
+	kinds = map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError){
+		config.KindText:        text(func(string) *config.ValueError { return nil }),
+		config.KindName:        text(parseName),
+		config.KindHostGroup:   text(parseHostGroup),
+		config.KindUser:        (*checker).user,
+		config.KindPassword:    (*checker).password,
+		config.KindServer:      (*checker).server,
+		config.KindDatacenters: (*checker).datacenters,
+		config.KindFamilies:    (*checker).families,
+		config.KindNetworks:    (*checker).networks,
+		config.KindPaths:       (*checker).paths,
+		config.KindInt: func(c *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+			if n := v.Data.(int); n < f.Min || n > f.Max {
+				return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
+			}
+			return v.Data, nil
+		},
+		config.KindWord: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+			if !slices.Contains(f.Words, v.Text) {
+				return nil, &config.ValueError{Message: "is not a valid " + f.Key + ": write " + alternatives(f.Words), Found: config.Found(v.Text)}
+			}
+			return v.Text, nil
+		},
+		config.KindThumbprint: text2(func(s string) (string, *config.ValueError) {
+			if strings.EqualFold(strings.TrimSpace(s), NoThumbprint) {
+				return "", nil
+			}
+			return parseThumbprint(s)
+		}),
+		// Neither is shown: perhaps the secret itself was written there.
+		config.KindSecretName: text(func(s string) *config.ValueError {
+			if len(validation.IsDNS1123Subdomain(s)) > 0 {
+				return &config.ValueError{Message: "is not a valid name of a Secret: write lower-case letters, digits, - and ."}
+			}
+			return nil
+		}),
+		config.KindNamespace: text(func(s string) *config.ValueError {
+			if len(validation.IsDNS1123Label(s)) > 0 {
+				return &config.ValueError{Message: "is not a valid name of a namespace: write lower-case letters, digits and -"}
+			}
+			return nil
+		}),
+		config.KindDirectory: text2(parseDirectory),
+		config.KindCIDRs: func(c *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
+			subnets, wrong := parseSubnets(v.Text)
+			for _, w := range wrong {
+				v.Bad = c.reject(v, &w)
+			}
+			return subnets, nil
+		},
+		config.KindDuration: func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
+			const most = 24 * time.Hour
+			switch d, err := time.ParseDuration(v.Text); {
+			case err != nil:
+				return nil, &config.ValueError{Message: "is not a valid duration: write a number with its unit, such as 60s or 5m", Found: config.Found(v.Text)}
+			case d < 0 || d > most:
+				return nil, &config.ValueError{Message: fmt.Sprintf("is out of range: write a duration from 0s to %gh", most.Hours()), Found: config.Found(v.Text)}
+			default:
+				return d, nil
+			}
+		},
+		// As kubectl takes it.
+		config.KindSelector: func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
+			selector, err := labels.Parse(v.Text)
+			if err != nil || selector.Empty() {
+				return nil, &config.ValueError{Message: "is not a valid label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
+					Found: config.Found(v.Text)}
+			}
+			return selector, nil
+		},
+	}
+}
+
+func text2(parse func(string) (string, *config.ValueError)) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
+	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
+}
+
+// check checks the values of a section, each on its own.
+func (c *checker) check(s *Section) {
+	for _, f := range config.FieldsOf(s.In) {
+		v, parse := s.values[f.Key], kinds[f.Kind]
+		if v == nil || parse == nil || !v.Usable() {
+			continue
+		}
+		data, wrong := parse(c, v, f)
+		if c.reject(v, wrong) {
+			v.Bad = true
+			continue
+		}
+		v.Data = data
+		if text, ok := data.(string); ok {
+			v.Text = text
+		}
+	}
+}
+
+// reject reports what is wrong with a value, if anything is.
+func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
+	switch {
+	case wrong == nil:
+	case v.Hidden:
+		c.Errorf(v.At, "%s", wrong.Message)
+	default:
+		c.Errorf(v.At, "%s%s", wrong.Message, c.Dialect.example(wrong.Found))
+	}
+	return wrong != nil
+}
+
+func (c *checker) server(v *Value, _ *config.Field) (any, *config.ValueError) {
+	address, wrong := parseServer(v.Text)
+	if wrong == nil {
+		c.underscore(v.At, address)
+	}
+	return address, wrong
+}
+
+// underscore warns of a server that is taken although its name has a _.
+func (c *checker) underscore(at Position, server string) {
+	if strings.Contains(server, "_") {
+		c.Warnf(at, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
+			"but DNS servers, proxies and authorities that sign certificates may refuse it")
+	}
+}
+
+// parseDirectory takes the path of a directory that may not be there yet.
+func parseDirectory(s string) (string, *config.ValueError) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "", &config.ValueError{Message: "is blank: write the path of a directory, or remove the key"}
+	case parseName(s) != nil:
+		return "", parseName(s)
+	case !filepath.IsAbs(s):
+		return "", &config.ValueError{Message: "is not an absolute path: write one that begins with /, such as /etc/cloud/secrets", Found: config.Found(s)}
+	}
+	return filepath.Clean(s), nil
+}
+
+// datacenters splits elements at commas, since Rancher's chart writes all names
+// into one. A list of nothing but blanks, which charts write where no
+// datacenter is given, means all datacenters, as in the CPI.
+func (c *checker) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
+	var all []string
+	if areBlank(v.List) {
+		return all, nil
+	}
+	have := make(map[string]bool)
+	for i := range v.List {
+		element := &v.List[i]
+		for part := range strings.SplitSeq(element.Text, ",") {
+			part = strings.TrimSpace(part)
+			wrong := config.CheckDatacenter(part)
+			switch {
+			case part == "":
+				v.Bad = c.reject(element, &config.ValueError{Message: "has an empty name: write the names of datacenters, or remove the element"})
+			case parseName(part) != nil:
+				v.Bad = c.reject(element, parseName(part))
+			case wrong != nil:
+				v.Bad = c.reject(element, &config.ValueError{Message: wrong.Error(), Found: config.Found(part)})
+			case have[part]:
+				c.Warnf(element.At, "names a datacenter that the list already has")
+			default:
+				all, have[part] = append(all, part), true
+			}
+		}
+	}
+	return all, nil
+}
+
+func areBlank(elements []Value) bool {
+	return !slices.ContainsFunc(elements, func(v Value) bool { return strings.TrimSpace(v.Text) != "" })
+}
+
+func (c *checker) families(v *Value, _ *config.Field) (any, *config.ValueError) {
+	var all []string
+	if areBlank(v.List) {
+		v.Set = false
+		return nil, nil
+	}
+	for i := range v.List {
+		element, several := &v.List[i], c.Dialect.Several
+		if element.At.Line == InEnvironment {
+			several = INI.Several
+		}
+		switch family := strings.ToLower(strings.TrimSpace(element.Text)); {
+		case family != "ipv4" && family != "ipv6":
+			v.Bad = c.reject(element, &config.ValueError{Message: "is not a valid IP family: write ipv4 or ipv6, " + several, Found: config.Found(element.Text)})
+		case slices.Contains(all, family):
+			v.Bad = true
+			c.Errorf(element.At, "is listed twice: remove one of the two")
+		default:
+			all = append(all, family)
+		}
+	}
+	return all, nil
+}
+
+// networks takes names of networks, each as an element of its own: a name may
+// have a comma.
+func (c *checker) networks(v *Value, _ *config.Field) (any, *config.ValueError) {
+	var patterns []string
+	for i := range v.List {
+		element := &v.List[i]
+		c.bounded(element.At, i+1, maxNetworks, "names of networks")
+		switch wrong := parseName(element.Text); {
+		case wrong != nil && strings.TrimSpace(element.Text) == "":
+			c.reject(element, &config.ValueError{Message: "is blank: write the name of a network, or remove the element"})
+		case c.reject(element, wrong):
+		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, element.Text) }):
+			c.Warnf(element.At, "names a network that the list already has")
+		default:
+			patterns = append(patterns, element.Text)
+		}
+	}
+	return patterns, nil
+}
+
+func (c *checker) paths(v *Value, _ *config.Field) (any, *config.ValueError) {
+	var paths []topology.PathKind
+	for i := range v.List {
+		element := &v.List[i]
+		switch kind, known := config.PathKinds[element.Text]; {
+		case element.Bad:
+		case !known:
+			c.reject(element, &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(element.Text)})
+		case slices.Contains(paths, kind):
+			c.Errorf(element.At, "is listed twice: remove one of the two")
+		default:
+			paths = append(paths, kind)
+		}
+	}
+	return paths, nil
+}
+
+// parseSubnets reads CIDRs between commas.
+func parseSubnets(s string) ([]netip.Prefix, []config.ValueError) {
+	var subnets []netip.Prefix
+	var wrong []config.ValueError
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			wrong = append(wrong, config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"})
+			continue
+		}
+		if addr, err := netip.ParseAddr(part); err == nil && addr.Zone() == "" {
+			wrong = append(wrong, config.ValueError{Message: "has an address without a prefix length: write a CIDR",
+				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())})
+			continue
+		}
+		subnet, err := netip.ParsePrefix(part)
+		if err != nil {
+			wrong = append(wrong, config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, " +
+				"such as 10.0.0.0/8 or fd00::/8", Found: config.Found(part)})
+			continue
+		}
+		subnets = append(subnets, subnet.Masked())
+	}
+	return subnets, wrong
+}
+
+// parseName checks a name that vSphere chose or was given, which may be nearly
+// anything.
+func parseName(s string) *config.ValueError {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return &config.ValueError{Message: "is blank: write a name, or remove the key"}
+	case strings.IndexFunc(s, unicode.IsControl) >= 0:
+		return &config.ValueError{Message: "has a line break or another control character: write it on one line"}
+	case strings.TrimSpace(s) != s:
+		return &config.ValueError{Message: "begins or ends with a blank: remove it"}
+	}
+	return nil
+}
+
+// isEntryName reports whether a text can be a vCenter's name. It is written onto Nodes and into
+// labels of metrics, so it is no longer than a host name.
+func isEntryName(s string) bool { return parseName(s) == nil && len(s) <= 253 }
+
+// alternatives lists words between commas, with an or.
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// wantAddress is what to write for an address.
+const wantAddress = "write a host name or an IP address"
+
+var hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+
+// parseServer returns the address of a vCenter as configured, without brackets
+// around an IPv6 address.
+func parseServer(s string) (string, *config.ValueError) {
+	switch {
+	case strings.Contains(s, "://"):
+		return "", &config.ValueError{Message: "is a URL: " + wantAddress, Found: serverHint(s)}
+	case strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]"):
+		inner := s[1 : len(s)-1]
+		if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
+			return inner, nil
+		}
+		return "", &config.ValueError{Message: "is not an IPv6 address: write one such as fd00::10, or [fd00::10]"}
+	}
+	if addr, err := netip.ParseAddr(s); err == nil {
+		if addr.Zone() != "" {
+			return "", &config.ValueError{Message: "is an address with a zone (%): write one that is reachable without"}
+		}
+		return s, nil
+	}
+	if isHostName(s) {
+		return s, nil
+	}
+	if host, port, ok := splitPort(s); ok {
+		return "", &config.ValueError{Message: "holds a port: write the address in server and the port in port", Found: ", here server: " + host + " and port: " + port}
+	}
+	if strings.Contains(s, "/") {
+		return "", &config.ValueError{Message: "holds a path: " + wantAddress, Found: serverHint("https://" + s)}
+	}
+	detail := config.Found(s)
+	if strings.Contains(s, ":") && strings.Trim(s, "0123456789abcdefABCDEF.:[]/") != "" {
+		detail = "" // Before and after a colon may be a user and a password.
+	}
+	return "", &config.ValueError{Message: "is neither an IP address nor a host name: write one, such as vc.example.com", Found: detail}
+}
+
+// serverHint shows what to write instead of a URL, if that is certain.
+func serverHint(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.User != nil || strings.Contains(s, "@") {
+		return ""
+	}
+	host := u.Hostname()
+	if !isHost(host) {
+		return ""
+	}
+	if port := u.Port(); port != "" && port != strconv.Itoa(config.DefaultPort) {
+		return ", here server: " + host + " and port: " + port
+	}
+	return ", here " + host
+}
+
+// isHost reports whether s is an IP address or a host name.
+func isHost(s string) bool {
+	addr, err := netip.ParseAddr(s)
+	return err == nil && addr.Zone() == "" || isHostName(s)
+}
+
+// splitPort splits host:port and [v6]:port where that is what s is.
+func splitPort(s string) (host, port string, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return "", "", false
+	}
+	host, port = strings.TrimSuffix(strings.TrimPrefix(s[:i], "["), "]"), s[i+1:]
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return "", "", false
+	}
+	return host, port, isHost(host)
+}
+
+// isHostName follows RFC 1123, but for _, which names of servers have all the same. A
+// name that ends in digits only would be read as an IP address by others, so it is a
+// mistyped one.
+func isHostName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	if s == "" || len(s) > 253 {
+		return false
+	}
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if !hostLabel.MatchString(label) {
+			return false
+		}
+	}
+	return strings.Trim(labels[len(labels)-1], "0123456789_") != ""
+}
+
+// isFullAddress reports whether a text can only be meant as an address: an entry's
+// name that is one needs no server besides.
+func isFullAddress(s string) bool {
+	if _, wrong := parseServer(s); wrong != nil {
+		return false
+	}
+	return strings.ContainsAny(s, ".:")
+}
+
+// parseHostGroup checks a name of DRS host groups, in which a * stands for any
+// characters. One that no label's value can have is of no use.
+func parseHostGroup(s string) *config.ValueError {
+	if wrong := parseName(s); wrong != nil {
+		return wrong
+	}
+	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); why != "" {
+		return &config.ValueError{Message: "stands for names that cannot be a label's value: " + why + ": rename the groups, or take the label from a tag", Found: config.Found(s)}
+	}
+	return nil
+}
+
+// NoThumbprint in place of a fingerprint keeps the global section's from an entry.
+const NoThumbprint = "none"
+
+// parseThumbprint returns a fingerprint as upper-case pairs between colons.
+func parseThumbprint(s string) (string, *config.ValueError) {
+	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
+		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}
+	s = strings.ToUpper(strings.TrimSpace(s))
+	raw, err := hex.DecodeString(strings.ReplaceAll(s, ":", ""))
+	if err != nil {
+		return "", wrong
+	}
+	if len(raw) != 20 && len(raw) != 32 {
+		wrong.Found = fmt.Sprintf(" (found %d pairs)", len(raw))
+		return "", wrong
+	}
+	pairs := make([]string, len(raw))
+	for i, b := range raw {
+		pairs[i] = fmt.Sprintf("%02X", b)
+	}
+	normal := strings.Join(pairs, ":")
+	if strings.Contains(s, ":") && s != normal {
+		return "", wrong
+	}
+	return normal, nil
+}

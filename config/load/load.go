@@ -1,0 +1,229 @@
+// Package load reads configurations: strictly, with every default filled in and every
+// mistake at its line.
+//
+// A format's reader, yaml.go or ini.go, turns text into Nodes, each of which remembers where it was
+// written. The decoder puts them into Sections by the one table of keys, config.Fields. Environment
+// variables override what is there. The checker turns the Sections into a Config, wherever their values
+// came from.
+//
+// The YAML format is that of the vSphere CPI (kubernetes/cloud-provider-vsphere), the INI
+// format that of the CPI before, of the provider in Kubernetes itself before that, and of the
+// vSphere CSI driver. What loads there loads here and means the same, apart from what
+// docs/reference/compared-with-the-cpi.md lists.
+//
+// The package reads the configuration file and the CA files that it names, but not the
+// directory with credentials. Reading keeps no state: it may be done again at each change of
+// one of those files.
+package load
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/config"
+	"vzones/config/readfile"
+	"vzones/topology"
+)
+
+// Options say how a file is read other than by Parse.
+type Options struct {
+	// Environ are environment variables, see Read.
+	Environ []string
+	// SkipFiles leaves the files unread that the configuration names, for where
+	// they are not: they are in the daemon's Pod. CA is empty then.
+	SkipFiles bool
+	// ReadFile reads one of them, of at most that many bytes: for somebody who reads the
+	// configuration of a Pod from elsewhere. Its errors are those of an open. Nil stands for the
+	// files of this machine.
+	ReadFile func(path string, most int64) ([]byte, error)
+}
+
+// Read reads and validates a configuration file, in whichever format it is, and
+// the CA files that it names. Environ are environment variables as os.Environ
+// returns them; the vSphere CPI's among them override the file. The error of a
+// file with mistakes is of type Errors and holds all of them; a file that cannot
+// be read gives another error, which names the file.
+func Read(path string, environ ...string) (*config.Config, error) {
+	return Options{Environ: environ}.Read(path)
+}
+
+// Read is the function Read, with options.
+func (o Options) Read(path string) (*config.Config, error) {
+	read := o.ReadFile
+	if read == nil {
+		read = readfile.ReadAtMost
+	}
+	data, err := read(path, readfile.MaxSize)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	return o.Parse(path, data)
+}
+
+// Parse is Read with the content of the file at hand; file names it in
+// messages. Relative paths in it are relative to the working directory.
+func Parse(file string, data []byte, environ ...string) (*config.Config, error) {
+	return Options{Environ: environ}.Parse(file, data)
+}
+
+// Parse is the function Parse, with options.
+func (o Options) Parse(file string, data []byte) (*config.Config, error) {
+	d, err := o.Load(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return d.Config, nil
+}
+
+// Document is a file without mistakes: what it says and what that means.
+type Document struct {
+	Config *config.Config
+	// Global, Topology and Nodes are sections of the file, with the environment, and VCenters its entries.
+	Global, Topology, Nodes *Section
+	VCenters                []*Section
+	// Region and Zone are the rules of the two labels, Levels those of the others.
+	Region, Zone *Section
+	Levels       []*Section
+	// Categories are those of the CSI driver's file, from which all labels come if they are set.
+	Categories *Value
+	// Fleet is what Config.VCenters were made of, in the same order: with what they inherit.
+	Fleet []*Section
+}
+
+// checker turns sections into a Config. It is to be used only if there are no errors afterwards.
+type checker struct {
+	*Problems
+	// read reads the files that the configuration names. Nil leaves them unread.
+	read Reader
+	// What the file says.
+	global, labels, topology, nodes *Section
+	vcenters                        *Value // Bad if there are entries that could not be read
+	region, zone                    *Section
+	levels                          []*Section
+	csi                             *Value
+	csiLabels                       []*Section
+	// isApart reports whether the global account is not for the entries, since the file names
+	// one place besides where theirs are. The environment has no part in that.
+	isApart bool
+	// fleet are the vCenters with what they inherit.
+	fleet []*Section
+	// files are the CA files that were read, each once, and caFiles what they hold.
+	files   []string
+	caFiles map[string]caFile
+	// caData are the certificates in the configuration itself.
+	caData map[string]caFile
+	// lists are the certificates of lists of files, which have caBytes together.
+	lists   map[string][]byte
+	caBytes int
+}
+
+// Load reads and validates a file.
+func (o Options) Load(file string, data []byte) (doc *Document, err error) {
+	p := &Problems{File: file, Dialect: &YAML, stops: true}
+	if len(data) > readfile.MaxSize {
+		p.Errorf(Position{}, "the file %s", readfile.TooLarge(int64(len(data))))
+		return nil, p.Err()
+	}
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			recovered(thrown)
+			doc, err = nil, p.Err()
+		}
+	}()
+	readText := readYAML
+	if IsINI(data) {
+		p.Dialect, readText = &INI, readINI
+	}
+	root := readText(data, p)
+	if root == nil {
+		return nil, p.Err()
+	}
+	c := &checker{Problems: p, read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections}
+	if c.read == nil {
+		c.read = readfile.ReadAtMost
+	}
+	if o.SkipFiles {
+		c.read = nil
+	}
+	for key, s := range map[string]**Section{"global": &c.global, "labels": &c.labels, "topology": &c.topology, "nodes": &c.nodes} {
+		fields := config.FieldsOf(config.SectionRoot)
+		*s = root.sub(fields[slices.IndexFunc(fields, func(f *config.Field) bool { return f.Key == key })])
+	}
+	c.applyEnvironment(o.Environ)
+	c.region, c.zone = c.labels.sub(config.FieldsOf(config.SectionLabels)[0]), c.labels.sub(config.FieldsOf(config.SectionLabels)[1])
+	c.levels, c.csi = c.topology.V("levels").Sections, c.labels.V(categories.Key)
+	cfg := c.makeConfig()
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	cfg.Warnings = Sorted(p.Warnings, func(w config.Warning) config.Error { return config.Error(w) })
+	c.nameVCenters(cfg.Warnings)
+	if p.omitted > 0 {
+		last := cfg.Warnings[len(cfg.Warnings)-1]
+		cfg.Warnings = append(cfg.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
+	}
+	return &Document{Config: cfg, Global: c.global, Topology: c.topology, Nodes: c.nodes, VCenters: c.vcenters.Sections,
+		Region: c.region, Zone: c.zone, Levels: c.levels, Categories: c.csi, Fleet: c.fleet}, nil
+}
+
+func (c *checker) makeConfig() *config.Config {
+	cfg := &config.Config{File: c.File, VCenters: c.makeFleet(), Files: c.files, NodeSelector: labels.Everything()}
+	for _, s := range []*Section{c.topology, c.nodes} {
+		c.check(s)
+		assign(s, cfg, nil)
+	}
+	c.makePolicy(&cfg.Topology.Policy, cfg.VCenters)
+	c.excludedNetworks(&cfg.Addresses)
+	cfg.NodeLabels = c.nodeLabels(c.nodes.V("labels"))
+	return cfg
+}
+
+// assign puts the values of a section, or what holds without them, into the result.
+func assign(s *Section, cfg *config.Config, vc *config.VCenter) {
+	for _, f := range config.FieldsOf(s.In) {
+		if f.Ref == nil {
+			continue
+		}
+		data := s.V(f.Key).Data
+		if !s.V(f.Key).Set || data == nil {
+			data = f.Default
+			switch f.Kind {
+			case config.KindPaths:
+				data = topology.DefaultPaths()
+			case config.KindDuration:
+				data, _ = time.ParseDuration(f.Default.(string))
+			}
+		}
+		if list, ok := data.([]string); ok {
+			data = slices.Clone(list)
+		}
+		if data != nil {
+			into := reflect.ValueOf(f.Ref(cfg, vc)).Elem()
+			into.Set(reflect.ValueOf(data).Convert(into.Type()))
+		}
+	}
+}
+
+// nameVCenters says of warnings in whose entries they are, by the paths that the parser has
+// made. Where two entries have the same one, cut short, neither is named.
+func (c *checker) nameVCenters(warnings []config.Warning) {
+	for i := range warnings {
+		w := &warnings[i]
+		names := map[string]bool{}
+		for _, e := range c.vcenters.Sections {
+			rest, inside := strings.CutPrefix(w.Field, e.At.Path)
+			if inside && e.At.Path != "" && (rest == "" || strings.ContainsRune(".[ ", rune(rest[0]))) {
+				names[e.Name] = true
+				w.VCenter = e.Name
+			}
+		}
+		if len(names) > 1 {
+			w.VCenter = ""
+		}
+	}
+}

@@ -1,0 +1,10 @@
+package load
+
+import (
+	"os"
+	"testing"
+
+	"vzones/config/configtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(configtest.Main(m)) }

@@ -1,0 +1,275 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"vzones/config"
+	"vzones/topology/quote"
+)
+
+// Problems collects what is wrong with one file and the environment.
+type Problems struct {
+	File     string
+	Dialect  *Dialect
+	Errors   config.Errors
+	Warnings []config.Warning
+	// seen are all of them, each of which is kept once; omitted is how many warnings are not.
+	seen    map[config.Error]bool
+	omitted int
+	// stops reports whether whoever reads the file recovers from stop.
+	stops bool
+}
+
+// where returns a position as FILE:LINE: FIELD, or names an environment variable.
+func (p *Problems) where(at Position) string {
+	if at.Line == InEnvironment {
+		return at.Path
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, max(at.Line, 1), at.Path)
+}
+
+// Errorf reports a mistake. What several entries inherit is one.
+func (p *Problems) Errorf(at Position, format string, args ...any) {
+	e := p.message(at, format, args)
+	if p.isDuplicate(e) {
+		return
+	}
+	p.Errors = append(p.Errors, e)
+	if len(p.Errors) == maxProblems && p.stops {
+		last := slices.MaxFunc(p.Errors, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
+		p.stop(Position{Line: last.Line}, "there may be more mistakes than these %d: correct these first", maxProblems)
+	}
+}
+
+// Warnf adds a warning. What several entries inherit is one.
+func (p *Problems) Warnf(at Position, format string, args ...any) {
+	p.warnAbout(config.AboutFile, at, format, args...)
+}
+
+// warnAbout is Warnf about a subject.
+func (p *Problems) warnAbout(what config.Subject, at Position, format string, args ...any) {
+	w := p.message(at, format, args)
+	w.About = what
+	switch {
+	case p.isDuplicate(w):
+	case len(p.Warnings) >= maxProblems:
+		p.omitted++
+	default:
+		p.Warnings = append(p.Warnings, config.Warning(w))
+	}
+}
+
+func (p *Problems) isDuplicate(e config.Error) bool {
+	if p.seen[e] {
+		return true
+	}
+	if p.seen == nil {
+		p.seen = make(map[config.Error]bool)
+	}
+	p.seen[e] = true
+	return false
+}
+
+// message returns a message about a position, without adding it.
+func (p *Problems) message(at Position, format string, args []any) config.Error {
+	if at.Line == InEnvironment {
+		return config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
+	}
+	return config.Error{
+		File:    p.File,
+		Line:    max(at.Line, 1),
+		Field:   at.Path,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// Err returns the errors by line, each once: what several entries inherit is
+// one mistake. Without any it returns nil.
+func (p *Problems) Err() error {
+	if len(p.Errors) == 0 {
+		return nil
+	}
+	return Sorted(p.Errors, func(e config.Error) config.Error { return e })
+}
+
+// Sorted returns messages by line, each once.
+func Sorted[S ~[]E, E comparable](all S, as func(E) config.Error) S {
+	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
+	seen := make(map[E]bool, len(all))
+	return slices.DeleteFunc(all, func(e E) bool {
+		repeated := seen[e]
+		seen[e] = true
+		return repeated
+	})
+}
+
+// stopped is what ends the reading of a file that is not worth going on with.
+type stopped struct{}
+
+// stop reports a last mistake and ends the reading.
+func (p *Problems) stop(at Position, format string, args ...any) {
+	p.Errors = append(p.Errors, p.message(at, format, args))
+	if p.stops {
+		panic(stopped{})
+	}
+}
+
+// recovered takes what stop has thrown.
+func recovered(thrown any) {
+	if _, ok := thrown.(stopped); thrown != nil && !ok {
+		panic(thrown)
+	}
+}
+
+// bounded counts what is taken of a list whose elements all take time, and stops the
+// reading at one too many.
+func (p *Problems) bounded(at Position, number, most int, what string) {
+	if number > most {
+		p.stop(at, "there are more than %d %s: write fewer", most, what)
+	}
+}
+
+// maxProblems is how many mistakes are looked for, and warnings are kept.
+const maxProblems = 1000
+
+// isDashed reports whether a key of the YAML format is written at a place as the INI format
+// spells it, which the CPI ignores there.
+func (p *Problems) isDashed(at Position, key string) bool {
+	return p.Dialect == &YAML && at.Line != InEnvironment && strings.HasSuffix(at.Path, "."+Dash(key))
+}
+
+// InEnvironment is the line of what an environment variable says, InDefault of what nothing sets.
+const (
+	InEnvironment = -1
+	InDefault     = -2
+)
+
+// Position is where in the file something was written.
+type Position struct {
+	Line int
+	Path string
+}
+
+// String returns the position as a message names it beside its own.
+func (at Position) String() string {
+	if at.Line == InEnvironment {
+		return "the " + at.Path
+	}
+	return fmt.Sprintf("%s in line %d", at.Path, at.Line)
+}
+
+// Key names what stands there, without its line: a message about it is the same when
+// lines are written before it.
+func (at Position) Key() string {
+	if at.Line == InEnvironment {
+		return at.String()
+	}
+	return at.Path
+}
+
+// variable is the position of an environment variable.
+func variable(name string) Position {
+	return Position{InEnvironment, "environment variable " + name}
+}
+
+// child is the path to a key of a mapping.
+func child(path, key string) string {
+	switch {
+	case !bareKey.MatchString(key):
+		return path + "[" + quote.Value(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// A Dialect is what differs between formats: above all how messages name what one has.
+type Dialect struct {
+	// Global is where the settings of all vCenters stand, entry one vCenter's,
+	// and vcenters the path of all of those.
+	Global, Entry, VCenters string
+	// Several says how to write more than one value.
+	Several string
+	// NoBreak says how to write a text without a line break at its end.
+	NoBreak string
+	// InlineCA says where certificates themselves can stand, with an or behind it.
+	InlineCA string
+	// Lines says how to write a text of several lines.
+	Lines string
+	// Trust names the keys for a certificate that no public authority has signed.
+	Trust string
+	// Unverified says who takes a global insecureFlag for each vCenter's.
+	Unverified string
+	// assign stands between a key and its value.
+	assign string
+	// Key names a key as the format does, from its name in YAML.
+	Key func(string) string
+	// Categories says where tag categories are named.
+	Categories string
+	// alias is what to say of another spelling of a key, and twice where a key has two of them.
+	alias, twice string
+}
+
+// YAML is the YAML format.
+var YAML = Dialect{
+	Global:     "under global",
+	Entry:      "entry under vcenter",
+	VCenters:   "vcenter",
+	Several:    "each as an element of its own",
+	NoBreak:    "after | write |-, or write it on one line in quotes",
+	InlineCA:   "it under caData, or ",
+	Lines:      "each line of it on a line of its own",
+	Trust:      "caData, caFile or thumbprint",
+	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
+	assign:     ": ",
+	Key:        func(name string) string { return name },
+	Categories: "labels.region and labels.zone, each with a tag category",
+	alias:      "is the INI format's spelling of %[1]s and counts as that, but the vSphere CPI ignores it in the YAML format: write %[1]s",
+	twice:      "is another spelling of %s, which is at line %d already: remove one of the two",
+}
+
+// INI is the INI format.
+var INI = Dialect{
+	Global:     "in [Global]",
+	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
+	Several:    "with a comma between the two",
+	NoBreak:    `remove the \n`,
+	Lines:      `in quotes and with \n for each line break`,
+	Trust:      "ca-file or thumbprint",
+	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
+	assign:     " = ",
+	Key:        Dash,
+	Categories: "topology-categories in [Labels]",
+	alias:      "counts as %[1]s, but the vSphere CPI ignores it: write %[1]s",
+	twice:      "is written twice, first at line %[2]d: remove one of the two",
+}
+
+// secret names the keys for a Secret.
+func (d *Dialect) secret() string { return d.Key("secretName") + " and " + d.Key("secretNamespace") }
+
+// example writes the keys of an example as the format does.
+func (d *Dialect) example(detail string) string {
+	if strings.HasPrefix(detail, ", here server: ") {
+		return strings.NewReplacer("server: ", "server"+d.assign, "port: ", "port"+d.assign).Replace(detail)
+	}
+	return detail
+}
+
+// Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
+func Dash(key string) string {
+	var b strings.Builder
+	for _, c := range key {
+		if unicode.IsUpper(c) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}

@@ -1,0 +1,69 @@
+//go:build unix
+
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vzones/config/readfile"
+)
+
+// TestReadOddFiles: what is not a file of an acceptable size is refused at once, by its name.
+func TestReadOddFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"huge", "small"} {
+		if err := os.WriteFile(path(name), []byte("vcenter:\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(path("huge"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	// As Kubernetes mounts a ConfigMap.
+	for link, to := range map[string]string{"..data": ".", "linked": "..data/small", "to-pipe": "pipe", "to-zero": "/dev/zero", "circle": "circle"} {
+		if err := os.Symlink(to, path(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, says := range map[string]string{
+		"pipe": "a named pipe", "to-pipe": "a named pipe", "to-zero": "a device", "..data": "a directory",
+		"huge": "is too large: it has 1099511627776 bytes", "missing": "no such file", "circle": "too many levels of symbolic links",
+	} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := Read(path(name))
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path(name)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is read forever", name)
+		}
+	}
+	for _, name := range []string{"small", "linked"} {
+		if data, err := readfile.Read(path(name)); err != nil || string(data) != "vcenter:\n" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if data, err := readfile.Read("/proc/self/stat"); err == nil && len(data) == 0 {
+		t.Error("a file of no size is taken for empty")
+	}
+	for _, name := range []string{"pipe", "huge", "to-zero"} {
+		_, err := Parse("f", []byte("global: {user: u, password: p, caFile: "+path(name)+"}\nvcenter: {10.0.0.1: }\n"))
+		if err == nil || !strings.Contains(err.Error(), `f:1: global.caFile: "`+path(name)+`": is not a file of certificates`) {
+			t.Errorf("CA file %s: %v", name, err)
+		}
+	}
+}

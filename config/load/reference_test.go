@@ -1,0 +1,109 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config"
+	"vzones/config/configtest"
+)
+
+const reference = "../docs/reference/configuration.md"
+
+// kindOf returns what a reader calls the value of a key.
+func kindOf(f *config.Field) string {
+	switch {
+	case f.NoEffect != "":
+		return "any"
+	case f.Kind == config.KindInt:
+		return "number"
+	case f.Kind == config.KindBool:
+		return "boolean"
+	case f.Kind.IsList() || f.Kind == config.KindLevels:
+		return "list"
+	case f.Kind == config.KindRule:
+		return "text or mapping"
+	case f.Kind == config.KindMapping || f.Kind == config.KindEntries || f.Kind == config.KindLabels:
+		return "mapping"
+	}
+	return "text"
+}
+
+// tableOf returns the table of some keys: each has a row, but the section for NSX-T.
+func tableOf(fields []*config.Field) string {
+	defaults := slices.ContainsFunc(fields, func(f *config.Field) bool { return f.Default != nil || f.Unset != "" })
+	var b strings.Builder
+	b.WriteString("| key | type | meaning |\n|---|---|---|\n")
+	if defaults {
+		b.Reset()
+		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
+	}
+	for _, f := range fields {
+		if f.Unsupported != "" {
+			continue
+		}
+		unset := f.Unset
+		switch v := f.Default.(type) {
+		case nil:
+		case []string:
+			unset = "`[" + strings.Join(v, ", ") + "]`"
+		default:
+			unset = fmt.Sprintf("`%v`", v)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |", f.Key, kindOf(f))
+		if defaults {
+			b.WriteString(strings.TrimRight(" "+unset, " ") + " |")
+		}
+		b.WriteString(" " + f.Doc + " |\n")
+	}
+	return b.String()
+}
+
+// TestReferenceIsCurrent: the tables of keys in the reference are the descriptions of the
+// fields. go test ./config/load -update writes them.
+func TestReferenceIsCurrent(t *testing.T) {
+	global, entry := config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionEntry)
+	shared := len(config.FieldsOf(config.SectionBoth))
+	own := slices.DeleteFunc(slices.Clone(config.FieldsOf(config.SectionLevel)), func(f *config.Field) bool { return f.In != config.SectionLevel })
+	text, err := os.ReadFile(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for heading, fields := range map[string][]*config.Field{
+		"## Top level":                        config.FieldsOf(config.SectionRoot),
+		"## Keys of `global` and of an entry": global[:shared],
+		"## Keys of `global` alone":           global[shared:],
+		"## Keys of an entry alone":           entry[shared:],
+		"## Keys of `labels`":                 config.FieldsOf(config.SectionLabels),
+		"## Keys of a rule":                   config.FieldsOf(config.SectionRule),
+		"## Keys of `topology`":               config.FieldsOf(config.SectionTopology),
+		"## Keys of a level":                  own,
+		"## Keys of `nodes`":                  config.FieldsOf(config.SectionNodes),
+	} {
+		before, rest, found := strings.Cut(page, "\n"+heading+"\n")
+		prose, table, isTable := strings.Cut(rest, "\n| key |")
+		_, after, ends := strings.Cut(table, "\n\n")
+		if !found || !isTable || !ends {
+			t.Fatalf("the reference has no heading %q with a table of keys", heading)
+		}
+		page = before + "\n" + heading + "\n" + prose + "\n" + tableOf(fields) + "\n" + after
+	}
+	configtest.GoldenFile(t, reference, page)
+}
+
+// TestSectionsAreDocumented: the reference has every section of the INI format.
+func TestSectionsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range iniSections {
+		if !strings.Contains(string(page), "`["+s.name+"]`") && !strings.Contains(string(page), "`["+s.name+" ") {
+			t.Errorf("[%s] is not documented", s.name)
+		}
+	}
+}

@@ -1,0 +1,430 @@
+package load
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"vzones/config"
+	"vzones/topology"
+)
+
+// makePolicy checks the labels and the topology sections together, except for the rules' values.
+func (c *checker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
+	if !c.csi.Set {
+		c.check(c.region)
+		c.check(c.zone)
+	}
+	for _, l := range c.levels {
+		c.check(l)
+	}
+	c.sameSource(c.region, c.zone)
+	policy.Rules, policy.Levels = c.makeRules(), c.makeLevels()
+	c.cycle(*policy)
+	c.vcenterNames(fleet)
+	c.withoutEffect(*policy)
+}
+
+// sources returns the keys of a rule that say where its value comes from and are set.
+func sources(r *Section) []string {
+	return slices.DeleteFunc([]string{"tag", "inventory", "hostGroup"}, func(key string) bool { return !r.V(key).Set })
+}
+
+// isOnOr returns a truth value, or what holds where it is not set.
+func isOnOr(v *Value, unset bool) bool {
+	if v.Set {
+		return v.IsOn()
+	}
+	return unset
+}
+
+// nodeLabels checks the labels that each Node gets.
+func (c *checker) nodeLabels(v *Value) map[string]string {
+	var all map[string]string
+	for i := range v.List {
+		r := &v.List[i]
+		if r.Bad {
+			continue
+		}
+		level := slices.IndexFunc(c.levels, func(l *Section) bool { return l.V("label").Usable() && l.V("label").Text == r.Key })
+		switch {
+		case c.reject(&Value{At: r.At}, config.ParseLabelKey(r.Key)):
+		case level >= 0:
+			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.levels[level].At)
+		case c.reject(r, config.ParseLabelValue(r.Text)):
+		default:
+			if all == nil {
+				all = make(map[string]string)
+			}
+			all[r.Key] = r.Text
+		}
+	}
+	return all
+}
+
+// excludedNetworks checks what the lists of networks leave out.
+func (c *checker) excludedNetworks(rules *config.AddressRules) {
+	for i := range c.nodes.V("excludeNetworks").List {
+		if element := &c.nodes.V("excludeNetworks").List[i]; strings.Trim(element.Text, "*") == "" && element.Text != "" {
+			c.reject(element, &config.ValueError{Message: "excludes every network: write the names of those to leave out"})
+		}
+	}
+	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
+		if name := c.nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
+			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks leaves out: change one of the two"})
+		}
+	}
+}
+
+// maxCategories is how many the CSI driver takes.
+const maxCategories = 5
+
+// makeRules takes a region without a zone, or the reverse, for what it says.
+func (c *checker) makeRules() topology.Rules {
+	if c.csi.Set {
+		return c.makeCategories()
+	}
+	for _, given := range c.csiLabels {
+		c.Warnf(given.At, "has no effect without topology-categories")
+	}
+	c.regionWithoutZone(c.region, c.zone)
+	var rules topology.Rules
+	for _, label := range []struct {
+		key, what string
+		rule      *Section
+	}{
+		{topology.LabelRegion, "region", c.region},
+		{topology.LabelZone, "zone", c.zone},
+	} {
+		r := label.rule
+		if r.IsShort && r.V("tag").isWritten() && !r.V("tag").Set {
+			c.Warnf(r.At, "is empty: Nodes get no %s", label.what)
+			continue
+		}
+		if rule, ok := c.rule(r, label.key, true); ok {
+			rules = append(rules, rule)
+			c.notCSI(r)
+		}
+		if r.V("value").Usable() {
+			c.warnAbout(config.AboutCSI, r.V("value").At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+		}
+	}
+	return rules
+}
+
+// regionWithoutZone warns of a region without a zone, or the reverse: the CPI's zones label neither.
+func (c *checker) regionWithoutZone(region, zone *Section) {
+	given := func(r *Section) bool { return !r.Bad && (len(sources(r)) > 0 || r.V("value").Set) }
+	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
+	switch {
+	case given(region) && !given(zone) && !zone.Bad:
+		c.Warnf(region.At, why, "region", "zone", "zone")
+	case given(zone) && !given(region) && !region.Bad:
+		c.Warnf(zone.At, why, "zone", "region", "region")
+	}
+}
+
+// notCSI warns of a region or zone that is from anything but a tag.
+func (c *checker) notCSI(r *Section) {
+	if (r.V("inventory").Usable() || r.V("hostGroup").Usable()) && !r.V("value").Usable() {
+		c.warnAbout(config.AboutCSI, r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
+	}
+}
+
+// rule checks where a label's value comes from. There is none if nothing is
+// written.
+func (c *checker) rule(r *Section, label string, required bool) (topology.Rule, bool) {
+	if r.At.Line == 0 || r.Bad {
+		return topology.Rule{}, false
+	}
+	given := sources(r)
+	if len(given) == 0 && !r.V("value").Set {
+		c.Errorf(r.At, "has no tag, inventory or hostGroup: write one of them")
+	}
+	for i := range given {
+		if i > 0 {
+			c.Errorf(r.V(given[i]).At, "stands beside %s: write one of the two", given[0])
+		}
+	}
+	return topology.Rule{
+		Label:     label,
+		Category:  r.V("tag").Text,
+		Inventory: topology.Inventory(r.V("inventory").Text),
+		Value:     c.template(r, label),
+		HostGroup: r.V("hostGroup").Text,
+		Required:  isOnOr(r.V("required"), required),
+	}, true
+}
+
+// oneTag is what a region and a zone of one category come to. The CPI's LookupZoneByMoref
+// takes each tag of the category for the zone and fails without a region. The CSI driver's
+// getNodeTopologyInfo labels the zone.
+const oneTag = "region and zone have the same tag category, so that both labels come from one tag and each region is one zone: " +
+	"the vSphere CPI loads that and initializes no Node, and the CSI driver, which allows no name to be both, gives its topology the zone alone: " +
+	"write one category for each unless that is meant"
+
+// sameSource refuses a region that would always be the zone, unless both are one tag: the
+// CPI loads that.
+func (c *checker) sameSource(region, zone *Section) {
+	later := zone
+	if region.At.Line > zone.At.Line {
+		later = region
+	}
+	switch {
+	case region.V("tag").Usable() && zone.V("tag").Usable() && region.V("tag").Text == zone.V("tag").Text:
+		c.Warnf(later.At, oneTag)
+	case region.V("inventory").Usable() && zone.V("inventory").Usable() && region.V("inventory").Text == zone.V("inventory").Text:
+		c.Errorf(later.At, "region and zone are the same part of the inventory: write another one for one of them")
+	case region.V("hostGroup").Usable() && zone.V("hostGroup").Usable() && region.V("hostGroup").Text == zone.V("hostGroup").Text:
+		c.Errorf(later.At, "region and zone are the same host groups: write another name for one of them")
+	}
+}
+
+func (c *checker) makeLevels() topology.Rules {
+	var rules topology.Rules
+	seen := make(map[string]Position)
+	for _, l := range c.levels {
+		first, again := seen[l.V("label").Text]
+		switch {
+		case !l.V("label").Set:
+			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
+		case l.V("label").Bad || !topology.IsReservedLevel(l.V("label").Text) && c.reject(l.V("label"), config.ParseLabelKey(l.V("label").Text)):
+		case again:
+			c.Errorf(l.V("label").At, "is the label of %s in line %d too: remove one of the two", first.Path, first.Line)
+		default:
+			seen[l.V("label").Text] = l.At
+		}
+		if rule, ok := c.rule(l, l.V("label").Text, false); ok {
+			rule.Nested = isOnOr(l.V("nested"), rule.Inventory == "" || rule.Inventory.Nested())
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// vcenterNames refuses names of vCenters that a rule would make an invalid label
+// of for each of their Nodes.
+func (c *checker) vcenterNames(fleet []config.VCenter) {
+	rules := []*Section{c.region, c.zone}
+	for _, l := range c.levels {
+		rules = append(rules, l)
+	}
+	i := slices.IndexFunc(rules, func(r *Section) bool {
+		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
+	})
+	if i < 0 {
+		return
+	}
+	const wrong = "is not a valid label value, which %s in line %d makes of it: %s: "
+	for _, vc := range fleet {
+		why := topology.InvalidLabelValue(vc.Name)
+		if why == "" {
+			continue
+		}
+		entry := slices.IndexFunc(c.vcenters.Sections, func(e *Section) bool { return e.Name == vc.Name })
+		if entry < 0 {
+			c.Errorf(c.global.V("server").At, wrong+"write an entry under vcenter for it, with a name that is one",
+				rules[i].At.Path, rules[i].At.Line, why)
+			continue
+		}
+		c.Errorf(c.vcenters.Sections[entry].At, wrong+"give the entry another name, and write the address under server",
+			rules[i].At.Path, rules[i].At.Line, why)
+	}
+}
+
+// template checks what a label's value is composed of. It returns nothing for a rule
+// without such a value.
+func (c *checker) template(r *Section, label string) topology.Template {
+	if !r.V("value").Usable() {
+		return nil
+	}
+	template, err := topology.ParseTemplate(r.V("value").Text, label, c.composable())
+	source := len(sources(r)) > 0
+	switch {
+	case err != nil && r.V("value").Hidden:
+		c.Errorf(r.V("value").At, "is not made of text and names of sources in braces, such as {region}: write it so")
+		r.V("value").Bad = true
+	case err != nil:
+		c.Errorf(r.V("value").At, "%v", err)
+		r.V("value").Bad = true
+	case template.UsesOwn() && !source:
+		c.Errorf(r.V("value").At, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
+		r.V("value").Bad = true
+	case source && !template.UsesOwn():
+		c.Errorf(r.V("value").At, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
+		r.V("value").Bad = true
+	}
+	return template
+}
+
+// composable returns the labels that a value can be composed of.
+func (c *checker) composable() []string {
+	var labels []string
+	if c.region.At.Line != 0 {
+		labels = append(labels, topology.LabelRegion)
+	}
+	if c.zone.At.Line != 0 {
+		labels = append(labels, topology.LabelZone)
+	}
+	for _, l := range c.levels {
+		if l.V("label").Usable() {
+			labels = append(labels, l.V("label").Text)
+		}
+	}
+	return labels
+}
+
+// cycle refuses labels that are composed of each other.
+func (c *checker) cycle(policy topology.Policy) {
+	labels := policy.Cycle()
+	if labels == nil {
+		return
+	}
+	at := c.region.V("value").At
+	if labels[0] == topology.LabelZone {
+		at = c.zone.V("value").At
+	}
+	if i := slices.IndexFunc(c.levels, func(l *Section) bool { return l.V("label").Text == labels[0] }); i >= 0 {
+		at = c.levels[i].V("value").At
+	}
+	c.Errorf(at, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
+}
+
+// withoutEffect warns of settings that no rule needs.
+func (c *checker) withoutEffect(policy topology.Policy) {
+	together := 0
+	for _, r := range policy.Rules {
+		if r.Category != "" {
+			together++
+		}
+	}
+	precedence, paths := c.topology.V("precedence"), c.topology.V("paths")
+	if precedence.Usable() && together < 2 {
+		c.Warnf(precedence.At, "has no effect unless region and zone are both from tags")
+	}
+	if paths.Usable() && len(policy.Categories()) == 0 {
+		c.Warnf(paths.At, "has no effect: no label is from a tag")
+	}
+}
+
+// makeCategories makes rules of the CSI driver's tag categories. All of them are
+// decided together, and each is required, as the driver wants it. One can be the
+// region and one the zone, see role; a further one gives a label of its own name,
+// since topology.csi.vmware.com is kubelet's.
+func (c *checker) makeCategories() topology.Rules {
+	names := c.categoryNames()
+	labels := c.categoryLabels(names)
+	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
+		c.role(names, labels, label)
+	}
+	var rules topology.Rules
+	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
+		for _, name := range names {
+			if labels[name] == label {
+				rules = append(rules, topology.Rule{Label: label, Category: name, Required: true})
+			}
+		}
+	}
+	if len(rules) == 0 && len(names) > 0 {
+		c.Warnf(c.csi.At, "names neither a region nor a zone: Nodes get none: "+
+			`write a section such as [TopologyCategory "NAME"] with label = %s`, topology.LabelZone)
+	}
+	for _, name := range names {
+		if labels[name] != "" {
+			continue
+		}
+		if config.ParseLabelKey(name) != nil {
+			c.Errorf(c.csi.At, "has a category that is neither region nor zone, and whose name can be no label's: "+
+				"write the YAML format, and a label for it under topology.levels%s", config.Found(name))
+		}
+		rules = append(rules, topology.Rule{Label: name, Category: name, Required: true})
+	}
+	return rules
+}
+
+func (c *checker) categoryNames() []string {
+	for _, r := range []*Section{c.region, c.zone} {
+		if r.V("tag").Set {
+			c.Errorf(r.At, "stands beside topology-categories: write one of the two")
+		}
+	}
+	var names []string
+	for i := range c.csi.List {
+		category := &c.csi.List[i]
+		switch {
+		case c.reject(category, parseName(category.Text)):
+		case slices.Contains(names, category.Text):
+			c.Errorf(category.At, "names a category twice: remove one of the two%s", config.Found(category.Text))
+		default:
+			names = append(names, category.Text)
+		}
+	}
+	if len(names) > maxCategories {
+		c.Errorf(c.csi.At, "names %d categories: write at most %d, as many as the CSI driver takes", len(names), maxCategories)
+	}
+	return names
+}
+
+// categoryLabels returns the labels that sections give to categories, of those
+// that are a region's or a zone's.
+func (c *checker) categoryLabels(names []string) map[string]string {
+	labels := make(map[string]string)
+	by := make(map[string]Position)
+	for _, given := range c.csiLabels {
+		if !slices.Contains(names, given.Name) {
+			c.Warnf(given.At, "has no effect: topology-categories does not have it")
+			continue
+		}
+		if !given.V("label").Usable() {
+			continue
+		}
+		domain, key, _ := strings.Cut(given.V("label").Text, "/")
+		switch domain {
+		case "topology.kubernetes.io", "failure-domain.beta.kubernetes.io":
+			label := "topology.kubernetes.io/" + key
+			if label != topology.LabelRegion && label != topology.LabelZone {
+				c.Warnf(given.V("label").At, "is the label of neither region nor zone: it does not say what the category is")
+				continue
+			}
+			if other, again := by[label]; again {
+				c.Errorf(given.V("label").At, "is the label of %v too: remove one of the two", other)
+			}
+			labels[given.Name], by[label] = label, given.At
+		case topology.CSIDomain:
+		default:
+			c.reject(given.V("label"), &config.ValueError{Message: "is not a topology label: write " + topology.LabelRegion + " or " +
+				topology.LabelZone, Found: config.Found(given.V("label").Text)})
+		}
+	}
+	return labels
+}
+
+// role finds the category that is the region or the zone where no section says so:
+// the one whose name has that word. To the driver neither the order nor the names
+// mean anything, so which of several it is would be a guess.
+func (c *checker) role(names []string, labels map[string]string, label string) {
+	_, word, _ := strings.Cut(label, "/")
+	var having []string
+	for _, name := range names {
+		if labels[name] == label {
+			return
+		}
+		if labels[name] == "" && hasWord(name, word) {
+			having = append(having, name)
+		}
+	}
+	switch len(having) {
+	case 0:
+	case 1:
+		labels[having[0]] = label
+	default:
+		c.Errorf(c.csi.At, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
+			"with label = %s", word, having[0], label)
+	}
+}
+
+// hasWord reports whether a category may be the region or the zone by its name.
+func hasWord(name, word string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.Contains(words, word)
+}

@@ -1,0 +1,146 @@
+package load
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"vzones/config"
+	"vzones/topology/suggest"
+)
+
+// cutGlued cuts a value from a key to which it is glued; what is before it may be
+// the key of a password, misspelled, and is that key then.
+func cutGlued(key string) (before string, found bool) {
+	const password = "password"
+	if i := strings.IndexAny(key, ":= \t"); i > 0 && suggest.Nearest(key[:i], []string{password}) != "" {
+		return password, true
+	}
+	if i := strings.IndexAny(key, ":="); i > 0 {
+		return strings.TrimRight(key[:i], " \t"), true
+	}
+	return key, false
+}
+
+// secretKeys are the keys whose values are in no message.
+var secretKeys = []string{"password", sessionToken}
+
+// gluedSecret returns where in a text the key of a secret ends, in whatever spelling, to
+// which something is glued that may be the secret. Without one it returns 0.
+func gluedSecret(s string) int {
+	for _, secret := range secretKeys {
+		want := suggest.Plain(secret)
+		for end := range min(len(s), 2*len(secret)) {
+			if have := suggest.Plain(s[:end]); have == want && suggest.Plain(s[end:]) != "" {
+				return end
+			} else if len(have) > len(want) {
+				break
+			}
+		}
+		if i := strings.IndexAny(s, ":= \t"); i > 0 && suggest.Nearest(s[:i], []string{secret}) != "" {
+			return i
+		}
+	}
+	return 0
+}
+
+// shownName shows a name, but for a secret that may stand in its place with its key.
+func shownName(name string) string {
+	if end := gluedSecret(name); end > 0 {
+		return name[:end] + "…"
+	}
+	return name
+}
+
+// shownKey shows of a key what may be one: a secret may be glued to it.
+func shownKey(key string) string {
+	end := strings.IndexFunc(key, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
+	})
+	if end < 0 {
+		end = len(key)
+	}
+	if secret := gluedSecret(key); secret > 0 {
+		end = min(end, secret)
+	}
+	if end < len(key) {
+		return key[:end] + "…"
+	}
+	return key
+}
+
+// unknown reports a key that does not belong in this place; place is where it does, if that is known.
+func (d *decoder) unknown(n *Node, keys []key, into *Section, place string) {
+	known := names(keys, func(key) bool { return true })
+	if near := suggest.Nearest(n.Key, known); near != "" {
+		meant := keys[slices.Index(known, near)]
+		if meant.use == unsupported && suggest.Plain(near) == suggest.Plain(n.Key) {
+			d.Errorf(n.At, "%s", meant.why)
+			return
+		}
+		d.Errorf(n.At, "unknown key: did you mean %s?", near)
+		markPresent(into, meant, n.At)
+		return
+	}
+	if place != "" {
+		d.Errorf(n.At, "unknown key in this place: it belongs %s", place)
+		return
+	}
+	known = names(keys, func(k key) bool { return k.use == own })
+	slices.Sort(known)
+	d.Errorf(n.At, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
+}
+
+func names(keys []key, are func(key) bool) []string {
+	var all []string
+	for _, k := range keys {
+		if are(k) {
+			all = append(all, k.name)
+		}
+	}
+	return all
+}
+
+// markPresent takes what stands under a misspelled key as given, if only wrongly, so that it
+// is not reported as missing too.
+func markPresent(into *Section, k key, at Position) {
+	if k.use != own && k.use != alias {
+		return
+	}
+	switch v := into.V(k.field.Key); k.field.Kind {
+	case config.KindMapping:
+		into.sub(k.field).Unsure = true
+	case config.KindRule:
+		into.sub(k.field).Bad = true
+	case config.KindEntries:
+		v.Bad = true
+	case config.KindLevels, config.KindLabels:
+	default:
+		if !v.Set {
+			v.At, v.Set, v.Bad = at, true, true
+		}
+	}
+}
+
+// places maps each key of the YAML format to where it belongs, for a hint where it stands
+// elsewhere. A key that belongs in several places gets no hint.
+func places() map[string]string {
+	where := make(map[string]string)
+	note := func(s config.Section, place string) {
+		for _, f := range config.FieldsOf(s) {
+			if other, known := where[f.Key]; known && other != place {
+				where[f.Key] = ""
+			} else {
+				where[f.Key] = place
+			}
+		}
+	}
+	note(config.SectionRoot, "at the top level")
+	for _, f := range config.FieldsOf(config.SectionRoot) {
+		if f.Kind == config.KindMapping && f.Of != config.SectionRoot {
+			note(f.Of, "under "+f.Key)
+		}
+	}
+	note(config.SectionEntry, "in an entry under vcenter")
+	return where
+}
