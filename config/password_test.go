@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config"
 )
 

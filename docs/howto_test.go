@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config/load"
 	"vzones/test/page"
 )

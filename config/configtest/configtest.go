@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config"
 )
 

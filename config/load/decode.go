@@ -112,7 +112,7 @@ func (d *decoder) take(n *Node, k *key, into *Section) {
 		d.older(n, k.field, into)
 		return
 	case alias:
-		if !n.isBlank() && !(n.isText() && n.Text == "") {
+		if !n.isBlank() && (!n.isText() || n.Text != "") {
 			d.Warnf(n.At, d.Dialect.alias, d.Dialect.Key(k.field.Key))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"vzones/config"
 
 	"vzones/config/configtest"

@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config/configtest"
 	"vzones/test/page"
 )

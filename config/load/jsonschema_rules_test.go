@@ -2,6 +2,7 @@ package load
 
 import (
 	"strings"
+
 	"vzones/config"
 
 	"vzones/topology"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config"
 	"vzones/config/configtest"
 )

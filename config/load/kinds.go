@@ -22,13 +22,11 @@ import (
 
 // kinds check a usable value. They return what it is in the result, or what is wrong with it. Those
 // that report several mistakes do that themselves and mark the value as bad.
-var kinds map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
-
-func init() {
+var kinds = func() map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError) {
 	text := func(check func(string) *config.ValueError) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
 		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, check(v.Text) }
 	}
-	kinds = map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError){
+	return map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError){
 		config.KindText:        text(func(string) *config.ValueError { return nil }),
 		config.KindName:        text(parseName),
 		config.KindHostGroup:   text(parseHostGroup),
@@ -99,7 +97,7 @@ func init() {
 			return selector, nil
 		},
 	}
-}
+}()
 
 func text2(parse func(string) (string, *config.ValueError)) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
 	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }

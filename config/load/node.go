@@ -56,7 +56,7 @@ func (n *Node) isText() bool { return n.Tag == "" && n.Kind == Scalar }
 
 // isBlank reports whether nothing is written behind the key.
 func (n *Node) isBlank() bool {
-	return n.Kind == Null || n.Kind == Scalar && n.Text == "" && !n.has(Damaged) && !(n.isText() && n.has(NoValue))
+	return n.Kind == Null || n.Kind == Scalar && n.Text == "" && !n.has(Damaged) && (!n.isText() || !n.has(NoValue))
 }
 
 // isNothing reports whether a value is none in whatever key it is: null, an empty text, an empty

@@ -206,9 +206,7 @@ func (c *checker) makeLevels() topology.Rules {
 // of for each of their Nodes.
 func (c *checker) vcenterNames(fleet []config.VCenter) {
 	rules := []*Section{c.region, c.zone}
-	for _, l := range c.levels {
-		rules = append(rules, l)
-	}
+	rules = append(rules, c.levels...)
 	i := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})

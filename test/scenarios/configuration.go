@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/test/fleet"
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config"
 	"vzones/vcenter/credentials"
 )

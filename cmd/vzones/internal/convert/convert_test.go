@@ -13,6 +13,7 @@ import (
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config"
 	"vzones/config/configtest"
 	"vzones/config/load"

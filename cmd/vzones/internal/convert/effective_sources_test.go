@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
 	"vzones/config/configtest"
 )
 
