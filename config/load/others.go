@@ -74,10 +74,11 @@ var others = []struct {
 	{config.SectionEntry, noEffect, cpiSets, "ipfamilypriority"},
 }
 
-// categories and categoryLabel are the CSI driver's way to say where labels come from, which the INI
-// format alone has: topology-categories in [Labels], and label in [TopologyCategory "NAME"].
+// sectionCategory is a [TopologyCategory "NAME"] of the INI format.
 const sectionCategory config.Section = -1
 
+// categories and categoryLabel are the CSI driver's way to say where labels come from, which the INI
+// format alone has: topology-categories in [Labels], and label in [TopologyCategory "NAME"].
 var (
 	categories    = config.Field{Key: "topology-categories", Kind: config.KindNames}
 	categoryLabel = config.Field{Key: "label", Kind: config.KindText}
