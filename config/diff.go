@@ -36,6 +36,9 @@ type VCenterDifference struct {
 	Effects Effect
 }
 
+// ChangesAddress reports whether it may be another vCenter now.
+func (d VCenterDifference) ChangesAddress() bool { return d.Effects.Has(EffectAddress) }
+
 // Diff returns what differs between two configurations.
 func Diff(before, now *Config) Difference {
 	d := Difference{

@@ -171,7 +171,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.restart = false
 	d := m.cfg.Diff(&m.wanted.cfg)
 	m.cfg = &m.wanted.cfg
-	if !d.Effects.Has(config.EffectAddress) {
+	if !d.ChangesAddress() {
 		m.now.endpoint.Configure(m.cfg)
 		if d.Effects.Has(config.EffectTrust) {
 			m.retrust(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"vzones/config"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
@@ -79,7 +78,7 @@ func (m *monitor) setSpec(s *spec) {
 	before := m.wanted
 	m.wanted = s
 	d := before.cfg.Diff(&s.cfg)
-	if d.Effects.Has(config.EffectAddress) {
+	if d.ChangesAddress() {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
 		m.now.spec, m.now.state, m.now.tags, m.now.credentialsErr = s, inventory.State{VCenter: m.name}, TagsNotRead, nil
@@ -102,7 +101,7 @@ type update func(*monitor) (announce bool)
 // update publishes what was read of the vCenter, unless another address is configured by
 // now.
 func (m *monitor) update(u update) {
-	if m.cfg.Diff(&m.wanted.cfg).Effects.Has(config.EffectAddress) {
+	if m.cfg.Diff(&m.wanted.cfg).ChangesAddress() {
 		return
 	}
 	m.publish(u(m))

@@ -3,7 +3,6 @@ package vcenter
 import (
 	"time"
 
-	"vzones/config"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
@@ -30,7 +29,7 @@ type status struct {
 
 // isOf reports whether the status is of the vCenter at the address of a spec.
 func (s *status) isOf(configured *spec) bool {
-	return !s.spec.cfg.Diff(&configured.cfg).Effects.Has(config.EffectAddress)
+	return !s.spec.cfg.Diff(&configured.cfg).ChangesAddress()
 }
 
 // TagReading is how the last reading of a vCenter's tags ended.
