@@ -46,21 +46,21 @@ type leastWorld struct {
 
 // exercises are all that the daemon does with the API server, by what is then seen.
 var exercises = map[string]exercise{
-	"the lease is held":              heldLease,
-	"the lease is renewed":           renewedLease,
-	"a Node is initialized":          initializedNode,
-	"a Node gets its addresses":      addressed,
-	"a running Node's labels follow": followed,
-	"a machine that is off is shown": shownOff,
-	"a Node without a machine goes":  deletedNode,
-	"an Event is on a Node":          toldOfNode,
-	"an Event of a Node is counted":  toldOfNodeAgain,
-	"an Event is on the lease":       toldOfLease,
-	"an Event is on the Pod":         toldOfPod,
-	"an Event of the Pod is counted": toldOfPodAgain,
-	"a new password is used":         newPassword,
-	"a token gets /metrics":          scraped,
-	"a certificate gets /metrics":    scrapedByCertificate,
+	"taking the Lease":                   heldLease,
+	"renewing the Lease":                 renewedLease,
+	"the initialization of Nodes":        initializedNode,
+	"the addresses of Nodes":             addressed,
+	"label changes of running Nodes":     followed,
+	"the taint of a machine that is off": shownOff,
+	"the deletion of Nodes":              deletedNode,
+	"Events of Nodes":                    toldOfNode,
+	"the count of an Event of a Node":    toldOfNodeAgain,
+	"Events of the Lease":                toldOfLease,
+	"Events of the daemon's Pod":         toldOfPod,
+	"the count of an Event of the Pod":   toldOfPodAgain,
+	"the use of a new password":          newPassword,
+	"/metrics with a token":              scraped,
+	"/metrics with a certificate":        scrapedByCertificate,
 }
 
 // until asks again and again until something is so.

@@ -24,22 +24,22 @@ type leastRow struct {
 // The exercises that need Nodes, and those that need a leader.
 var (
 	ofNodes = []string{
-		"a Node is initialized", "a Node gets its addresses", "a running Node's labels follow", "a machine that is off is shown",
-		"a Node without a machine goes", "an Event is on a Node", "an Event of a Node is counted",
+		"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off",
+		"the deletion of Nodes", "Events of Nodes", "the count of an Event of a Node",
 	}
-	ofLeader = slices.Concat(ofNodes, []string{"the lease is held", "the lease is renewed", "a new password is used", "an Event is on the lease"})
-	ofPods   = []string{"an Event is on the Pod", "an Event of the Pod is counted"}
+	ofLeader = slices.Concat(ofNodes, []string{"taking the Lease", "renewing the Lease", "the use of a new password", "Events of the Lease"})
+	ofPods   = []string{"Events of the daemon's Pod", "the count of an Event of the Pod"}
 )
 
 // leastRows are the rows by the rights, as grantedRight.String names them.
 var leastRows = map[string]leastRow{
 	"nodes get": {
-		who:      "the framework's node lifecycle controller, which reads a Node before it sets or takes the taint of a machine that is off",
-		fails:    []string{"a machine that is off is shown"},
+		who:      "the framework's node lifecycle controller, before it adds or removes the taint of a machine that is off",
+		fails:    []string{"the taint of a machine that is off"},
 		narrower: "Nodes come and go: their names are not known in advance",
 	},
 	"nodes list": {
-		who:      "the informer that all controllers share, where the API server does not stream lists, and where a stream breaks",
+		who:      "the informer of all controllers, if the API server does not stream lists or a stream breaks",
 		fails:    ofNodes,
 		narrower: "all Nodes have to be seen, to find those that wait",
 		env:      "KUBE_FEATURE_WatchListClient=false",
@@ -49,27 +49,27 @@ var leastRows = map[string]leastRow{
 		may:      ofNodes,
 		narrower: "all Nodes have to be seen, to find those that wait",
 		repeated: "nodes list",
-		late:     "all Nodes are listed again and again, ever later, so that it is heard late of each change",
+		late:     "changes of Nodes arrive late: all Nodes are listed again after growing delays",
 	},
 	"nodes update": {
-		who:      "the framework's node controller, which writes labels and provider ID and takes the taint off in one update",
-		fails:    []string{"a Node is initialized", "a Node gets its addresses", "a running Node's labels follow", "a machine that is off is shown", "an Event of a Node is counted"},
-		may:      []string{"an Event is on a Node"},
+		who:      "the framework's node controller, which writes labels and provider ID and removes the taint in one update",
+		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off", "the count of an Event of a Node"},
+		may:      []string{"Events of Nodes"},
 		narrower: "the framework calls update, not patch, and a provider cannot choose; RBAC knows no fields",
 	},
 	"nodes patch": {
-		who:      "the topology controller for labels and annotations of running Nodes, the framework for the taint of a machine that is off",
-		fails:    []string{"a running Node's labels follow", "a machine that is off is shown", "an Event of a Node is counted"},
+		who:      "the topology controller, for labels and annotations of running Nodes, and the framework, for the taint of a machine that is off",
+		fails:    []string{"label changes of running Nodes", "the taint of a machine that is off", "the count of an Event of a Node"},
 		narrower: "update would do for neither: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {
 		who:      "the framework's node controller, for addresses, and the topology controller, for the condition vzones/TopologyReady",
-		fails:    []string{"a Node gets its addresses"},
+		fails:    []string{"the addresses of Nodes"},
 		narrower: "it is the subresource alone, and no update",
 	},
 	"nodes delete": {
 		who:      "the framework's node lifecycle controller",
-		fails:    []string{"a Node without a machine goes"},
+		fails:    []string{"the deletion of Nodes"},
 		narrower: "names are not known in advance; take the rule out with nodes.skipDeletion: true",
 	},
 	"kube-system leases create": {
@@ -84,50 +84,50 @@ var leastRows = map[string]leastRow{
 	},
 	"kube-system leases update": {
 		who:      "leader election: the leader renews, a standby takes over",
-		fails:    []string{"the lease is renewed"},
-		may:      slices.Concat(ofLeader, ofPods, []string{"a token gets /metrics", "a certificate gets /metrics"}),
+		fails:    []string{"renewing the Lease"},
+		may:      slices.Concat(ofLeader, ofPods, []string{"/metrics with a token", "/metrics with a certificate"}),
 		narrower: "it is one Lease by its name; the client library calls update",
 	},
 	"kube-system secrets list": {
-		who:      "the credentials at the start, where the API server does not stream lists",
-		fails:    append(slices.Clone(ofNodes), "a new password is used"),
+		who:      "the credentials at the start, if the API server does not stream lists",
+		fails:    append(slices.Clone(ofNodes), "the use of a new password"),
 		narrower: "each Secret by its name, in lists and watches of that name alone; get is not granted",
 		env:      "KUBE_FEATURE_WatchListClient=false",
 	},
 	"kube-system secrets watch": {
 		who:      "the credentials, when they change",
-		may:      []string{"a new password is used"},
+		may:      []string{"the use of a new password"},
 		narrower: "each Secret by its name",
-		late:     "the Secret is listed again and again, ever later, so that a new password is noticed late",
+		late:     "a new password is used late: the Secret is listed again after growing delays",
 	},
 	"kube-system events create": {
 		who:      "Events of the Lease and of the daemon's Pod",
-		fails:    append(slices.Clone(ofPods), "an Event is on the lease"),
+		fails:    append(slices.Clone(ofPods), "Events of the Lease"),
 		narrower: "RBAC cannot limit create to a name; the Role is in one namespace",
 	},
 	"kube-system events patch": {
-		who:      "an Event of the Pod that comes again, and is counted",
-		fails:    []string{"an Event of the Pod is counted"},
+		who:      "the count of a repeated Event of the Pod",
+		fails:    []string{"the count of an Event of the Pod"},
 		narrower: "names of Events are made up",
 	},
 	"default events create": {
-		who:      "Events of Nodes, which Kubernetes has in this namespace",
-		fails:    []string{"an Event is on a Node", "an Event of a Node is counted"},
+		who:      "Events of Nodes, which are in this namespace",
+		fails:    []string{"Events of Nodes", "the count of an Event of a Node"},
 		narrower: "RBAC cannot limit create to a name; the Role is in one namespace",
 	},
 	"default events patch": {
-		who:      "an Event of a Node that comes again, and is counted",
-		fails:    []string{"an Event of a Node is counted"},
+		who:      "the count of a repeated Event of a Node",
+		fails:    []string{"the count of an Event of a Node"},
 		narrower: "names of Events are made up",
 	},
 	"RoleBinding system:cloud-controller-manager:authentication-reader": {
-		who:      "the port, which reads at the start which authorities sign clients' certificates",
+		who:      "the secure port, which reads the authorities of clients' certificates at the start",
 		fails:    slices.Sorted(maps.Keys(exercises)),
 		narrower: "it is Kubernetes' own Role for one ConfigMap",
 	},
 	"ClusterRoleBinding system:cloud-controller-manager:auth-delegator": {
-		who:      "the port, which asks the API server whose a token is and whether they may get /metrics",
-		fails:    []string{"a token gets /metrics"},
+		who:      "the secure port, which asks the API server for the user of a token and for the right to get /metrics",
+		fails:    []string{"/metrics with a token"},
 		narrower: "it is Kubernetes' own ClusterRole with the two reviews; they are not in a namespace",
 	},
 }

@@ -62,8 +62,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	}
 }
 
-// fallen names what fails, in short where it is all that has to do with Nodes or with the
-// leader.
+// fallen names the exercises that fail, in short if all of Nodes or of the leader do.
 func fallen(row leastRow) string {
 	fails := row.fails
 	has := func(all []string) bool {
@@ -80,14 +79,14 @@ func fallen(row leastRow) string {
 	for _, group := range []struct {
 		names []string
 		short string
-	}{{ofLeader, "all that a leader does"}, {ofNodes, "all that is done with Nodes"}} {
+	}{{ofLeader, "all work of the leader"}, {ofNodes, "all work on Nodes"}} {
 		if has(group.names) && slices.Contains(left, group.names[0]) {
 			parts = append(parts, group.short)
 			left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(group.names, name) })
 		}
 	}
 	for _, name := range left {
-		parts = append(parts, "that "+name)
+		parts = append(parts, name)
 	}
 	return strings.Join(parts, "; ")
 }
