@@ -58,7 +58,7 @@ func blocks(t *testing.T, path, kind string) []string {
 }
 
 // TestWhatIsSavedComesBack: what helm uninstall deletes is there again from a file to which kubectl has
-// saved it, and the configuration of values can be piped to vzones validate.
+// saved it, and the configuration of values can be piped to vzones check --offline.
 func TestWhatIsSavedComesBack(t *testing.T) {
 	c := start(t)
 	data := func() map[string]string {
