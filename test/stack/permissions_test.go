@@ -85,8 +85,5 @@ func fallen(row leastRow) string {
 			left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(group.names, name) })
 		}
 	}
-	for _, name := range left {
-		parts = append(parts, name)
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, left...), "; ")
 }
