@@ -18,6 +18,8 @@ import (
 )
 
 // madeAt is a Node that the API server made so many minutes after another one.
+func initializedByUs(n *v1.Node) { n.Labels = map[string]string{nodeinfo.KeyInitialized: "true"} }
+
 func madeAt(minutes int) func(*v1.Node) {
 	return func(n *v1.Node) {
 		n.CreationTimestamp = metav1.NewTime(time.Date(2026, 11, 22, 4, minutes, 0, 0, time.UTC))
@@ -51,7 +53,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		{"both new, made at one time", there, []func(*v1.Node){withSystemUUID(uuidA)}, []func(*v1.Node){withSystemUUID(uuidA)}, "two", "two"},
 		{"in two byte orders", there, []func(*v1.Node){withSystemUUID(swapped), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"by provider ID and by UUID", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
-		{"one was initialized and made later", there, []func(*v1.Node){runs, labeled(map[string]string{nodeinfo.KeyInitialized: "true"}), madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "two", "one two"},
+		{"one was initialized and made later", there, []func(*v1.Node){runs, initializedByUs, madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "two", "one two"},
 		{"one runs, as its kubelet registered it, and was made later", there, []func(*v1.Node){runs, func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1"} }, madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
 		{"both run", there, []func(*v1.Node){runs, madeAt(2)}, []func(*v1.Node){runs, madeAt(1)}, "", "one two"},
 		{"one runs without a provider ID and was made later", there, []func(*v1.Node){untainted, withSystemUUID(uuidA), madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},

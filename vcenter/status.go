@@ -28,9 +28,7 @@ type status struct {
 }
 
 // isOf reports whether the status is of the vCenter at the address of a spec.
-func (s *status) isOf(configured *spec) bool {
-	return !s.spec.cfg.Diff(&configured.cfg).ChangesAddress()
-}
+func (s *status) isOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32
