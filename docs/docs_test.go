@@ -77,38 +77,6 @@ func sources(t *testing.T, folders ...string) map[string]*ast.File {
 	return all
 }
 
-// methodOf returns the source of a method.
-func methodOf(t *testing.T, file, receiver, name string) *ast.BlockStmt {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range parsed.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if ok && f.Name.Name == name && receiverOf(f) == receiver {
-			return f.Body
-		}
-	}
-	t.Fatalf("%s: no method %s of %q", file, name, receiver)
-	return nil
-}
-
-func receiverOf(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return ""
-	}
-	star, ok := f.Recv.List[0].Type.(*ast.StarExpr)
-	if !ok {
-		return ""
-	}
-	name, ok := star.X.(*ast.Ident)
-	if !ok {
-		return ""
-	}
-	return name.Name
-}
-
 // literal returns the value of a string literal.
 func literal(e ast.Expr) (string, bool) {
 	l, ok := e.(*ast.BasicLit)
@@ -117,20 +85,6 @@ func literal(e ast.Expr) (string, bool) {
 	}
 	s, err := strconv.Unquote(l.Value)
 	return s, err == nil
-}
-
-// constantsIn returns the values of the constants and variables of a declaration or a file.
-func constantsIn(d ast.Node) map[string]ast.Expr {
-	found := map[string]ast.Expr{}
-	ast.Inspect(d, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
-			for i, name := range spec.Names {
-				found[name.Name] = spec.Values[i]
-			}
-		}
-		return true
-	})
-	return found
 }
 
 // written returns an expression as it is written.

@@ -31,16 +31,6 @@ func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	return n
 }
 
-func withSystemUUID(s string) func(*v1.Node) {
-	return func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = s }
-}
-
-func untainted(n *v1.Node) { n.Spec.Taints = nil }
-
-func silent(n *v1.Node) {
-	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
-}
-
 // runs is a Node that is initialized with the machine uuidA.
 func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, nil }
 
