@@ -102,7 +102,7 @@ release-files: image $(HELM) bin/tools/syft
 
 .PHONY: demo
 demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
-	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about eight minutes on two cores")
+	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about four minutes on two idle cores")
 	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
 	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
 	@$(BUILD) demo -o bin/demo ./test/demo
