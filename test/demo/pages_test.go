@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vzones/provider/nodeinfo"
+	"vzones/test/cluster"
+	"vzones/test/page"
+	"vzones/test/stack"
+)
+
+// await returns the command that waits until all Nodes have a label.
+func await(label string) string { return awaitKey("labels", label) }
+
+// awaitKey is await for labels or annotations.
+func awaitKey(of, key string) string {
+	return "kubectl wait node --all --timeout=2m --for=jsonpath='{.metadata." + of + "." + strings.ReplaceAll(key, ".", `\.`) + "}'\n"
+}
+
+const (
+	zoneLabel = "topology.kubernetes.io/zone"
+	// started ends what the demo prints before the first command.
+	started = "Commands, to be typed here"
+)
+
+// TestInstallByThePages enters the commands of the tutorial's third part, the README, and the how-tos that install,
+// upgrade and remove vzones, in the cluster that the demo keeps. Each has to succeed, but vzones check may find something.
+func TestInstallByThePages(t *testing.T) {
+	enter := keptCluster(t)
+	lines := shellBlocks(t, "docs/tutorial/first-cluster.md", "## 3. ")
+	last := len(lines) - 1
+	enter(lines[:last]...)
+	enter(await("example.com/vcenter"), lines[last])
+
+	for path, heading := range map[string]string{"README.md": "## Install", "docs/how-to/install.md": "## Install with Helm"} {
+		values := blocks(t, path, heading, "yaml")[0]
+		enter("helm template vzones manifests/chart --values - <<'VALUES' | vzones check --offline -\n" + values + "VALUES\n")
+	}
+	enter("cp bin/demo-cluster/values.yaml values.yaml")
+	enter(shellBlocks(t, "README.md", "## Install")...)
+	enter("rm values.yaml") // the how-to writes them anew
+	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Upgrade")...)
+	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
+	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "### Clean up the Nodes")...)
+	enter(shellBlocks(t, "docs/how-to/install.md", "## Install with Helm")...)
+}
+
+// TestMigrateByThePages enters the commands of the tutorial's fourth part and of the how-to that it leads to: from the
+// vSphere CPI to vzones and back, and then vzones' chart over the CPI's objects.
+func TestMigrateByThePages(t *testing.T) {
+	enter := keptCluster(t)
+	if _, err := os.Stat(incumbent); err != nil {
+		t.Skipf("left out: make incumbent builds the vSphere CPI: %v", err)
+	}
+	const migrate = "docs/how-to/migrate.md"
+	enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...)
+	enter(await(zoneLabel))
+	enter(shellBlocks(t, migrate, "### See what would change")...)
+	enter(shellBlocks(t, migrate, "### If it is a DaemonSet of your own")...)
+	enter(awaitKey("annotations", nodeinfo.KeyMachine))
+	enter(shellBlocks(t, migrate, "### Look at the result")...)
+	back := regexp.MustCompile("(?m)^Back: `(kubectl .*)`\\.$").FindStringSubmatch(page.Read(t, migrate))
+	if back == nil {
+		t.Fatalf("%s does not say how to go back", migrate)
+	}
+	const status = "kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager"
+	enter(back[1], status, "cp bin/demo-cluster/values.yaml values.yaml")
+	enter(shellBlocks(t, "docs/how-to/install.md", "### If objects of these names exist")...)
+	enter(status)
+}
+
+// keptCluster starts the demo's cluster in a folder that looks like a clone in which everything is built, and returns a
+// function that enters blocks there.
+func keptCluster(t *testing.T) (enter func(blocks ...string)) {
+	t.Helper()
+	if err := cluster.Wanted(cluster.ControllerManager, cluster.Scheduler); err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, helm)); err != nil {
+		t.Skipf("left out: make helm builds it: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "docs", "go.mod", "manifests", "test", "bin/tools", "bin/controlplane", "bin/incumbent"} {
+		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "bin")+"/", "./cmd/vsphere-cloud-controller-manager", "./cmd/vzones")
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the programs: %v\n%s", err, out)
+	}
+	if err := stack.DependOnSources(root); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Chdir(dir)
+	out := new(output)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- (&demo{out: out, began: time.Now(), keep: keepCluster, folder: folder}).run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	for end := time.Now().Add(stack.Slower(limit)); !strings.Contains(out.String(), started); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the cluster has not started:\n%s", out)
+		}
+	}
+	return func(blocks ...string) {
+		t.Helper()
+		for _, block := range blocks {
+			ctx, cancel := context.WithTimeout(t.Context(), stack.Slower(limit))
+			cmd := exec.CommandContext(ctx, "sh", "-ec", strings.ReplaceAll(block, "vzones check\n", await(zoneLabel)+"vzones check || test $? -eq 1\n"))
+			cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG="+filepath.Join(dir, folder, "kubeconfig"),
+				"PATH="+strings.Join([]string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin", "tools"), os.Getenv("PATH")}, string(os.PathListSeparator)))
+			cmd.WaitDelay = time.Second // a command that hangs keeps the output open
+			said, err := cmd.CombinedOutput()
+			cancel()
+			if _, pods, _ := strings.Cut(out.String(), started); strings.Contains(pods, "operation not permitted") {
+				t.Skipf("left out: a process cannot be given another root here:\n%s", out)
+			}
+			if err != nil {
+				t.Fatalf("%s\n%v\n%s\n%s", block, err, said, out)
+			}
+			t.Logf("%s\n%s", block, said)
+		}
+	}
+}
+
+// shellBlocks returns the shell blocks of a section, without the lines that run make.
+func shellBlocks(t *testing.T, path, heading string) []string {
+	t.Helper()
+	var all []string
+	for _, text := range blocks(t, path, heading, "sh") {
+		if text = regexp.MustCompile(`(?m)^.*\bmake .*\n`).ReplaceAllString(text, ""); text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// blocks returns the blocks of a kind in the section of a page whose heading begins so.
+func blocks(t *testing.T, path, heading, kind string) []string {
+	t.Helper()
+	_, section, found := strings.Cut(page.Read(t, path), "\n"+heading)
+	if !found {
+		t.Fatalf("%s has no section %s", path, heading)
+	}
+	for _, next := range []string{"\n## ", "\n### "} {
+		section, _, _ = strings.Cut(section, next)
+	}
+	var all []string
+	for _, b := range page.Blocks(section) {
+		if b.Kind == kind {
+			all = append(all, b.Text)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s, %s: no block of the kind %s", path, heading, kind)
+	}
+	return all
+}
+
+// output collects what several goroutines print.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
