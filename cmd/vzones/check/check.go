@@ -23,9 +23,9 @@ import (
 const long = `Print what is wrong, the worst and its cause first, with what to do:
 
   the way     name, connection, proxy, certificate, login, clock, version
-  the account privileges, tags, tag categories, and rights of the daemon in the cluster
+  the account tags, tag categories, and rights of the daemon in the cluster
   the tags    hosts without a zone, zones in two places, conflicts
-  the Nodes   machine, zone, labels, disk.enableUUID, VMware Tools, hosts with too many
+  the Nodes   machine, zone, labels, disk.enableUUID, VMware Tools, the control plane
   the copies  of a zone that the CSI driver, PersistentVolumes and StorageClasses keep
 
 Without a cluster the Nodes are left out. Rejected credentials are tried once. -o wide

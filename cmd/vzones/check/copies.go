@@ -120,7 +120,7 @@ func (c *comparison) add(id, object, text string) *finding.Finding {
 // addNode adds a finding about a Node, or about the object of a kind with its name.
 func (c *comparison) addNode(id string, n *node, kind, text string) *finding.Finding {
 	one := c.add(id, kind+" "+n.name(), text)
-	one.VCenter, one.Nodes = n.shownIn(), []string{n.name()}
+	one.VCenter, one.Nodes = n.VCenter(), []string{n.name()}
 	return one
 }
 

@@ -78,8 +78,7 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	f.lookAt(ctx, w)
 	categories := policy.Categories()
 	query := survey.Query{
-		Categories: categories, Tagged: policy.VolumeCategories(), Definitions: len(categories) > 0, Privileges: true,
-		Rules: len(f.nodes) > 0, Machines: map[string][]string{},
+		Categories: categories, Tagged: policy.VolumeCategories(), Definitions: len(categories) > 0, Machines: map[string][]string{},
 	}
 	for _, n := range f.nodes {
 		if m := n.Place.Machine; m != nil {
@@ -163,8 +162,7 @@ func (f *facts) findings() []finding.Finding {
 		found = append(found, f.unreadable(i)...)
 		found = append(found, f.unchecked(i)...)
 		if s := &f.surveys[i]; s.Err == nil {
-			found = append(found, f.privileges(i, places)...)
-			found = append(found, f.unread(i)...)
+			found = append(found, f.unread(i, places)...)
 			found = append(found, f.categories(s)...)
 		}
 	}
@@ -174,7 +172,7 @@ func (f *facts) findings() []finding.Finding {
 	found = append(found, f.unplaced()...)
 	found = append(found, f.byName()...)
 	found = append(found, f.machines()...)
-	found = append(found, f.together(places)...)
+	found = append(found, f.controlPlane()...)
 	found = append(found, f.labels()...)
 	found = append(found, f.stale()...)
 	found = f.withoutDriver(found)

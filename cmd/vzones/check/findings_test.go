@@ -74,24 +74,26 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
-// TestPrivileges: a privilege that Nodes need is an error, another one a warning.
-func TestPrivileges(t *testing.T) {
+// TestUnread: an object whose tags may not be read is found, but for a folder that vSphere makes unless a place
+// below it is not known.
+func TestUnread(t *testing.T) {
 	f := of()
-	machine := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, Path: "/dc1/vm/it's one"}
-	cluster := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"}
-	f.surveys[0].Denied = []survey.Denied{
-		{Privilege: "System.Read", For: "reading the machines of Nodes", Object: machine, Needed: true},
-		{Privilege: "System.Read", For: "reading tags", Object: cluster},
+	object := func(of, id, path string, parent *survey.Object) *survey.Object {
+		o := &survey.Object{Object: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: of, ID: id}, Path: path, TagsErr: topology.ErrNotPermitted}, Parent: parent}
+		f.surveys[0].Objects = append(f.surveys[0].Objects, o)
+		return o
 	}
-	found := f.privileges(0, nil)
-	if got, want := ids(found), []string{"VZ115 virtual machine /dc1/vm/it's one", "VZ116 cluster /dc1/host/c1"}; !slices.Equal(got, want) {
-		t.Fatalf("%q, want %q", got, want)
+	root := object("Folder", "group-d1", "/", nil)
+	cluster := object("ClusterComputeResource", "domain-c1", "/it's one", root)
+	if got, want := ids(f.unread(0, nil)), []string{"VZ119 cluster /it's one"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := found[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/dc1/vm/it'\''s one'`; got != want {
+	if got, want := f.unread(0, nil)[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/it'\''s one'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if !f.isDenied(cluster) || f.isDenied(&topology.Object{Ref: topology.Ref{VCenter: "west", ID: "domain-c1"}}) {
-		t.Error("an object of another vCenter is not the same")
+	unknown := hostPlace{host: cluster, err: topology.ErrUnknown}
+	if got := ids(f.unread(0, []hostPlace{unknown})); len(got) != 2 {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -64,7 +64,7 @@ func (n *node) name() string { return n.Node.Name }
 
 // about returns a finding about the Node.
 func (n *node) about(id, text string) finding.Finding {
-	return finding.Finding{ID: id, VCenter: n.shownIn(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
+	return finding.Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
 }
 
 // key is the same for Nodes that name one machine, in whatever byte order.
@@ -76,64 +76,18 @@ func (n *node) key() string {
 	return min(u.String(), u.Swapped().String())
 }
 
-// vcenterName returns the vCenter of a Node's machine, empty if it is not known.
-func (n *node) vcenterName() string {
-	if n.Place.VCenter != "" {
-		return n.Place.VCenter
-	}
-	if n.Place.Machine != nil {
-		return n.Place.Machine.Ref.VCenter
-	}
-	return ""
-}
-
-// shownIn returns the vCenter with which a Node is shown: where nothing is known, that of the Node's own
-// record, which decides nothing since a kubelet can write it.
-func (n *node) shownIn() string {
-	if name := n.vcenterName(); name != "" {
-		return name
-	}
-	return n.Identity.Recorded.VCenter
-}
-
-// isControlPlane reports whether a Node is of the control plane, by its labels.
-func (n *node) isControlPlane() bool {
-	_, is := n.Node.Labels["node-role.kubernetes.io/control-plane"]
-	_, was := n.Node.Labels["node-role.kubernetes.io/master"]
-	return is || was
-}
-
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
-// above returns the nearest object of a type above a Node's machine on the compute path, nil if
-// there is none.
-func (n *node) above(objectType string) *topology.Object {
-	if n.Place.Machine == nil {
-		return nil
+// settings returns what else was read of a Node's machine, zero if it was not.
+func (f *facts) settings(n *node) survey.Machine {
+	m := n.Place.Machine
+	if m == nil {
+		return survey.Machine{}
 	}
-	for _, p := range n.Place.Machine.Paths {
-		if p.Kind != topology.ComputePath {
-			continue
-		}
-		for _, o := range p.Objects {
-			if o.Ref.Type == objectType {
-				return o
-			}
-		}
+	if s := f.survey(m.Ref.VCenter); s != nil {
+		return s.Machines[m.Ref.ID]
 	}
-	return nil
-}
-
-// settings returns what else was read of a Node's machine, nil if it was not.
-func (f *facts) settings(n *node) *survey.Machine {
-	if n.Place.Machine == nil {
-		return nil
-	}
-	s := f.survey(n.Place.Machine.Ref.VCenter)
-	if s == nil {
-		return nil
-	}
-	return s.Machines[n.Place.Machine.Ref.ID]
+	return survey.Machine{}
 }
 
 // names returns the names of the Nodes of which a condition holds.
@@ -151,13 +105,13 @@ func (f *facts) names(is func(*node) bool) (names []string) {
 func (f *facts) waiting(vcenter string) []string {
 	return f.names(func(n *node) bool {
 		all := inventory.UnreachableIn(n.Err)
-		return slices.Contains(all, vcenter) && (n.shownIn() == vcenter || !slices.Contains(all, n.shownIn()))
+		return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
 	})
 }
 
 // unknownIn returns the Nodes in a vCenter whose place is not known for a reason.
 func (f *facts) unknownIn(vcenter string, reason error) []string {
-	return f.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.vcenterName() == vcenter })
+	return f.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
 
 // nodeKinds are the kinds of findings by the outcome of the daemon's decision. An empty one is found with
@@ -224,9 +178,9 @@ func (f *facts) unplaced() (found []finding.Finding) {
 
 // attachAbove returns the command that attaches a tag to the cluster or host of a Node.
 func (f *facts) attachAbove(n *node) string {
-	o := n.above(typeCluster)
+	o := n.Above(typeCluster)
 	if o == nil {
-		o = n.above(typeHost)
+		o = n.Above(typeHost)
 	}
 	if o == nil {
 		return ""
@@ -254,8 +208,7 @@ func (f *facts) isExplained(n *node) bool {
 	case name == "unknown":
 		return f.isUnknownElsewhere(n)
 	case name == "address_missing":
-		m := f.settings(n)
-		return m != nil && toolsAreOff(m)
+		return f.settings(n).LacksTools
 	}
 	return false
 }
@@ -266,7 +219,7 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
 	}
-	in := n.vcenterName()
+	in := n.Place.VCenter
 	for i := range f.states {
 		s := &f.states[i]
 		switch {
@@ -360,12 +313,8 @@ func (f *facts) mayBeUnreadable(n *node, vcenter string) bool {
 		s := inventory.StateOf(f.states, vcenter).Snapshot
 		return s != nil && len(s.Unreadable) > 0
 	}
-	return errors.Is(n.Err, inventory.ErrUnreadable) && has(vcenter) && (n.shownIn() == vcenter || !has(n.shownIn()))
+	return errors.Is(n.Err, inventory.ErrUnreadable) && has(vcenter) && (n.VCenter() == vcenter || !has(n.VCenter()))
 }
-
-// toolsAreOff reports whether VMware Tools are known not to run in a machine that runs. While they start
-// the status is another one.
-func toolsAreOff(m *survey.Machine) bool { return m.PoweredOn && m.Tools == "guestToolsNotRunning" }
 
 // machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
 func (f *facts) machines() (found []finding.Finding) {
@@ -374,24 +323,45 @@ func (f *facts) machines() (found []finding.Finding) {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
 				quote.Value(c.Tag.Name), quote.Value(c.Tag.Category), short(c.Label), quote.Value(n.Place.Placement.Value(c.Label)))))
 		}
-		m := f.settings(n)
-		if m == nil {
+		if n.Place.Machine == nil {
 			continue
 		}
-		where := " in " + named(&topology.Object{Ref: m.Ref, Path: m.Path})
-		if m.DiskUUID != nil && !*m.DiskUUID {
+		m, path := f.settings(n), n.Place.Machine.InventoryPath
+		where := " in " + named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
+		if m.LacksDiskUUID {
 			one := n.about("VZ165", "disk.enableUUID is off"+where)
 			one.Short = "disk.enableUUID is off in their machines"
-			one.Command = cli.Shell("govc", "vm.change", "-vm", m.Path, "-e", "disk.enableUUID=TRUE")
+			one.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, one)
 		}
-		if toolsAreOff(m) {
+		if m.LacksTools {
 			one := n.about("VZ166", "VMware Tools do not run"+where)
 			one.Short = "VMware Tools do not run in their machines"
 			found = append(found, one)
 		}
 	}
 	return found
+}
+
+// controlPlane finds a control plane that is in one of several zones.
+func (f *facts) controlPlane() []finding.Finding {
+	var members []string
+	zones, own := map[string]bool{}, map[string]bool{}
+	for _, n := range f.nodes {
+		if n.zone() != "" {
+			zones[n.zone()] = true
+		}
+		if n.IsControlPlane() {
+			members, own[n.zone()] = append(members, n.name()), true
+		}
+	}
+	if len(members) < 2 || len(own) > 1 || own[""] || len(zones) < 2 {
+		return nil
+	}
+	return []finding.Finding{{
+		ID: "VZ176", Object: "zone " + quote.Value(slices.Collect(maps.Keys(own))[0]), Nodes: members,
+		Text: fmt.Sprintf("all %d Nodes of the control plane are in it, and Nodes are in %d zones", len(members), len(zones)),
+	}}
 }
 
 // short names a label for a person.

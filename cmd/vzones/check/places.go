@@ -121,7 +121,7 @@ func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 	for _, n := range f.nodes {
 		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
 			for _, kind := range []string{typeHost, typeCluster} {
-				if o := n.above(kind); o != nil {
+				if o := n.Above(kind); o != nil {
 					withNodes[o.Ref] = true
 				}
 			}
@@ -312,7 +312,7 @@ func (f *facts) isKnown(c *topology.Conflict) bool {
 // isUnreadFound reports whether it is found for an object that the account may not read its tags.
 func (f *facts) isUnreadFound(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
-	return f.isDenied(o) || s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && f.isUnread(other) })
+	return s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
 }
 
 func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.Finding {

@@ -120,7 +120,7 @@ func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
 		}
 	}
 	for _, n := range f.nodes {
-		if n.shownIn() != v.Name {
+		if n.VCenter() != v.Name {
 			continue
 		}
 		switch v.Nodes++; {

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -25,27 +24,6 @@ import (
 	"vzones/vcenter/session"
 )
 
-// privileges finds the privileges that the account lacks where it needs them. On folders that vSphere
-// makes usual roles give none, so that they are found where a tag on them may be missed.
-func (f *facts) privileges(i int, places []hostPlace) (found []finding.Finding) {
-	s, outside := &f.surveys[i], f.outside(i)
-	for _, d := range s.Denied {
-		if outside[d.Object.Ref.ID] || d.System && !f.mayMiss(d.Object, places) {
-			continue
-		}
-		id := "VZ116"
-		if d.Needed {
-			id = "VZ115"
-		}
-		found = append(found, finding.Finding{
-			ID: id, VCenter: s.VCenter, Object: named(d.Object),
-			Text:    fmt.Sprintf("account %s lacks the privilege %s: %s", quote.Plain(s.About.User), d.Privilege, d.For),
-			Command: cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", d.Object.Path),
-		})
-	}
-	return found
-}
-
 // mayMiss reports whether the place of a Node or a host below an object is not known.
 func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
 	below := func(p topology.Path) bool {
@@ -54,33 +32,27 @@ func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
 	return slices.ContainsFunc(places, func(p hostPlace) bool {
 		return errors.Is(p.err, topology.ErrUnknown) && p.host.Ref.VCenter == o.Ref.VCenter && below(p.host.Up())
 	}) || slices.ContainsFunc(f.nodes, func(n *node) bool {
-		return errors.Is(n.Err, topology.ErrUnknown) && n.vcenterName() == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
+		return errors.Is(n.Err, topology.ErrUnknown) && n.Place.VCenter == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
 	})
 }
 
-// isDenied reports whether the account is known to lack System.Read on an object.
-func (f *facts) isDenied(o *topology.Object) bool {
-	s := f.survey(o.Ref.VCenter)
-	return s != nil && slices.ContainsFunc(s.Denied, func(d survey.Denied) bool { return d.Privilege == "System.Read" && d.Object.Ref.ID == o.Ref.ID })
-}
+// isUnread reports whether the account may not read the tags of an object.
+func isUnread(o *topology.Object) bool { return errors.Is(o.TagsErr, topology.ErrNotPermitted) }
 
-// isUnread reports whether the tags of a host, or of what is above hosts, may not be read though
-// nothing is known of a missing privilege. Folders that vSphere makes hardly anybody tags.
-func (f *facts) isUnread(o *survey.Object) bool {
-	up := o.Up()
-	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && !topology.IsSystemFolder(&up, 0) && !f.isDenied(o.Object)
-}
-
-// unread finds these objects.
-func (f *facts) unread(i int) (found []finding.Finding) {
+// unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
+// anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
+func (f *facts) unread(i int, places []hostPlace) (found []finding.Finding) {
 	s, outside := &f.surveys[i], f.outside(i)
 	for _, o := range s.Objects {
-		if f.isUnread(o) && !outside[o.Ref.ID] {
-			found = append(found, finding.Finding{
-				ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
-				Command: cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
-			})
+		up := o.Up()
+		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !f.mayMiss(o.Object, places) {
+			continue
 		}
+		one := finding.Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags: it lacks the privilege System.Read"}
+		if s.About.User != "" {
+			one.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
+		}
+		found = append(found, one)
 	}
 	return found
 }
@@ -226,12 +198,6 @@ func (f *facts) unchecked(i int) (found []finding.Finding) {
 	note("the clock", s.SkewErr)
 	note("hosts and clusters", s.ObjectsErr)
 	note("the settings of machines", s.MachinesErr)
-	note("privileges", s.DeniedErr)
-	for _, o := range s.Objects {
-		if c := s.Clusters[o.Ref.ID]; c != nil && !f.isDenied(o.Object) {
-			note("the DRS rules of "+named(o.Object), c.Err)
-		}
-	}
 	return found
 }
 

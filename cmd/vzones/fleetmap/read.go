@@ -86,7 +86,7 @@ func (r *reader) host(up topology.Path, invisible []string, state survey.Host) *
 	if i := slices.IndexFunc(up.Objects, func(o *topology.Object) bool { return o.Ref.Type == "ClusterComputeResource" }); i > 0 {
 		h.Cluster, h.Standalone = up.Objects[i].Path, false
 	}
-	if state.StateErr == nil && !state.Connected {
+	if state.Disconnected {
 		h.Marks = append(h.Marks, newMark(disconnected, "it is not connected"))
 	}
 	if state.InMaintenance {
@@ -152,12 +152,7 @@ func placeOf(placed topology.Placement) (p place) {
 
 // node adds a Node, on the host of its machine.
 func (r *reader) node(l *world.Look) {
-	n := &node{Name: l.Node.Name, place: placeOf(l.Place.Placement)}
-	for label := range l.Node.Labels {
-		if label == "node-role.kubernetes.io/control-plane" || label == "node-role.kubernetes.io/master" {
-			n.ControlPlane = true
-		}
-	}
+	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)
 	m, why := l.Place.Machine, quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
@@ -190,7 +185,7 @@ func (r *reader) node(l *world.Look) {
 func (r *reader) hostOf(m *inventory.Machine) *host {
 	for _, p := range m.Paths {
 		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == "HostSystem" {
-			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories, survey.Host{Connected: true})
+			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories, survey.Host{})
 		}
 	}
 	key := [2]string{inventory.FirstEntry(r.states, m.Ref.VCenter)}

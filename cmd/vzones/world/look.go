@@ -190,6 +190,13 @@ func (l *Look) Text() string {
 // annotation names; empty if that names none.
 func (l *Look) VCenter() string { return cmp.Or(l.Place.VCenter, l.Identity.Recorded.VCenter) }
 
+// IsControlPlane reports whether the Node is of the control plane, by its labels.
+func (l *Look) IsControlPlane() bool {
+	_, is := l.Node.Labels["node-role.kubernetes.io/control-plane"]
+	_, was := l.Node.Labels["node-role.kubernetes.io/master"]
+	return is || was
+}
+
 // Above returns the nearest object of one of these types above the machine of a Node on the compute
 // path, such as its host, nil if there is none.
 func (l *Look) Above(types ...string) *topology.Object {

@@ -23,10 +23,12 @@ import (
 )
 
 const (
-	// logoutTime bounds the end of a session of the REST API.
-	logoutTime = 3 * time.Second
+	// endTime bounds the end of a session of the REST API, and that of a view, also when the context is done.
+	endTime = 3 * time.Second
 	// tagsAtOnce is how many requests for tags are under way, and tagsFor how long what they answer serves.
 	tagsAtOnce, tagsFor = 4, time.Hour
+	// machinesPerRequest bounds the machines that are asked for at a time.
+	machinesPerRequest = 1000
 )
 
 // Read reads what a query asks for from each vCenter, all side by side, through the sessions of a fleet.
@@ -57,20 +59,19 @@ func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Req
 type reader struct {
 	vcenter string
 	session *session.Session
-	// rest is a session of the REST API that no other goroutine uses, and tags reads through it.
-	rest  *session.REST
-	tags  *tags.Reader
-	needs vcenter.Requirements
-	q     *Query
-	// tree has all that was read so far.
-	tree *model.Tree
+	// rest is a session of the REST API that no other goroutine uses.
+	rest *session.REST
+	q    *Query
+	// tree has the objects, and hosts the states of hosts.
+	tree  *model.Tree
+	hosts map[types.ManagedObjectReference]Host
 }
 
 // readOne reads one vCenter. What cannot be read is an error of its part.
 func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *Query) Survey {
 	rest := from.Session.NewREST() // the watch has the session of the tagging API that belongs to this one
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		if err := rest.Close(ctx); err != nil {
 			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough", "vCenter", from.VCenter)
@@ -79,67 +80,32 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of a login that is under way
 	r := reader{
-		vcenter: from.VCenter, session: from.Session, rest: rest, tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce).Through(rest),
-		needs: needs, q: q, tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
+		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
+		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder), hosts: map[types.ManagedObjectReference]Host{},
 	}
-	return r.read(ctx)
-}
-
-func (r *reader) read(ctx context.Context) Survey {
-	q, s := r.q, Survey{VCenter: r.vcenter, About: r.about(ctx)}
+	s := Survey{VCenter: r.vcenter, About: r.about(ctx)}
 	s.Skew, s.SkewErr = r.skew(ctx)
-	inventory, err := readInventory(ctx, r.session, r.tree, wanted{
-		Rules: q.Rules, Beside: r.beside(), Facts: model.HostFacts{Groups: r.needs.HostGroups, Domains: r.needs.FaultDomains},
-	})
+	facts, err := r.readObjects(ctx, model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains})
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
-	var attached tags.Attachments
-	compute := r.inventoryRefs()
+	attached := tags.Attachments{Err: tags.ErrNotRead}
 	if len(q.Categories) > 0 {
-		attached = r.tags.Read(ctx, r.tagQuery(compute))
+		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
 		attached.Err = r.failed("reading tags", attached.Err)
 		s.Invisible = attached.Absent
 	}
-	s.Objects = r.objects(inventory, attached)
-	if q.Rules {
-		s.Clusters = inventory.clusters
-	}
+	s.Objects = r.objects(facts, attached)
 	if q.Definitions {
-		defined, visible, err := r.definitions(ctx)
-		s.Visible = visible
-		for i := range defined {
-			s.Categories = append(s.Categories, defined[i].Category)
-		}
+		var ids map[string]string // the names in Query.Tagged
+		s.Categories, s.Visible, ids, err = r.categories(ctx)
 		s.CategoriesErr = r.failed("reading tag categories", err)
 		if s.TaggedErr = cmp.Or(attached.Err, s.CategoriesErr); s.TaggedErr == nil {
-			s.Tagged, s.TaggedErr = r.tagged(ctx, defined)
+			s.Tagged, err = r.tagged(ctx, ids)
+			s.TaggedErr = r.failed("reading to what tags are attached", err)
 		}
 	}
-	s.Machines, err = readMachines(ctx, r.session, r.tree, r.vcenter, q.Machines[r.vcenter], q.Folder)
+	s.Machines, err = r.machines(ctx, q.Machines[r.vcenter])
 	s.MachinesErr = r.failed("reading machines", err)
-	if q.Privileges {
-		s.Denied, err = readDenied(ctx, r.session, s.About.User, r.objectsOf(tags.Attachments{}, model.HostFacts{}, entityTypes...), r.needed(compute))
-		s.DeniedErr = r.failed("asking which privileges the account has", err)
-	}
 	return s
-}
-
-// needed returns what is needed on an object. Objects that are not of the compute path have tags that
-// matter only where the others are walked.
-func (r *reader) needed(compute []types.ManagedObjectReference) func(types.ManagedObjectReference) []Need {
-	all := NeedsOf(r.needs)
-	hosts := make(map[types.ManagedObjectReference]bool, len(compute))
-	for _, ref := range compute {
-		hosts[ref] = true
-	}
-	machinesOnly := r.needs
-	machinesOnly.Tags = r.needs.Tags && (len(r.needs.Paths) == 0 || slices.Contains(r.needs.Paths, topology.FolderPath))
-	further := NeedsOf(machinesOnly)
-	return func(ref types.ManagedObjectReference) []Need {
-		if hosts[ref] || ref.Type != "Folder" {
-			return all
-		}
-		return further
-	}
 }
 
 // failed says of which vCenter an error is, nil if there is none.
@@ -150,18 +116,16 @@ func (r *reader) failed(doing string, err error) error {
 	return fmt.Errorf("vCenter %q: %s: %w", r.vcenter, doing, faults.Printable{Err: err})
 }
 
-// about returns what the vCenter says of itself. The user stays empty if it cannot be read.
+// about returns what the vCenter says of itself.
 func (r *reader) about(ctx context.Context) About {
-	client := r.session.Client()
-	a := client.ServiceContent.About
-	about := About{Name: a.Name, Version: a.Version, Build: a.Build, APIVersion: a.ApiVersion, Instance: a.InstanceUuid}
-	manager := client.ServiceContent.SessionManager
-	if manager == nil {
+	content := r.session.Client().ServiceContent
+	about := About{Version: content.About.Version, APIVersion: content.About.ApiVersion}
+	if content.SessionManager == nil {
 		return about
 	}
-	_ = r.session.Retrieve(ctx, types.PropertyFilterSpec{
-		PropSet:   []types.PropertySpec{{Type: manager.Type, PathSet: []string{"currentSession"}}},
-		ObjectSet: []types.ObjectSpec{{Obj: *manager}},
+	_ = r.session.Retrieve(ctx, types.PropertyFilterSpec{ // the user is not known then
+		PropSet:   []types.PropertySpec{{Type: content.SessionManager.Type, PathSet: []string{"currentSession"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: *content.SessionManager}},
 	}, func(o *types.ObjectContent) {
 		for _, p := range o.PropSet {
 			if u, ok := p.Val.(types.UserSession); ok {
@@ -183,64 +147,158 @@ func (r *reader) skew(ctx context.Context) (time.Duration, error) {
 	return now.Sub(began.Add(took / 2)), nil
 }
 
-// inventoryTypes are the types of objects that a survey has.
-var inventoryTypes = []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"}
+const maintenance = "runtime.inMaintenanceMode"
 
-// entityTypes are the types of objects that a survey may have read.
-var entityTypes = append([]string{"VirtualMachine", "ResourcePool", "VirtualApp"}, inventoryTypes...)
-
-// besideTypes are those of Query.Beside. A view of resource pools has vApps too.
-var besideTypes = []string{"ResourcePool", "Folder"}
-
-// beside returns which types of objects are read besides.
-func (r *reader) beside() []string {
-	if r.q.Beside {
-		return besideTypes
+// readObjects reads the datacenters, clusters and hosts with all that is above them. It returns how much of
+// the facts the vCenter knows.
+func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) (model.HostFacts, error) {
+	client := r.session.Client()
+	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
+		This: *client.ServiceContent.ViewManager, Container: client.ServiceContent.RootFolder,
+		Type: []string{"Datacenter", "ComputeResource", "HostSystem"}, Recursive: true,
+	})
+	if err != nil {
+		return facts, fmt.Errorf("making a container view: %w", err)
 	}
-	return nil
+	r.session.Track(res.Returnval, session.DestroyView)
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		_ = r.session.Destroy(ctx, res.Returnval) // it stays tracked, and goes with the session
+	}()
+	for {
+		spec := model.DatacenterSpec(res.Returnval)
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder}) // which nothing may be below
+		host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected, maintenance}}
+		for _, p := range facts.Properties() {
+			if p.Type == host.Type {
+				host.PathSet = append(host.PathSet, model.FaultDomain)
+			} else {
+				spec.PropSet = append(spec.PropSet, p)
+			}
+		}
+		spec.PropSet = append(spec.PropSet, host)
+		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
+			r.tree.Add(o)
+			if o.Obj.Type == host.Type {
+				r.hosts[o.Obj] = hostOf(o)
+			}
+		})
+		if !faults.Is[*types.InvalidProperty](err) || facts.Access == model.NoHostFacts || !facts.Any() {
+			return facts, err
+		}
+		facts.Access++
+	}
 }
 
-// types returns the types of the objects of the survey.
-func (r *reader) types() []string {
-	if r.q.Beside {
-		return append([]string{"ResourcePool", "VirtualApp"}, inventoryTypes...)
+func hostOf(o *types.ObjectContent) (h Host) {
+	for _, p := range o.PropSet {
+		switch value := p.Val.(type) {
+		case bool:
+			h.InMaintenance = value
+		case types.HostSystemConnectionState:
+			h.Disconnected = value != types.HostSystemConnectionStateConnected
+		}
 	}
-	return inventoryTypes
+	return h
 }
 
-// inventoryRefs returns what was read of the survey's objects.
-func (r *reader) inventoryRefs() []types.ManagedObjectReference {
-	var refs []types.ManagedObjectReference
-	for _, kind := range r.types() {
+// refs returns the objects that were read.
+func (r *reader) refs() (refs []types.ManagedObjectReference) {
+	for _, kind := range []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"} {
 		refs = append(refs, r.tree.OfType(kind)...)
 	}
 	return refs
 }
 
-func (r *reader) tagQuery(refs []types.ManagedObjectReference) tags.Query {
-	paths := make(map[types.ManagedObjectReference]string, len(refs))
-	for _, ref := range refs {
-		paths[ref] = r.tree.Path(ref)
+func (r *reader) tagQuery() tags.Query {
+	q := tags.Query{Objects: r.refs(), Paths: map[types.ManagedObjectReference]string{}, Categories: r.q.Categories}
+	for _, ref := range q.Objects {
+		q.Paths[ref] = r.tree.Path(ref)
 	}
-	return tags.Query{Objects: refs, Paths: paths, Categories: r.q.Categories}
+	return q
 }
 
-// objects returns the objects with their tags, in the order of their paths.
-func (r *reader) objects(in inventoryRead, attached tags.Attachments) []*Object {
-	if len(r.q.Categories) == 0 {
-		attached.Err = tags.ErrNotRead
+// objects returns the objects with their tags and what hosts belong to, as snapshots have them, in the order of
+// their paths.
+func (r *reader) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
+	hosts := &model.Memberships{Facts: facts}
+	all := map[types.ManagedObjectReference]*Object{}
+	for _, ref := range r.refs() {
+		o := &topology.Object{Ref: r.ref(ref), Name: r.tree.Name(ref), Path: r.tree.Path(ref)}
+		o.Tags, o.TagsErr = attached.Of(ref)
+		o.HostGroups, o.FaultDomain = hosts.Of(r.tree, ref)
+		all[ref] = &Object{Object: o, Host: r.hosts[ref]}
 	}
-	placed := r.objectsOf(attached, in.facts, r.types()...)
-	all := make(map[types.ManagedObjectReference]*Object, len(placed))
-	for ref, above := range placed {
-		all[ref] = &Object{Object: above.Object, Broken: above.Broken, Host: in.hosts[ref]}
-	}
-	for ref, above := range placed {
-		if above.Parent != nil {
-			all[ref].Parent = all[*above.Parent]
+	for ref, o := range all {
+		if ref == r.session.Client().ServiceContent.RootFolder {
+			continue
+		}
+		parent, err := r.tree.Above(r.vcenter, ref)
+		if o.Parent = all[parent]; err == nil && o.Parent == nil {
+			err = fmt.Errorf("%s cannot be read: give the account the role Read-only there", r.ref(parent).Located(""))
+		}
+		if o.Broken = err; err != nil {
+			o.Parent = nil
 		}
 	}
 	return slices.SortedFunc(maps.Values(all), func(a, b *Object) int {
-		return strings.Compare(a.Path+"\x00"+a.Ref.Type+a.Ref.ID, b.Path+"\x00"+b.Ref.Type+b.Ref.ID)
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Ref.Type+a.Ref.ID, b.Ref.Type+b.Ref.ID))
 	})
+}
+
+func (r *reader) ref(ref types.ManagedObjectReference) topology.Ref {
+	return topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}
+}
+
+// The settings of machines. An account that may read the UUID may read the flags.
+const (
+	uuid      = "config.uuid"
+	diskFlag  = "config.flags.diskUuidEnabled"
+	diskKey   = `config.extraConfig["disk.EnableUUID"]`
+	diskLower = `config.extraConfig["disk.enableUUID"]`
+	tools     = "guest.toolsRunningStatus"
+	power     = "runtime.powerState"
+)
+
+// machines reads the settings of machines.
+func (r *reader) machines(ctx context.Context, ids []string) (map[string]Machine, error) {
+	all := map[string]Machine{}
+	for some := range slices.Chunk(ids, machinesPerRequest) {
+		spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{uuid, diskFlag, diskKey, diskLower, tools, power}}}}
+		for _, id := range some {
+			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: model.MachineRef(id)})
+		}
+		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) { all[o.Obj.Value] = machineOf(o) })
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func machineOf(o *types.ObjectContent) Machine {
+	is := map[string]bool{} // by property
+	for _, p := range o.PropSet {
+		switch p.Name {
+		case uuid:
+			is[p.Name] = true
+		case tools:
+			is[p.Name] = p.Val == string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
+		case power:
+			is[p.Name] = p.Val == types.VirtualMachinePowerStatePoweredOn
+		default:
+			is[p.Name] = isOn(p.Val)
+		}
+	}
+	return Machine{LacksDiskUUID: is[uuid] && !is[diskFlag] && !is[diskKey] && !is[diskLower], LacksTools: is[tools] && is[power]}
+}
+
+// isOn reports whether a flag, or a key of a machine's configuration, is true.
+func isOn(value any) bool {
+	if option, whole := value.(types.OptionValue); whole {
+		value = option.Value
+	}
+	text := fmt.Sprint(value)
+	return strings.EqualFold(text, "true") || text == "1"
 }

@@ -1,14 +1,15 @@
 // Package survey reads what a vCenter has beside the machines of Nodes: all hosts with what is
-// above them and the tags on it, the tag categories, what of a machine's settings a Node depends
-// on, the DRS rules, and which privileges the account lacks.
+// above them and the tags on it, the tag categories, and what of a machine's settings a Node depends on.
 //
 // What is read comes through the session that the fleet has with the vCenter, in requests whose number does not
 // depend on that of hosts or machines, except for pages. It never writes to a vCenter.
 package survey
 
 import (
+	"slices"
 	"time"
 
+	"vzones/config"
 	"vzones/topology"
 )
 
@@ -18,20 +19,10 @@ type Query struct {
 	Categories []string
 	// Machines are the managed object IDs of the machines whose settings are read, by vCenter.
 	Machines map[string][]string
-	// Folder is the inventory path of a folder, vApp, resource pool, datacenter, cluster or host,
-	// of which all machines below it are listed, empty for none. A vCenter that has nothing there
-	// has ErrNoFolder as its MachinesErr.
-	Folder string
-	// Beside reports whether resource pools, vApps and all folders are in Objects too.
-	Beside bool
-	// Rules reports whether the DRS configuration of the clusters is read.
-	Rules bool
-	// Definitions reports whether cardinality, types and tags of the Categories are read. For those of them that
+	// Definitions reports whether cardinality and types of the Categories are read. For those of them that
 	// are in Tagged all objects that have their tags are listed, wherever in the inventory.
 	Definitions bool
 	Tagged      []string
-	// Privileges reports whether vCenter is asked which privileges the account has.
-	Privileges bool
 }
 
 // A Survey is what was read of one vCenter. It is never changed.
@@ -53,35 +44,25 @@ type Survey struct {
 	// Invisible are the categories of the Query that the vCenter does not show to the account: they do
 	// not exist there, or the account may not read them.
 	Invisible []string
-	// Tagged is to what the tags of Query.Tagged are attached. TaggedErr says why that is not known.
-	Tagged    []topology.Tagged
-	TaggedErr error
 	// Categories are those of the Query that the account can see, in that order; CategoriesErr
 	// says why they are not known.
 	Categories    []Category
 	CategoriesErr error
 	// Visible are the names of all tag categories that the account can see, if the Query asks for Definitions.
 	Visible []string
-	// Clusters are the DRS configurations of the clusters, by managed object ID, if the Query
-	// asks for them.
-	Clusters map[string]*Cluster
-	// Machines are those that the Query names or lists, by managed object ID.
-	Machines    map[string]*Machine
+	// Tagged is to what the tags of Query.Tagged are attached. TaggedErr says why that is not known.
+	Tagged    []topology.Tagged
+	TaggedErr error
+	// Machines are those that the Query names, by managed object ID.
+	Machines    map[string]Machine
 	MachinesErr error
-	// Denied are the privileges that the account lacks, in the order of objects; DeniedErr says
-	// why they are not known.
-	Denied    []Denied
-	DeniedErr error
 }
 
 // About is what a vCenter says of itself.
 type About struct {
-	// Name is the product's, such as "VMware vCenter Server"; Version, Build and APIVersion are
-	// as it writes them, such as "8.0.3", "24022515" and "8.0.3.0".
-	Name, Version, Build, APIVersion string
-	// Instance is its own UUID.
-	Instance string
-	// User is the account of the session, as the vCenter names it.
+	// Version and APIVersion are as it writes them, such as "8.0.3" and "8.0.3.0".
+	Version, APIVersion string
+	// User is the account of the session, as the vCenter names it, empty if it does not.
 	User string
 }
 
@@ -97,12 +78,8 @@ type Object struct {
 	Host
 }
 
-// A Host is the state of a host.
-type Host struct {
-	InMaintenance, Connected bool
-	// StateErr says why neither can be read.
-	StateErr error
-}
+// A Host is the state of a host, as far as it is known.
+type Host struct{ InMaintenance, Disconnected bool }
 
 // Up returns the way upwards from an object, which is first on it, as placement walks it.
 func (o *Object) Up() topology.Path {
@@ -121,71 +98,37 @@ type Category struct {
 	Multiple bool
 	// Types are the managed object types that its tags may be attached to, all if empty.
 	Types []string
-	// Tags are the names of its tags, in order; MoreTags is how many there are beside them: those
-	// that the account may not read, and those beyond the first hundred.
-	Tags     []string
-	MoreTags int
 }
 
-// A Machine is what else is read of a machine.
+// A Machine is what else is read of a machine. What cannot be read is false.
 type Machine struct {
-	topology.Ref
-	Name, Path string
-	// UUID is the BIOS UUID as vSphere writes it, empty if it cannot be read.
-	UUID string
-	// Template and PoweredOn are its state.
-	Template, PoweredOn bool
-	// Host is the managed object ID of the host that it is on, empty if that cannot be read.
-	Host string
-	// DiskUUID reports whether disk.enableUUID is on, nil if that cannot be read.
-	DiskUUID *bool
-	// Tools is guest.toolsRunningStatus, such as "guestToolsRunning", empty if it cannot be read.
-	Tools string
+	// LacksDiskUUID reports whether disk.enableUUID is off.
+	LacksDiskUUID bool
+	// LacksTools reports whether VMware Tools do not run although the machine does. While they start the
+	// status is another one.
+	LacksTools bool
 }
 
-// A Cluster is the DRS configuration of a cluster.
-type Cluster struct {
-	// DRS reports whether DRS moves machines at all.
-	DRS bool
-	// HA reports whether vSphere HA restarts machines on other hosts.
-	HA    bool
-	Rules []Rule
-	Err   error // why it could not be read
-}
-
-// A RuleKind is what a Rule does.
-type RuleKind string
-
-// The kinds of rules.
-const (
-	Separate RuleKind = "separate"
-	Together RuleKind = "together"
-	Hosts    RuleKind = "hosts"
-)
-
-// A Rule keeps machines together or apart, or ties a group of them to hosts.
-type Rule struct {
-	Name    string
-	Enabled bool
-	// Mandatory reports whether DRS may never violate it.
-	Mandatory bool
-	Kind      RuleKind
-	// Machines are the managed object IDs of its machines; Hosts are those of the hosts that a
-	// rule of kind Hosts ties them to, or away from if Away is set.
-	Machines, Hosts []string
-	Away            bool
-}
-
-// Denied is a privilege that the account lacks on an object.
-type Denied struct {
-	Privilege string
-	// For says what needs it, for a person.
-	For    string
-	Object *topology.Object
-	// Needed reports whether the daemon cannot place Nodes without it. Otherwise it does with
-	// less, such as seeing a change of tags later.
-	Needed bool
-	// System reports whether the object is the root folder, or one that vSphere makes right below a
-	// datacenter. Hardly anybody tags these, and roles that do not propagate leave them out.
-	System bool
+// Within returns a function that reports whether an object is in one of these datacenters, as the
+// configuration names them. Without any, each object is.
+func (s *Survey) Within(datacenters []string) func(*Object) bool {
+	if len(datacenters) == 0 {
+		return func(*Object) bool { return true }
+	}
+	const is = "Datacenter"
+	var all []config.Datacenter
+	for _, o := range s.Objects {
+		if o.Ref.Type == is {
+			all = append(all, config.Datacenter{ID: o.Ref.ID, Name: o.Name, Path: o.Path})
+		}
+	}
+	matched, _ := config.MatchDatacenters(datacenters, all)
+	return func(o *Object) bool {
+		for at := o; at != nil; at = at.Parent {
+			if at.Ref.Type == is {
+				return slices.ContainsFunc(matched, func(d config.Datacenter) bool { return d.ID == at.Ref.ID })
+			}
+		}
+		return false
+	}
 }

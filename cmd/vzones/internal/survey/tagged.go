@@ -7,67 +7,112 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
 
 	"vzones/topology"
 	"vzones/topology/quote"
-	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 	"vzones/vcenter/tags"
 )
 
 const (
-	// attachedMax bounds the tags whose objects are listed, and attachedNames those of them whose names are
-	// read though they are beyond definedNames.
-	attachedMax, attachedNames = 500, 50
+	// attachedMax bounds the tags whose objects are listed, and attachedNames those whose names are read, a
+	// request each.
+	attachedMax, attachedNames = 500, 200
 	// describedMax bounds the objects that are looked at, and namedMax those that are named for each tag.
 	describedMax, namedMax = 200, 5
 )
 
-// tagged reads to what the tags of Query.Tagged are attached, in the order of categories and names. Tags
+// categories reads the categories that matter, and returns them with the names of all that are visible, and
+// of those in Query.Tagged by their IDs. One that the account cannot see is left out.
+func (r *reader) categories(ctx context.Context) (all []Category, visible []string, tagged map[string]string, err error) {
+	err = tags.With(ctx, r.rest, func(s tags.Service) error {
+		ids, err := s.Categories(ctx)
+		if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
+			return fmt.Errorf("listing the tag categories: %w", err)
+		}
+		known, err := readEach(ctx, ids, s.Category)
+		all, visible, tagged = nil, nil, map[string]string{}
+		for _, is := range known {
+			visible = append(visible, is.Name)
+		}
+		for _, name := range r.q.Categories {
+			for _, id := range slices.Sorted(maps.Keys(known)) {
+				if is := known[id]; is.Name == name {
+					all = append(all, Category{Name: name, Multiple: is.Cardinality == "MULTIPLE", Types: is.Types})
+					if slices.Contains(r.q.Tagged, name) {
+						tagged[id] = name
+					}
+				}
+			}
+		}
+		return err
+	})
+	return all, visible, tagged, err
+}
+
+// readEach reads what IDs stand for, several at a time. What the account may not read, or is gone, is left
+// out.
+func readEach[T any](ctx context.Context, ids []string, read func(context.Context, string) (T, error)) (map[string]T, error) {
+	var mu sync.Mutex
+	all := make(map[string]T, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tagsAtOnce)
+	for _, id := range ids {
+		g.Go(func() error {
+			one, err := read(ctx, id)
+			switch {
+			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
+				return nil
+			case err != nil:
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all[id] = one
+			return nil
+		})
+	}
+	return all, g.Wait()
+}
+
+// tagged reads to what the tags of categories are attached, in the order of categories and names. Tags
 // beyond its bounds are left out.
-func (r *reader) tagged(ctx context.Context, defined []definition) (all []topology.Tagged, err error) {
-	var ids []string
-	categories, known := map[string]string{}, map[string]tags.Tag{} // by the ID of a tag
-	for _, d := range defined {
-		if !slices.Contains(r.q.Tagged, d.Name) {
-			continue
-		}
-		ids = append(ids, d.tags...)
-		maps.Copy(known, d.known)
-		for _, id := range d.tags {
-			categories[id] = d.Name
-		}
-	}
-	slices.Sort(ids)
-	if ids = ids[:min(len(ids), attachedMax)]; len(ids) == 0 {
-		return nil, nil // some vCenters answer a request without a tag with all objects
-	}
-	var objects map[string][]types.ManagedObjectReference
+func (r *reader) tagged(ctx context.Context, categories map[string]string) (all []topology.Tagged, err error) {
+	var objects map[string][]types.ManagedObjectReference // by the ID of a tag
+	var named map[string]tags.Tag
 	err = r.rest.With(ctx, func(c *rest.Client) error {
+		var ids []string
+		for _, category := range slices.Sorted(maps.Keys(categories)) {
+			some, err := r.tagsOf(ctx, c, category)
+			if err != nil {
+				return fmt.Errorf("listing the tags of category %s: %w", quote.Value(categories[category]), err)
+			}
+			ids = append(ids, some...)
+		}
+		slices.Sort(ids)
+		if ids = ids[:min(len(ids), attachedMax)]; len(ids) == 0 {
+			return nil // some vCenters answer a request without a tag with all objects
+		}
 		if objects, err = r.objectsWith(ctx, c, ids); err != nil {
 			return fmt.Errorf("listing the objects of %d tags: %w", len(ids), err)
 		}
-		unnamed := slices.DeleteFunc(slices.Sorted(maps.Keys(objects)), func(id string) bool { return known[id].Name != "" })
-		further, err := readEach(ctx, unnamed[:min(len(unnamed), attachedNames)], tags.NewClient(c, r.rest.Do).Tag)
-		if err != nil {
-			return fmt.Errorf("reading tags: %w", err)
-		}
-		maps.Copy(known, further)
-		return nil
+		ids = slices.Sorted(maps.Keys(objects))
+		named, err = readEach(ctx, ids[:min(len(ids), attachedNames)], tags.NewClient(c, r.rest.Do).Tag)
+		return err
 	})
 	if err != nil {
-		return nil, faults.Printable{Err: err}
+		return nil, err
 	}
 	seen, err := r.describe(ctx, objects)
 	if err != nil {
-		return nil, faults.Printable{Err: err}
+		return nil, err
 	}
-	for id, of := range objects {
-		if tag, ok := known[id]; ok {
-			all = append(all, r.withoutHosts(topology.Tagged{VCenter: r.vcenter, Category: categories[id], Name: tag.Name}, of, seen))
-		}
+	for id, tag := range named {
+		all = append(all, r.withoutHosts(topology.Tagged{VCenter: r.vcenter, Category: categories[tag.Category], Name: tag.Name}, objects[id], seen))
 	}
 	slices.SortFunc(all, func(a, b topology.Tagged) int {
 		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Name, b.Name))
@@ -89,7 +134,7 @@ func (r *reader) withoutHosts(t topology.Tagged, objects []types.ManagedObjectRe
 			if is.name != "" {
 				path = fmt.Sprintf("%s (%s)", quote.Name(is.name), ref.Value)
 			}
-			t.NoHosts = append(t.NoHosts, &topology.Object{Ref: topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}, Name: is.name, Path: path})
+			t.NoHosts = append(t.NoHosts, &topology.Object{Ref: r.ref(ref), Name: is.name, Path: path})
 		}
 	}
 	return t
@@ -110,30 +155,19 @@ var soapTypes = []string{
 
 // describe reads the names of objects of tags below which there may be no hosts, and what may be in folders.
 func (r *reader) describe(ctx context.Context, objects map[string][]types.ManagedObjectReference) (map[types.ManagedObjectReference]described, error) {
-	var spec types.PropertyFilterSpec
-	seen := map[types.ManagedObjectReference]bool{}
+	spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: "ManagedEntity", PathSet: []string{"name"}}, {Type: "Folder", PathSet: []string{"childType"}}}}
+	all := map[types.ManagedObjectReference]described{}
 	for _, id := range slices.Sorted(maps.Keys(objects)) {
 		for _, ref := range objects[id] {
-			if slices.Contains(soapTypes, ref.Type) && !seen[ref] && len(seen) < describedMax {
-				seen[ref] = true
+			if _, again := all[ref]; !again && slices.Contains(soapTypes, ref.Type) && len(all) < describedMax {
+				all[ref] = described{}
 				spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
 			}
 		}
 	}
-	if len(seen) == 0 {
+	if len(all) == 0 {
 		return nil, nil
 	}
-	for _, kind := range soapTypes {
-		if !slices.ContainsFunc(spec.ObjectSet, func(o types.ObjectSpec) bool { return o.Obj.Type == kind }) {
-			continue
-		}
-		read := types.PropertySpec{Type: kind, PathSet: []string{"name"}}
-		if kind == "Folder" {
-			read.PathSet = append(read.PathSet, "childType")
-		}
-		spec.PropSet = append(spec.PropSet, read)
-	}
-	all := make(map[types.ManagedObjectReference]described, len(seen))
 	err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
 		var d described
 		for _, p := range o.PropSet {
@@ -146,10 +180,7 @@ func (r *reader) describe(ctx context.Context, objects map[string][]types.Manage
 		}
 		all[o.Obj] = d
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the names of objects with tags: %w", err)
-	}
-	return all, nil
+	return all, err
 }
 
 // tagsOf returns the IDs of the tags of a category that the account may read.
@@ -175,21 +206,16 @@ func (r *reader) objectsWith(ctx context.Context, c *rest.Client, ids []string) 
 		Method: http.MethodPost, Resource: "tagging/tag-association", Action: "list-attached-objects-on-tags",
 		Body: map[string][]string{"tag_ids": ids},
 	}, &answer)
-	if err != nil {
-		return nil, err
-	}
 	objects := make(map[string][]types.ManagedObjectReference, len(answer))
 	for _, a := range answer {
 		for _, o := range a.Objects {
 			objects[a.Tag] = append(objects[a.Tag], types.ManagedObjectReference{Type: o.Type, Value: o.ID})
 		}
-	}
-	for _, refs := range objects {
-		slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int {
+		slices.SortFunc(objects[a.Tag], func(a, b types.ManagedObjectReference) int {
 			return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
 		})
 	}
-	return objects, nil
+	return objects, err
 }
 
 // ask makes one request of the tagging API.
