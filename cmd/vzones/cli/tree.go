@@ -10,15 +10,15 @@ const width = 100
 
 // A Branch is a line of a tree with what is below it.
 type Branch struct {
-	Text  string
-	Color Color
-	below []*Branch
+	Text  string    `json:"text"`
+	Color Color     `json:"-"`
+	Below []*Branch `json:"under,omitempty"`
 }
 
 // Add adds a line below, and returns it.
 func (b *Branch) Add(color Color, format string, args ...any) *Branch {
 	one := &Branch{Text: fmt.Sprintf(format, args...), Color: color}
-	b.below = append(b.below, one)
+	b.Below = append(b.Below, one)
 	return one
 }
 
@@ -50,9 +50,9 @@ type canvas struct {
 }
 
 func (c *canvas) children(indent string, b *Branch) {
-	for i, one := range b.below {
+	for i, one := range b.Below {
 		first, rest := "├─ ", "│  "
-		if i == len(b.below)-1 {
+		if i == len(b.Below)-1 {
 			first, rest = "└─ ", "   "
 		}
 		c.line(indent+first, indent+rest, one)
@@ -63,7 +63,7 @@ func (c *canvas) children(indent string, b *Branch) {
 // line writes one line, and what does not fit behind rest.
 func (c *canvas) line(first, rest string, b *Branch) {
 	bar := "   "
-	if len(b.below) > 0 {
+	if len(b.Below) > 0 {
 		bar = "│  "
 	}
 	if rest == "" {

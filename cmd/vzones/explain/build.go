@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
+	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
@@ -17,6 +16,59 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
+
+// An Explanation is all that is known of one Node: data for programs, and trees for a person, which JSON and
+// YAML have as text and what is under it. A section that says nothing is absent.
+type Explanation struct {
+	// Node is what was asked for. Without a Node of the cluster it stands for a machine.
+	Node Node `json:"node"`
+	// Identified says how the machine was looked for and what was found.
+	Identified *cli.Branch `json:"identified"`
+	// Machine is absent while it is not known which one it is, or another Node comes first.
+	Machine *Machine `json:"machine,omitempty"`
+	// Paths lead from the machine to the root folder, in the order in which they are walked.
+	Paths []*cli.Branch `json:"paths,omitempty"`
+	// Labels are in the order of the configuration, the instance type last.
+	Labels *cli.Branch `json:"labels,omitempty"`
+	// Conflicts are what is to be changed in vSphere, whether or not labels differ.
+	Conflicts *cli.Branch `json:"conflicts,omitempty"`
+	Addresses *cli.Branch `json:"addresses,omitempty"`
+	// Deletion has what decides whether the daemon has the Node deleted.
+	Deletion *cli.Branch `json:"deletion,omitempty"`
+	// Unread are the vCenters that could not be read, with the reason.
+	Unread *cli.Branch `json:"unreadVCenters,omitempty"`
+	// Problems are what is wrong with the Node. With any the exit status is 1.
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Node is a Node, or what stands for a machine without one.
+type Node struct {
+	Name string `json:"name"`
+	// InCluster is false for a machine without a Node.
+	InCluster bool `json:"inCluster"`
+	// Managed is false for a Node of another provider, or one that the configuration leaves out.
+	Managed     bool   `json:"managed"`
+	Initialized bool   `json:"initialized"`
+	Ready       bool   `json:"ready"`
+	ProviderID  string `json:"providerID,omitempty"`
+	SystemUUID  string `json:"systemUUID,omitempty"`
+}
+
+// Machine is a virtual machine.
+type Machine struct {
+	VCenter string `json:"vcenter"`
+	ID      string `json:"id"`
+	Path    string `json:"path"`
+	UUID    string `json:"uuid"`
+	Power   string `json:"power,omitempty"`
+}
+
+// Problem is something wrong with the Node.
+type Problem struct {
+	// Reason is that of the daemon's Events, such as MachineNotFound.
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
 
 // explain puts together what the daemon's packages say of a Node.
 func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
@@ -28,150 +80,270 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		},
 		Identified: identified(w, l, s.standIn),
 	}
-	for _, st := range w.States {
-		if st.Err != nil || st.Snapshot == nil {
-			e.Unread = append(e.Unread, Unread{st.VCenter, whyDown(&st)})
+	for i := range w.States {
+		if st := &w.States[i]; st.Err != nil || st.Snapshot == nil {
+			section(&e.Unread, "vCenters that could not be read").Add(cli.Yellow, "%s", whyDown(st))
 		}
 	}
 	if m := l.Place.Machine; m != nil {
-		e.Machine = &Machine{m.Ref.VCenter, m.Ref.ID, m.InventoryPath, m.Name, m.UUID.String(), m.HostName, string(m.Power)}
+		e.Machine = &Machine{m.Ref.VCenter, m.Ref.ID, m.InventoryPath, m.UUID.String(), string(m.Power)}
 		e.Paths = paths(w, m)
-		e.Addresses = addressesOf(n, l)
+		e.Addresses = addressTree(l, s.standIn)
 	}
 	if !l.Foreign {
-		e.Labels = labels(w, l)
-		e.Taint = l.Plan != nil && l.Plan.Taint
+		e.Labels = labels(&w.Placer.Topology().Policy, l, s.standIn)
 		for _, c := range l.Place.Placement.Conflicts {
-			e.Conflicts = append(e.Conflicts, Conflict{string(c.Kind), c.Labels, c.Text()})
+			section(&e.Conflicts, "Conflicts, to be changed in vSphere or in the configuration").Add(cli.Yellow, "%s: %s", c.Kind, c.Text())
+		}
+		if l.Err != nil {
+			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
 		}
 	}
-	if !s.standIn {
-		within, cancel := w.Within(ctx)
-		e.Deletion = deletion(w.Checker.Conditions(within, w.StatesFor(n), n))
-		cancel()
+	for i := range l.Differences {
+		d := &l.Differences[i]
+		e.Problems = append(e.Problems, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
 	}
-	e.Problems = problems(l, e)
+	if s.standIn {
+		return e
+	}
+	within, cancel := w.Within(ctx)
+	defer cancel()
+	isDeleted := false
+	if e.Deletion, isDeleted = deletion(w.Checker.Conditions(within, w.StatesFor(n), n)); isDeleted {
+		e.Problems = append(e.Problems, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})
+	}
 	return e
 }
 
-// identified says how the machine was looked for.
-func identified(w *world.World, l *world.Look, standIn bool) Identified {
-	id := l.Identity
-	out := Identified{}
+// section returns a section of the explanation, and makes it first.
+func section(of **cli.Branch, title string) *cli.Branch {
+	if *of == nil {
+		*of = &cli.Branch{Text: title, Color: cli.Bold}
+	}
+	return *of
+}
+
+// print prints an explanation for a person.
+func (e *Explanation) print(t *cli.Tool) error {
+	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
+	if m := e.Machine; m != nil {
+		root.Add("", "virtual machine %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state not known")).Below = e.Paths
+	}
+	last := &cli.Branch{Text: "Nothing is wrong with the Node", Color: cli.Green}
+	switch {
+	case len(e.Problems) > 0:
+		last = &cli.Branch{Text: "Problems", Color: cli.Bold}
+		for _, p := range e.Problems {
+			last.Add(cli.Red, "%s: %s", p.Reason, p.Text)
+		}
+	case !e.Node.Managed:
+		last.Text = "vzones does nothing about the Node"
+	case !e.Node.InCluster:
+		last.Text = "A Node on this machine would be initialized"
+	}
+	return t.PrintTrees(root, e.Labels, e.Conflicts, e.Addresses, e.Deletion, e.Unread, last)
+}
+
+func (e *Explanation) title() string {
+	if !e.Node.InCluster {
+		return fmt.Sprintf("%s has no Node: what a new one would get", quote.Value(e.Node.Name))
+	}
+	is := "not ready"
+	if e.Node.Ready {
+		is = "ready"
+	}
+	if e.Node.Initialized {
+		is += ", initialized"
+	} else {
+		is += ", waits to be initialized"
+	}
+	if !e.Node.Managed {
+		is += ", not managed by vzones"
+	}
+	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), is)
+}
+
+// identified says how the machine was looked for, with all that fit.
+func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
-		return out
+		return &cli.Branch{Text: "its machine is not looked for"}
 	}
-	if id.Recorded.VCenter != "" {
-		out.Recorded = id.Recorded.VCenter + "/" + id.Recorded.ID
-	}
-	m := l.Place.Machine
+	id, m := l.Identity, l.Place.Machine
+	how := ""
 	switch {
 	case standIn:
-		out.By, out.Value = "uuid", id.UUIDs[0].String()
+		how = "by its UUID " + id.UUIDs[0].String()
 	case l.Node.Spec.ProviderID != "" && len(id.UUIDs) > 0:
-		out.By, out.Value = "providerID", l.Node.Spec.ProviderID
+		how = "by the provider ID " + quote.Plain(l.Node.Spec.ProviderID)
+	case len(id.UUIDs) > 0 && m != nil && m.UUID != id.UUIDs[0]:
+		how = "by the system UUID that the kubelet reports, in vSphere's byte order " + m.UUID.String()
 	case len(id.UUIDs) > 0:
-		out.By, out.Value = "systemUUID", id.UUIDs[0].String()
-		if m != nil && m.UUID != id.UUIDs[0] {
-			out.By, out.Value = "systemUUIDSwapped", m.UUID.String()
-		}
+		how = "by the system UUID " + id.UUIDs[0].String() + " that the kubelet reports"
 	case id.Name != "":
-		out.By, out.Value = "name", id.Name
+		how = "by the name " + quote.Plain(id.Name) + ", since there is no UUID"
+	}
+	_, unusable := w.Placer.Statement(l.Node)
+	b := &cli.Branch{Text: "identified " + how}
+	switch {
+	case unusable != nil || how == "":
+		b.Text = "says nothing about its machine that can be used"
+	case m == nil && l.Err != nil:
+		b.Text = "looked for " + how
+	}
+	if at := id.Recorded; at.VCenter != "" {
+		b.Add(cli.Faint, "recorded on the Node: %s", quote.Value(at.VCenter+"/"+at.ID))
 	}
 	if m == nil && l.Err != nil {
-		out.Error = quote.Line(l.Err.Error())
+		b.Add(cli.Red, "%s", quote.Line(l.Err.Error()))
 	}
-	if _, err := w.Placer.Statement(l.Node); err != nil {
-		out.By, out.Value = "", ""
-		return out
+	if unusable != nil {
+		return b
 	}
-	out.Candidates = candidates(w.StatesFor(l.Node), id)
-	return out
+	all := candidates(w.StatesFor(l.Node), id)
+	for i, c := range all {
+		if i == quote.Most*2 {
+			b.Add(cli.Faint, "and %d more", len(all)-i)
+			break
+		}
+		color := cli.Faint
+		if c.standing == standingChosen {
+			color = cli.Green
+		}
+		b.Add(color, "%s", c.text)
+	}
+	return b
 }
 
-// paths returns those of a machine that are walked, in that order, and then the others.
-func paths(w *world.World, m *inventory.Machine) []Path {
+// paths returns those of a machine that are walked, in that order, and then the others. What is on several is
+// shown on the first.
+func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
-	walked := policy.TagPaths()
+	walked, seen := policy.TagPaths(), map[topology.Ref]bool{}
 	contenders := w.Placer.Contenders(m)
-	var all []Path
 	for i, kind := range append(slices.Clone(walked), topology.DefaultPaths()...) {
-		if i >= len(walked) && slices.Contains(walked, kind) {
+		isWalked := i < len(walked)
+		if !isWalked && slices.Contains(walked, kind) {
 			continue
 		}
-		for j := range m.Paths {
-			if p := &m.Paths[j]; p.Kind == kind {
-				all = append(all, pathOf(p, i < len(walked), policy, contenders))
+		for _, p := range m.Paths {
+			if p.Kind != kind {
+				continue
 			}
-		}
-	}
-	return all
-}
-
-func pathOf(p *topology.Path, walked bool, policy *topology.Policy, contenders []topology.Contender) Path {
-	out := Path{Kind: string(p.Kind), Walked: walked, Objects: []Object{}}
-	if p.Broken != nil {
-		out.Broken = quote.Line(p.Broken.Error())
-	}
-	for _, o := range p.Objects {
-		one := Object{Type: o.Ref.Type, ID: o.Ref.ID, Path: o.Path, name: topology.Named([]*topology.Object{o})}
-		if o.TagsErr != nil && walked {
-			one.Unread = quote.Line(o.TagsErr.Error())
-		}
-		if o.HostGroups != nil && policy.HostGroups() {
-			one.HostGroups = o.HostGroups.Names
-		}
-		if o.FaultDomain != nil && policy.FaultDomains() && len(o.FaultDomain.Names) > 0 {
-			one.FaultDomain = o.FaultDomain.Names[0]
-		}
-		for _, t := range o.Tags {
-			tag := Tag{Category: t.Category, Name: t.Name}
-			for _, c := range contenders {
-				if c.Tag == t && c.By.Ref.ID == o.Ref.ID && c.By.Ref.Type == o.Ref.Type {
-					tag.For = append(tag.For, Fate{c.Label, string(c.Fate), c.Fate.Text()})
+			at := &cli.Branch{Text: string(kind) + " path", Color: cli.Blue}
+			if !isWalked {
+				at.Text += " (no tag is looked for here)"
+			}
+			all = append(all, at)
+			for _, o := range p.Objects {
+				if seen[o.Ref] {
+					at.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
+					p.Broken = nil // as above too
+					break
 				}
+				seen[o.Ref] = true
+				at = object(at, o, isWalked, policy, contenders)
 			}
-			one.Tags = append(one.Tags, tag)
-		}
-		out.Objects = append(out.Objects, one)
-	}
-	return out
-}
-
-// labels returns those of the configuration, and the instance type.
-func labels(w *world.World, l *world.Look) []Label {
-	policy := &w.Placer.Topology().Policy
-	var all []Label
-	for _, key := range append(policy.Labels(), plan.LabelType) {
-		is := l.Label(key)
-		one := Label{
-			Label: key, Node: world.ValueOn(l.Node, key), Place: is.Place, Source: is.Source, Undecided: is.Undecided,
-			Differs: is.Difference != nil, Action: is.Action, Text: is.Text,
-		}
-		if is.Difference != nil && is.Difference.Have != "" {
-			one.Node = is.Difference.Have // the wrong one of two twins
-		}
-		for _, d := range l.Place.Placement.Decisions {
-			if d.Label == key {
-				one.decidedBy(policy, &l.Place.Placement, &d)
+			if p.Broken != nil {
+				at.Add(cli.Yellow, "what is above cannot be read: %s", quote.Line(p.Broken.Error()))
 			}
 		}
-		if key != plan.LabelType && one.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
-			one.Undecided = "the Node has no place: see the problems"
-		}
-		all = append(all, one)
 	}
 	return all
 }
 
-// decidedBy notes the object and the rule that decided a label.
-func (l *Label) decidedBy(policy *topology.Policy, placed *topology.Placement, d *topology.Decision) {
-	if d.By != nil {
-		l.By = d.By.String()
+// object adds an object with what is on it, and what became of that.
+func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
+	b := at.Add("", "%s", topology.Named([]*topology.Object{o}))
+	if o.TagsErr != nil && isWalked {
+		b.Add(cli.Yellow, "tags not read: %s", quote.Line(o.TagsErr.Error()))
 	}
-	if err := d.Uncertainty(); err != nil {
-		l.Uncertain = quote.Line(err.Error())
+	if g := o.HostGroups; g != nil && policy.HostGroups() && len(g.Names) > 0 {
+		b.Add("", "DRS host groups: %s", strings.Join(world.Quoted(g.Names), ", "))
 	}
+	if d := o.FaultDomain; d != nil && policy.FaultDomains() && len(d.Names) > 0 {
+		b.Add("", "vSAN fault domain: %s", quote.Value(d.Names[0]))
+	}
+	for _, t := range o.Tags {
+		name := fmt.Sprintf("tag %s: %s", quote.Plain(t.Category), quote.Plain(t.Name))
+		isUsed := false
+		for _, c := range contenders {
+			if c.Tag != t || c.By.Ref.ID != o.Ref.ID || c.By.Ref.Type != o.Ref.Type {
+				continue
+			}
+			isUsed = true
+			switch c.Fate {
+			case topology.FateDecides:
+				b.Add(cli.Green, "%s → %s", name, c.Label)
+			case topology.FateTwoTags, topology.FateInvalid:
+				b.Add(cli.Red, "%s for %s: %s", name, c.Label, c.Fate.Text())
+			default:
+				b.Add(cli.Faint, "%s for %s: %s", name, c.Label, c.Fate.Text())
+			}
+		}
+		if !isUsed {
+			b.Add(cli.Faint, "%s (no label comes from this category)", name)
+		}
+	}
+	return b
+}
+
+// labels shows those of the configuration, and the instance type.
+func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
+	root := &cli.Branch{Text: "Labels", Color: cli.Bold}
+	for _, key := range append(policy.Labels(), plan.LabelType) {
+		is, have := l.Label(key), world.ValueOn(l.Node, key)
+		if is.Difference != nil && is.Difference.Have != "" {
+			have = is.Difference.Have // the wrong one of two twins
+		}
+		if key != plan.LabelType && is.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
+			is.Undecided = "the Node has no place: see the problems"
+		}
+		text, color := quote.Value(is.Place)+" by its place", cli.Color("")
+		switch {
+		case is.Place == "" && is.Undecided != "":
+			text, color = "not decided", cli.Yellow
+		case is.Place == "":
+			text = "nothing gives it a value"
+		case is.Place == have && is.Difference == nil:
+			text, color = quote.Value(have)+" on the Node and by its place", cli.Green
+		}
+		switch {
+		case color == cli.Green:
+		case have != "":
+			text = quote.Value(have) + " on the Node, " + text
+		case !standIn:
+			text = "not on the Node, " + text
+		}
+		if is.Difference != nil {
+			color = cli.Red
+		}
+		b := root.Add(color, "%s: %s", key, text)
+		more := func(color cli.Color, prefix, text string) {
+			if text != "" {
+				b.Add(color, "%s%s", prefix, text)
+			}
+		}
+		more("", "by ", is.Source)
+		more(cli.Yellow, "", is.Undecided)
+		for _, d := range l.Place.Placement.Decisions {
+			if d.Label != key {
+				continue
+			}
+			more(cli.Faint, "", why(policy, &l.Place.Placement, &d))
+			if err := d.Uncertainty(); err != nil {
+				more(cli.Yellow, "not certain: ", quote.Line(err.Error()))
+			}
+		}
+		more("", "", is.Text)
+	}
+	if l.Plan != nil && l.Plan.Taint {
+		root.Add(cli.Red, "the Node has, or gets, the taint vzones/topology-drift")
+	}
+	return root
+}
+
+// why says by which rule a tag decided a label, empty for something else than a tag.
+func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decision) string {
 	var order []string
 	for _, kind := range policy.TagPaths() {
 		order = append(order, string(kind))
@@ -179,44 +351,78 @@ func (l *Label) decidedBy(policy *topology.Policy, placed *topology.Placement, d
 	paths := strings.Join(order, ", ")
 	switch {
 	case d.Category == "":
+		return ""
 	case policy.IsLevel(d.Label):
-		l.Why = "the nearest tag on the first path that has one (" + paths + ")"
-	default:
-		l.Why = fmt.Sprintf("the %s path comes first of those with every required category (%s); precedence %s",
-			placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
+		return "the nearest tag on the first path that has one (" + paths + ")"
 	}
+	return fmt.Sprintf("the %s path comes first of those with every required category (%s); precedence %s",
+		placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
 }
 
-// addressesOf returns what became of each address of the machine.
-func addressesOf(n *v1.Node, l *world.Look) *Addresses {
-	out := &Addresses{Node: n.Status.Addresses, Chosen: l.Place.Addresses.Addresses, Changed: l.Place.AddressesChange}
-	if l.Place.AddressErr != nil {
-		out.Error = quote.Line(l.Place.AddressErr.Error())
+// addressTree shows the addresses that the rules give, and what became of each address of the machine.
+func addressTree(l *world.Look, standIn bool) *cli.Branch {
+	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
+	for _, one := range l.Place.Addresses.Addresses {
+		switch {
+		case slices.Contains(l.Node.Status.Addresses, one):
+			root.Add(cli.Green, "%s %s, on the Node", one.Type, quote.Plain(one.Address))
+		case l.Place.AddressesChange && !standIn:
+			root.Add("", "%s %s, which the daemon writes", one.Type, quote.Plain(one.Address))
+		default:
+			root.Add("", "%s %s, by the rules", one.Type, quote.Plain(one.Address))
+		}
 	}
+	if err := l.Place.AddressErr; err != nil {
+		root.Add(cli.Red, "%s", quote.Line(err.Error()))
+	}
+	var each *cli.Branch
 	for _, r := range l.Place.Addresses.Results {
-		out.Results = append(out.Results, Result{
-			Address: r.Address.String(), Network: r.Network, Reported: !r.Assumed, Static: r.Static,
-			Internal: r.Internal.String(), External: r.External.String(), Chosen: r.Internal.Chosen() || r.External.Chosen(),
-		})
+		if each == nil {
+			each = root.Add("", "each address of the machine")
+		}
+		from := "on network " + quote.Value(r.Network)
+		switch {
+		case r.Assumed && r.Static:
+			from = "of the machine's metadata, not reported by VMware Tools"
+		case r.Assumed:
+			from = "of the kubelet's --node-ip, not reported by VMware Tools"
+		case r.Static:
+			from += ", in the machine's metadata"
+		}
+		text := r.Internal.String()
+		if external := r.External.String(); external != text {
+			text = fmt.Sprintf("internal: %s, external: %s", text, external)
+		}
+		color := cli.Faint
+		if r.Internal.Chosen() || r.External.Chosen() {
+			color = cli.Green
+		}
+		each.Add(color, "%s %s: %s", r.Address, from, text)
 	}
-	return out
+	return root
 }
 
-func deletion(conditions []absence.Condition) Deletion {
-	d := Deletion{Deleted: true}
+// deletion shows what has to hold for the Node to be deleted, and reports whether all of it does.
+func deletion(conditions []absence.Condition) (root *cli.Branch, isDeleted bool) {
+	root, isDeleted = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}, true
 	for _, c := range conditions {
-		one := Condition{Condition: string(c.Name), Text: meaning[c.Name]}
-		if c.Asked {
-			holds := c.Holds()
-			one.Holds = &holds
-		}
+		text := meaning[c.Name]
 		if c.Err != nil {
-			one.Text = meaning[c.Name] + " (" + quote.Line(c.Err.Error()) + ")"
+			text += " (" + quote.Line(c.Err.Error()) + ")"
 		}
-		d.Deleted = d.Deleted && c.Holds()
-		d.Conditions = append(d.Conditions, one)
+		switch isDeleted = isDeleted && c.Holds(); {
+		case !c.Asked:
+			root.Add(cli.Faint, "not asked: %s", text)
+		case c.Holds():
+			root.Add("", "yes: %s", text)
+		default:
+			root.Add(cli.Green, "no: %s", text)
+		}
 	}
-	return d
+	if !isDeleted {
+		root.Text = "Deletion: the Node is kept, since not all of this holds"
+	}
+	return root, isDeleted
 }
 
 // meaning says what a condition is.
@@ -228,20 +434,4 @@ var meaning = map[absence.ConditionName]string{
 	absence.FoundBefore: "the machine was found before",
 	absence.Enabled:     "nodes.skipDeletion is not set",
 	absence.Searched:    "a direct search of every vCenter does not find the machine",
-}
-
-// problems is what is wrong with a Node.
-func problems(l *world.Look, e *Explanation) []Problem {
-	var all []Problem
-	if l.Err != nil && !l.Foreign {
-		all = append(all, Problem{l.Reason(), l.Text()})
-	}
-	for i := range l.Differences {
-		d := &l.Differences[i]
-		all = append(all, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
-	}
-	if e.Deletion.Deleted {
-		all = append(all, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})
-	}
-	return all
 }

@@ -81,16 +81,16 @@ func TestCandidates(t *testing.T) {
 			var got []string
 			all := candidates(c.states, c.id)
 			for _, one := range all {
-				got = append(got, one.VCenter+"/"+one.ID+" "+one.Standing)
-				if standingText[standing(one.Standing)] == "" {
-					t.Errorf("standing %s has no text", one.Standing)
+				got = append(got, one.ref.VCenter+"/"+one.ref.ID+" "+string(one.standing))
+				if standingText[one.standing] == "" {
+					t.Errorf("standing %s has no text", one.standing)
 				}
 			}
 			if text := strings.Join(got, ", "); text != c.want {
 				t.Errorf("got  %s\nwant %s", text, c.want)
 			}
 			m, err := inventory.Find(c.states, c.id)
-			if chosen := len(all) > 0 && all[0].Standing == string(standingChosen); chosen != (err == nil) || chosen && all[0].ID != m.Ref.ID {
+			if chosen := len(all) > 0 && all[0].standing == standingChosen; chosen != (err == nil) || chosen && all[0].ref.ID != m.Ref.ID {
 				t.Errorf("Find says %v, %v", m, err)
 			}
 		})

@@ -158,14 +158,21 @@ var standingText = map[standing]string{
 	standingEqual:      "fits, and is not certain to be it",
 }
 
+// A candidate is a machine that fits what the Node says, or may fit.
+type candidate struct {
+	ref      topology.Ref
+	standing standing
+	text     string
+}
+
 // candidates returns all machines that fit what a Node says, the chosen one first if
 // inventory.Find returns one, and those of which no UUID is known and that may therefore be the Node's.
-func candidates(states []inventory.State, id inventory.Identity) []Candidate {
+func candidates(states []inventory.State, id inventory.Identity) []candidate {
 	chosen, err := inventory.Find(states, id)
 	if err != nil {
 		chosen = nil
 	}
-	var all []Candidate
+	var all []candidate
 	for _, s := range states {
 		if s.Snapshot != nil {
 			l := lineup{states, s.Snapshot, chosen, nil}
@@ -173,12 +180,12 @@ func candidates(states []inventory.State, id inventory.Identity) []Candidate {
 			all = append(all, l.all...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Candidate) int { return b.rank() - a.rank() })
+	slices.SortStableFunc(all, func(a, b candidate) int { return b.rank() - a.rank() })
 	return all
 }
 
-func (c *Candidate) rank() int {
-	switch standing(c.Standing) {
+func (c *candidate) rank() int {
+	switch c.standing {
 	case standingChosen:
 		return 2
 	case standingUnreadable:
@@ -192,13 +199,13 @@ type lineup struct {
 	states   []inventory.State
 	snapshot *inventory.Snapshot
 	chosen   *inventory.Machine
-	all      []Candidate
+	all      []candidate
 }
 
 func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
 	for _, u := range id.UUIDs {
 		for _, e := range l.snapshot.Entries(u) {
-			l.add(e, u.String(), false, "")
+			l.add(e, false, "")
 		}
 	}
 	if len(id.UUIDs) == 0 {
@@ -207,7 +214,7 @@ func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
 			if e.ByHostName {
 				suffix = " (by the guest's host name)"
 			}
-			l.add(e.Entry, "", false, suffix)
+			l.add(e.Entry, false, suffix)
 		}
 		return
 	}
@@ -218,35 +225,34 @@ func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
 	}
 	for _, moid := range outside {
 		if m := l.snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
-			l.add(inventory.Entry{ID: moid}, "", true, "")
+			l.add(inventory.Entry{ID: moid}, true, "")
 		}
 	}
 	if l.chosen != nil {
 		return
 	}
 	if is && recorded.Unreadable && !recorded.Template {
-		l.add(recorded, "", false, "")
+		l.add(recorded, false, "")
 	}
 	for _, moid := range slices.Sorted(maps.Keys(l.snapshot.Unreadable)) {
 		if !id.IsAnother(s, moid, l.snapshot.Unreadable[moid]) {
-			l.add(inventory.Entry{ID: moid, Unreadable: true}, "", false, "")
+			l.add(inventory.Entry{ID: moid, Unreadable: true}, false, "")
 		}
 	}
 }
 
 // add adds a machine unless it is there.
-func (l *lineup) add(e inventory.Entry, uuid string, outside bool, suffix string) {
+func (l *lineup) add(e inventory.Entry, outside bool, suffix string) {
 	ref := l.snapshot.Ref(e.ID)
-	if slices.ContainsFunc(l.all, func(o Candidate) bool { return o.ID == e.ID }) {
+	if slices.ContainsFunc(l.all, func(o candidate) bool { return o.ref.ID == e.ID }) {
 		return
 	}
 	is := l.standing(ref, e, outside)
-	c := Candidate{VCenter: ref.VCenter, ID: ref.ID, UUID: uuid, Standing: string(is)}
+	path := ""
 	if m := l.snapshot.Machines[e.ID]; m != nil {
-		c.Path, c.PoweredOn = m.InventoryPath, m.Power == inventory.PowerOn
+		path = m.InventoryPath
 	}
-	c.text = ref.Located(c.Path) + ": " + standingText[is] + suffix
-	l.all = append(l.all, c)
+	l.all = append(l.all, candidate{ref, is, ref.Located(path) + ": " + standingText[is] + suffix})
 }
 
 func (l *lineup) standing(ref topology.Ref, e inventory.Entry, outside bool) standing {
