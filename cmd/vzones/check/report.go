@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 	"vzones/topology/quote"
-	"vzones/vcenter/credentials"
 	"vzones/vcenter/inventory"
 )
 
@@ -39,34 +35,19 @@ type Report struct {
 // VCenter is what was seen of a vCenter.
 type VCenter struct {
 	Name string `json:"name"`
-	// Address is the host and port, Proxy those of the proxy, if there is one.
+	// Address is the host and port.
 	Address string `json:"address"`
-	Proxy   string `json:"proxy,omitempty"`
-	// Addresses are those of the host name, none if it is an address.
-	Addresses []string `json:"addresses,omitempty"`
 	// Read reports whether the vCenter was read. If not, a finding says why.
 	Read bool `json:"read"`
 	// Version and APIVersion are as the vCenter writes them, empty if they are not known.
 	Version    string `json:"version,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Certificate is that of the server, trusted or not, null if it showed none.
-	Certificate *Certificate `json:"certificate"`
 	// Nodes is how many Nodes have their machine here, by their own records where nothing is known. Wrong is
 	// how many of them have a finding that is an error, and Unknown of how many nothing is known since the
 	// vCenter was not read.
 	Nodes   int `json:"nodes"`
 	Wrong   int `json:"wrong"`
 	Unknown int `json:"unknown"`
-}
-
-// Certificate is a server's.
-type Certificate struct {
-	SHA256  string `json:"sha256"`
-	Subject string `json:"subject"`
-	Issuer  string `json:"issuer"`
-	// Names are the host names and addresses that it is for.
-	Names    []string  `json:"names"`
-	NotAfter time.Time `json:"notAfter"`
 }
 
 // report finds everything.
@@ -106,18 +87,11 @@ func (f *facts) report(w *world.World) *Report {
 func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
 	state, report := &f.states[i], &f.reports[i]
 	v := VCenter{
-		Name: state.VCenter, Address: report.Host, Proxy: report.Proxy, Addresses: report.Addresses,
+		Name: state.VCenter, Address: report.Host,
 		Read: state.Err == nil && state.Snapshot != nil, APIVersion: report.APIVersion,
 	}
 	if s := f.survey(state.VCenter); s != nil {
 		v.Version, v.APIVersion = s.About.Version, s.About.APIVersion
-	}
-	if c := report.Certificate; c != nil {
-		v.Certificate = &Certificate{SHA256: soap.ThumbprintSHA256(c), Subject: credentials.DistinguishedName(c.Subject), Issuer: credentials.DistinguishedName(c.Issuer), Names: []string{}, NotAfter: c.NotAfter.UTC()}
-		v.Certificate.Names = append(v.Certificate.Names, c.DNSNames...)
-		for _, ip := range c.IPAddresses {
-			v.Certificate.Names = append(v.Certificate.Names, ip.String())
-		}
 	}
 	for _, n := range f.nodes {
 		if n.VCenter() != v.Name {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/config/load"
 )
@@ -82,9 +81,9 @@ func wantedVariables(c *v1.Container) map[string]bool {
 func (d *Daemon) readEnvFrom(ctx context.Context, from *v1.EnvFromSource) (map[string][]byte, error) {
 	switch {
 	case from.ConfigMapRef != nil:
-		return optional(from.ConfigMapRef.Optional)(d.configMap(ctx, from.ConfigMapRef.Name))
+		return d.configMap(ctx, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
 	case from.SecretRef != nil:
-		return optional(from.SecretRef.Optional)(d.secret(ctx, from.SecretRef.Name))
+		return d.secret(ctx, from.SecretRef.Name, from.SecretRef.Optional)
 	}
 	return nil, nil
 }
@@ -97,10 +96,10 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 	switch {
 	case from.SecretKeyRef != nil:
 		key, of, may = from.SecretKeyRef.Key, "Secret "+from.SecretKeyRef.Name, from.SecretKeyRef.Optional
-		data, err = optional(may)(d.secret(ctx, from.SecretKeyRef.Name))
+		data, err = d.secret(ctx, from.SecretKeyRef.Name, may)
 	case from.ConfigMapKeyRef != nil:
 		key, of, may = from.ConfigMapKeyRef.Key, "ConfigMap "+from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional
-		data, err = optional(may)(d.configMap(ctx, from.ConfigMapKeyRef.Name))
+		data, err = d.configMap(ctx, from.ConfigMapKeyRef.Name, may)
 	case from.FieldRef != nil:
 		value, err = d.field(from.FieldRef.FieldPath)
 		return value, err == nil, err
@@ -116,16 +115,6 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 	return string(text), there, err
 }
 
-// optional lets something be absent that may be.
-func optional(may *bool) func(map[string][]byte, error) (map[string][]byte, error) {
-	return func(data map[string][]byte, err error) (map[string][]byte, error) {
-		if may != nil && *may && apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return data, err
-	}
-}
-
 // field returns a field of the Pod, as the kubelet resolves a fieldRef.
 func (d *Daemon) field(path string) (string, error) {
 	p := d.pod
@@ -137,18 +126,10 @@ func (d *Daemon) field(path string) (string, error) {
 			return p.Annotations[key], nil
 		}
 	}
-	var hosts, own []string
-	for _, ip := range p.Status.HostIPs {
-		hosts = append(hosts, ip.IP)
-	}
-	for _, ip := range p.Status.PodIPs {
-		own = append(own, ip.IP)
-	}
 	value, known := map[string]string{
 		"metadata.name": p.Name, "metadata.namespace": p.Namespace, "metadata.uid": string(p.UID),
 		"spec.nodeName": p.Spec.NodeName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
-		"status.hostIP": p.Status.HostIP, "status.hostIPs": strings.Join(hosts, ","),
-		"status.podIP": p.Status.PodIP, "status.podIPs": strings.Join(own, ","),
+		"status.hostIP": p.Status.HostIP, "status.podIP": p.Status.PodIP,
 	}[path]
 	if !known {
 		return "", fmt.Errorf("the field %q of a Pod is not known", path)

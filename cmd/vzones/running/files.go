@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -93,45 +94,39 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	v := volume{files: map[string][]byte{}}
 	for i := range d.pod.Spec.Volumes {
 		of := &d.pod.Spec.Volumes[i]
+		if of.Name != name {
+			continue
+		}
+		var sources []v1.VolumeProjection
 		switch {
-		case of.Name != name:
 		case of.ConfigMap != nil:
-			v.err = d.addConfigMap(ctx, v.files, of.ConfigMap.Name, of.ConfigMap.Items, of.ConfigMap.Optional)
+			sources = []v1.VolumeProjection{{ConfigMap: &v1.ConfigMapProjection{LocalObjectReference: of.ConfigMap.LocalObjectReference, Items: of.ConfigMap.Items, Optional: of.ConfigMap.Optional}}}
 		case of.Secret != nil:
-			v.err = d.addSecret(ctx, v.files, of.Secret.SecretName, of.Secret.Items, of.Secret.Optional)
+			named := v1.LocalObjectReference{Name: of.Secret.SecretName}
+			sources = []v1.VolumeProjection{{Secret: &v1.SecretProjection{LocalObjectReference: named, Items: of.Secret.Items, Optional: of.Secret.Optional}}}
 		case of.Projected != nil:
-			v.err = d.addProjected(ctx, v.files, of.Projected.Sources)
+			sources = of.Projected.Sources
 		default:
 			v.err = fmt.Errorf("volume %s of %s is neither a ConfigMap nor a Secret, so that it cannot be read from here: write --config with a local copy", name, d)
+		}
+		for _, s := range sources {
+			var data map[string][]byte
+			var items []v1.KeyToPath
+			var err error
+			switch {
+			case s.ConfigMap != nil:
+				data, err = d.configMap(ctx, s.ConfigMap.Name, s.ConfigMap.Optional)
+				items = s.ConfigMap.Items
+			case s.Secret != nil:
+				data, err = d.secret(ctx, s.Secret.Name, s.Secret.Optional)
+				items = s.Secret.Items
+			}
+			v.err = errors.Join(v.err, err)
+			add(v.files, data, items)
 		}
 	}
 	d.volumes[name] = v
 	return v
-}
-
-func (d *Daemon) addProjected(ctx context.Context, to map[string][]byte, sources []v1.VolumeProjection) error {
-	var all []error
-	for _, s := range sources {
-		switch {
-		case s.ConfigMap != nil:
-			all = append(all, d.addConfigMap(ctx, to, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.Optional))
-		case s.Secret != nil:
-			all = append(all, d.addSecret(ctx, to, s.Secret.Name, s.Secret.Items, s.Secret.Optional))
-		}
-	}
-	return errors.Join(all...)
-}
-
-func (d *Daemon) addConfigMap(ctx context.Context, to map[string][]byte, name string, items []v1.KeyToPath, may *bool) error {
-	data, err := optional(may)(d.configMap(ctx, name))
-	add(to, data, items)
-	return err
-}
-
-func (d *Daemon) addSecret(ctx context.Context, to map[string][]byte, name string, items []v1.KeyToPath, may *bool) error {
-	data, err := optional(may)(d.secret(ctx, name))
-	add(to, data, items)
-	return err
 }
 
 // add adds the keys of an object as files, under other names where items say so.
@@ -148,23 +143,32 @@ func add(to, data map[string][]byte, items []v1.KeyToPath) {
 	}
 }
 
-func (d *Daemon) configMap(ctx context.Context, name string) (map[string][]byte, error) {
+// configMap reads a ConfigMap of the daemon's namespace, which may be absent if it is optional.
+func (d *Daemon) configMap(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
 	m, err := d.client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading ConfigMap %s/%s: %w", d.Namespace, name, err)
+		return nil, unlessOptional(optional, fmt.Errorf("reading ConfigMap %s/%s: %w", d.Namespace, name, err))
 	}
 	data := make(map[string][]byte, len(m.Data)+len(m.BinaryData))
 	for key, value := range m.Data {
 		data[key] = []byte(value)
 	}
-	for key, value := range m.BinaryData {
-		data[key] = value
-	}
+	maps.Copy(data, m.BinaryData)
 	return data, nil
 }
 
-func (d *Daemon) secret(ctx context.Context, name string) (map[string][]byte, error) {
-	return Secret(ctx, d.client, d.Namespace, name)
+// secret reads a Secret likewise.
+func (d *Daemon) secret(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
+	data, err := Secret(ctx, d.client, d.Namespace, name)
+	return data, unlessOptional(optional, err)
+}
+
+// unlessOptional lets something be absent that may be.
+func unlessOptional(optional *bool, err error) error {
+	if optional != nil && *optional && apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // Secret reads the data of a Secret.

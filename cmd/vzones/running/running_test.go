@@ -196,12 +196,12 @@ func TestFieldsOfThePod(t *testing.T) {
 	}
 	pod := aPod("ccm-1", func(p *v1.Pod) {
 		p.UID, p.Spec.NodeName, p.Labels["site"], p.Annotations = "u-1", "node-1", "s1", map[string]string{"a/b": "c"}
-		p.Status.PodIP, p.Status.PodIPs = "10.0.0.1", []v1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
+		p.Status.PodIP = "10.0.0.1"
 		c := &p.Spec.Containers[0]
 		c.Args = append(c.Args, "--tag-refresh=$(REFRESH)", "--node-labels=ns=$(POD_NAMESPACE),plain=$$(POD_NAMESPACE),node=$(NODE),site=$(SITE),by=$(BY),uid=$(ID)", "--cloud-config=/etc/cloud/$(POD_NAME).conf")
 		c.Env = []v1.EnvVar{
 			field("POD_NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name"), field("NODE", "spec.nodeName"), field("SITE", "metadata.labels['site']"),
-			field("BY", "metadata.annotations['a/b']"), field("ID", "metadata.uid"), field("IPS", "status.podIPs"),
+			field("BY", "metadata.annotations['a/b']"), field("ID", "metadata.uid"), field("IPS", "status.podIP"),
 			{Name: "REFRESH", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "refresh"}}},
 			{Name: "HOST", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "host"}}},
 			{Name: "VSPHERE_VCENTER", Value: "$(HOST).$(POD_NAMESPACE) $(IPS)"},
@@ -221,7 +221,7 @@ func TestFieldsOfThePod(t *testing.T) {
 	if got, want := strings.Join(d.NodeLabels, " "), "ns=kube-system,plain=$(POD_NAMESPACE),node=node-1,site=s1,by=c,uid=u-1"; got != want {
 		t.Errorf("labels %s", got)
 	}
-	if want := []string{"VSPHERE_VCENTER=vc.kube-system 10.0.0.1,fd00::1"}; !slices.Equal(d.Environ, want) {
+	if want := []string{"VSPHERE_VCENTER=vc.kube-system 10.0.0.1"}; !slices.Equal(d.Environ, want) {
 		t.Errorf("environment %q", d.Environ)
 	}
 	if d.TagRefresh != 2*time.Minute {

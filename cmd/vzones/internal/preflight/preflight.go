@@ -61,7 +61,7 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Re
 	}
 	res, err := way.Client.Do(req)
 	seen := came.now()
-	r.Addresses, r.Certificate = seen.addresses, seen.certificate
+	r.Certificate = seen.certificate
 	if err == nil {
 		r.APIVersion, err = session.APIVersion(res)
 		_ = res.Body.Close()

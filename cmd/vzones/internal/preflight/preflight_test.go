@@ -51,14 +51,12 @@ func TestReached(t *testing.T) {
 	if n := v.Sessions(); n != 0 {
 		t.Errorf("%d sessions", n)
 	}
-	// A name has addresses.
+	// A name is resolved.
 	cfg.Server = "localhost"
-	if r := run(t, &cfg); r.Failed != preflight.Done || !contains(r.Addresses, "127.0.0.1") {
+	if r := run(t, &cfg); r.Failed != preflight.Done {
 		t.Errorf("%+v", r)
 	}
 }
-
-func contains(all []string, one string) bool { return strings.Contains(strings.Join(all, " "), one) }
 
 // listen returns where something answers that is not a vCenter.
 func listen(t *testing.T, cfg config.VCenter, s *httptest.Server) config.VCenter {

@@ -3,7 +3,6 @@ package preflight
 import (
 	"crypto/tls"
 	"net/http/httptrace"
-	"slices"
 	"sync"
 )
 
@@ -17,9 +16,7 @@ type progress struct {
 func (p *progress) now() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.seen
-	s.addresses = slices.Clone(s.addresses)
-	return s
+	return p.seen
 }
 
 func (p *progress) note(f func(*seen)) {

@@ -30,8 +30,6 @@ type Report struct {
 	VCenter string
 	// Host is the host and port of the vCenter, Proxy those of the proxy, empty without one.
 	Host, Proxy string
-	// Addresses are those that the name has, none if it is an address itself or a proxy looks it up.
-	Addresses []string
 	// Failed is the step that has failed, and Err why: on one line, without anything secret.
 	Failed Step
 	Err    error

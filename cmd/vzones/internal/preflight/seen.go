@@ -22,7 +22,6 @@ const (
 // seen is what was seen of one request.
 type seen struct {
 	lookup      phase
-	addresses   []string
 	connected   bool
 	handshake   phase
 	certificate *x509.Certificate
@@ -32,9 +31,6 @@ type seen struct {
 func (s *seen) resolved(info httptrace.DNSDoneInfo) {
 	if info.Err == nil {
 		s.lookup = done
-	}
-	for _, a := range info.Addrs {
-		s.addresses = append(s.addresses, a.String())
 	}
 }
 
