@@ -86,7 +86,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 		}
 	}
 	b.fill(spec.Fillers)
-	return b.rules()
+	return nil
 }
 
 func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder {
@@ -186,8 +186,8 @@ func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *
 	obj.Name = spec.Name
 	obj.Summary = new(types.ClusterComputeResourceSummary)
 	obj.ConfigurationEx = &types.ClusterConfigInfoEx{
-		DrsConfig: types.ClusterDrsConfigInfo{Enabled: types.NewBool(spec.DRS == nil || *spec.DRS)},
-		DasConfig: types.ClusterDasConfigInfo{Enabled: types.NewBool(spec.HA == nil || *spec.HA)},
+		DrsConfig: types.ClusterDrsConfigInfo{Enabled: types.NewBool(true)},
+		DasConfig: types.ClusterDasConfigInfo{Enabled: types.NewBool(true)},
 	}
 	b.child(folder, obj)
 	b.name(obj)

@@ -245,8 +245,5 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {
 		return nil, &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &m.This, PrivilegeId: "System.View"}}
 	}
-	if mayRedirect(m.Name) && m.This == *v.content().AuthorizationManager {
-		m.This = authorizationRef
-	}
 	return nil, nil
 }

@@ -116,9 +116,6 @@ func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 	if body, ok := m.Body.(*types.CreateContainerView); ok {
 		named = append(named, body.Container)
 	}
-	if body, ok := m.Body.(*types.HasUserPrivilegeOnEntities); ok {
-		named = append(named, body.Entities...)
-	}
 	for _, spec := range filterSpecs(m) {
 		for _, o := range spec.ObjectSet {
 			named = append(named, o.Obj)

@@ -74,20 +74,6 @@ type ClusterSpec struct {
 	Pools  []PoolSpec `yaml:"pools"` // below the root pool, Resources
 
 	HostGroups []HostGroupSpec `yaml:"hostGroups"` // DRS host groups
-	DRS        *bool           `yaml:"drs"`        // default true
-	HA         *bool           `yaml:"ha"`         // default true
-	Rules      []RuleSpec      `yaml:"rules"`      // of DRS
-}
-
-// RuleSpec describes a DRS rule.
-type RuleSpec struct {
-	Name      string `yaml:"name"`
-	Kind      string `yaml:"kind"` // separate (default), together or hosts
-	VMs       Names  `yaml:"vms"`
-	Hosts     Names  `yaml:"hosts"` // of the cluster, for the kind hosts
-	Away      bool   `yaml:"away"`  // the machines are kept off these hosts
-	Mandatory bool   `yaml:"mandatory"`
-	Disabled  bool   `yaml:"disabled"`
 }
 
 // HostGroupSpec describes a DRS host group.
@@ -230,7 +216,6 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	      tags: {zone: b}
 //	      hosts: 2                    # or a list of names, or of {name, tags, faultDomain}
 //	      hostGroups: [{name: site-a, hosts: [c1-host-1]}]
-//	      rules: [{name: apart, kind: separate, vms: [node-1, node-2]}]
 //	      pools: [{name: p, tags: {…}, pools: […]}, {name: app, vapp: true}]
 //	    vms:
 //	    - name: node-1

@@ -120,7 +120,6 @@ func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
 		c.within(cl.Name, func() {
 			c.hosts(cl.Name, cl.Hosts, names)
 			c.hostGroups(cl)
-			c.rules(cl)
 			c.pools(cl.Pools)
 		})
 		hosts += len(cl.Hosts)
@@ -154,19 +153,6 @@ func (c *checker) hostGroups(cl *ClusterSpec) {
 		for _, name := range g.Hosts {
 			if !slices.ContainsFunc(cl.Hosts, func(h HostSpec) bool { return h.Name == name }) {
 				c.errorf("hostGroups: host %q is not in the cluster", name)
-			}
-		}
-	}
-}
-
-func (c *checker) rules(cl *ClusterSpec) {
-	names := c.unique("rules")
-	for _, r := range cl.Rules {
-		names(r.Name)
-		c.oneOf("kind", r.Kind, "", "separate", "together", "hosts")
-		for _, name := range r.Hosts {
-			if !slices.ContainsFunc(cl.Hosts, func(h HostSpec) bool { return h.Name == name }) {
-				c.errorf("rules: host %q is not in the cluster", name)
 			}
 		}
 	}

@@ -114,7 +114,6 @@ func (v *VCenter) simulate(version string) {
 	if licenses, ok := reg.Get(licenseAssignments).(simulator.RegisterObject); ok {
 		reg.RemoveHandler(licenses)
 	}
-	v.serveAuthorization()
 	reg.Handler = v.intercept
 	reg.AddHandler(watcher{&v.wake})
 }
