@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -69,9 +68,12 @@ func wholeWay(t *testing.T, path string) (accounts int) {
 	before := readConfig(t, path)
 	dir := t.TempDir()
 	converted, manifest := filepath.Join(dir, "converted.yaml"), filepath.Join(dir, "secret.yaml")
-	var stderr bytes.Buffer
-	if status := run([]string{"convert", path, "--secret", manifest, "--out", converted}, nil, io.Discard, &stderr); status != right {
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"convert", path, "--secret", manifest}, nil, &stdout, &stderr); status != right {
 		t.Fatalf("status %d: %s", status, &stderr)
+	}
+	if err := os.WriteFile(converted, stdout.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	after := readConfig(t, converted)
 	var data map[string][]byte

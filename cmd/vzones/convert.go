@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,7 @@ import (
 
 // conversion has the values of the flags of convert.
 type conversion struct {
-	out, secret    string
+	secret         string
 	ref            config.SecretRef
 	effective, env bool
 }
@@ -27,16 +26,16 @@ func (t *tool) convertCommand() *cobra.Command {
 		Short: "Convert a configuration to YAML, or show which values are in force",
 		Long: `Convert a configuration of any format to YAML, on standard output. Comments are lost.
 The vCenters that have credentials in the file get a Secret instead, whose manifest
---secret writes; without --secret the credentials are left out. With --secret - the
-manifest goes to standard output, and the configuration to the file of --out.
+--secret writes; without --secret the credentials are left out. With --secret - only
+the manifest is written, on standard output.
 
 With --effective it has the value in force of each key, with defaults filled in, and the
 source of each in a comment. Passwords are shown as [redacted].
 
 Mistakes, warnings and what YAML cannot hold go to standard error, one in a line.
-Files are created with mode 0600, and none is overwritten. CA files are not read.`,
+The manifest's file has mode 0600, and none is overwritten. CA files are not read.`,
 		Example: `  vzones convert vsphere.conf > vsphere.yaml
-  vzones convert vsphere.conf --secret secret.yaml --out converted.yaml
+  vzones convert vsphere.conf --secret secret.yaml > converted.yaml
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
   vzones convert --effective vsphere.yaml
   VSPHERE_USER=admin VSPHERE_PASSWORD=example vzones convert --effective --env vsphere.conf`,
@@ -53,7 +52,6 @@ Files are created with mode 0600, and none is overwritten. CA files are not read
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.out, "out", "", "the file to create, or -")
 	flags.StringVar(&c.secret, "secret", "", "the file to create for the Secret's manifest, or -")
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
@@ -72,13 +70,8 @@ func (c *conversion) check(given func(flag string) bool) error {
 		}
 		return nil
 	}
-	switch {
-	case c.env:
+	if c.env {
 		return errors.New("--env has no effect without --effective: leave it out")
-	case c.secret == "-" && c.out == "-":
-		return errors.New("both --secret and --out are standard output: name a file for one of them")
-	case c.secret != "" && c.out != "" && filepath.Clean(c.secret) == filepath.Clean(c.out):
-		return errors.New("both --secret and --out name one file: the Secret needs one of its own")
 	}
 	return nil
 }
@@ -98,7 +91,7 @@ func (t *tool) effective(file string, c *conversion) error {
 		return cli.Mistakes(t.Stderr, err)
 	}
 	cli.PrintWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
-	return t.create(c.out, w.Data)
+	return t.Write(w.Data)
 }
 
 // convert writes the configuration as YAML, and its credentials as a Secret.
@@ -113,7 +106,7 @@ func (t *tool) convert(file string, c *conversion) error {
 	}
 	cli.PrintWarnings(t.Stderr, "warning", w.Warnings)
 	cli.PrintWarnings(t.Stderr, "not carried over", w.Lost)
-	secret := ""
+	isCreated := false
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
 		fmt.Fprintf(t.Stderr, "%s:1: no Secret is written: the file has no credentials to keep in one\n", file)
@@ -121,29 +114,24 @@ func (t *tool) convert(file string, c *conversion) error {
 	case c.secret == "":
 		fmt.Fprintf(t.Stderr, "%s:%d: not carried over: the credentials: name a file with --secret for the manifest of Secret %s/%s, "+
 			"which the new configuration names\n", file, max(w.PrivateLine, 1), c.ref.Namespace, c.ref.Name)
+	case c.secret == "-":
+		return t.Write([]byte(w.Private.Reveal()))
 	default:
-		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
+		if err := create(c.secret, []byte(w.Private.Reveal())); err != nil {
 			return err
 		}
-		secret = c.secret
+		isCreated = true
 	}
-	if c.secret == "-" && c.out == "" {
-		return nil
-	}
-	err = t.create(c.out, w.Data)
-	if err != nil && secret != "" && secret != "-" {
+	err = t.Write(w.Data)
+	if err != nil && isCreated {
 		// Passwords are not left behind, nor in the way of another try.
-		err = errors.Join(err, os.Remove(secret))
+		err = errors.Join(err, os.Remove(c.secret))
 	}
 	return err
 }
 
-// create writes to a new file that nobody else can read, or to standard output for
-// - and no name.
-func (t *tool) create(file string, data []byte) error {
-	if file == "" || file == "-" {
-		return t.Write(data)
-	}
+// create writes to a new file that nobody else can read.
+func create(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("creating a file: %w", err)

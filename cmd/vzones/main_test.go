@@ -281,11 +281,10 @@ func TestFaults(t *testing.T) {
 		{args: "convert --effective vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --secret -", want: "writing to standard output: full"},
-		{args: "convert vsphere.yaml --out vsphere.yaml", want: "file exists"},
+		{args: "convert vsphere.yaml --secret vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
 		{args: "check --offline mistake.yaml", want: "writing to standard output: full"},
 		{args: "check --offline - -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
-		{args: "convert vsphere.yaml --secret s.yaml --out vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is not a valid name of a namespace`},
 	} {
