@@ -62,6 +62,10 @@ func TestUnplaced(t *testing.T) {
 	if got, want := ids(f.unplaced()), []string{"VZ159 Node node-2", "VZ160 Node node-3", "VZ154 Node node-4"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	f.nodes[0].Waits = true
+	if got := ids(f.unplaced()); got[0] != "VZ163 Node node-1" {
+		t.Errorf("a Node that nobody initializes: %q", got)
+	}
 	// What is unknown while a vCenter cannot be read is found there.
 	f.states = append(f.states, unread)
 	if got := ids(f.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
@@ -140,6 +142,7 @@ var commonTexts = map[string]string{
 	"VZ154": "no vCenter has a machine with their UUIDs",
 	"VZ155": "their machines are in none of the configured datacenters",
 	"VZ157": "their kubelets report no system UUID",
+	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
 }
 
 // unplaced finds the Nodes without a machine, a place or an address.
@@ -147,6 +150,11 @@ func (f *facts) unplaced() (found []finding.Finding) {
 	shared := map[string]bool{}
 	for _, n := range f.nodes {
 		if n.Err == nil {
+			if n.Waits && time.Since(n.Node.CreationTimestamp.Time) > time.Minute {
+				one := n.about("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
+				one.Short = commonTexts["VZ163"]
+				found = append(found, one)
+			}
 			continue
 		}
 		outcome := report.Of(n.Err)

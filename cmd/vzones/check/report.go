@@ -43,10 +43,11 @@ type VCenter struct {
 	Version    string `json:"version,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	// Nodes is how many Nodes have their machine here, by their own records where nothing is known. Wrong is
-	// how many of them have a finding that is an error, and Unknown of how many nothing is known since the
-	// vCenter was not read.
+	// how many of them have a finding that is an error, Waiting how many are not initialized, and Unknown of
+	// how many nothing is known since the vCenter was not read.
 	Nodes   int `json:"nodes"`
 	Wrong   int `json:"wrong"`
+	Waiting int `json:"waiting"`
 	Unknown int `json:"unknown"`
 }
 
@@ -102,6 +103,8 @@ func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
 			v.Unknown++
 		case wrong[n.name()]:
 			v.Wrong++
+		case n.Waits:
+			v.Waiting++
 		}
 	}
 	return v
@@ -159,6 +162,8 @@ func (r *Report) row(v VCenter) cli.Row {
 			nodes += ", which keep what they have"
 		case v.Wrong > 0:
 			nodes += fmt.Sprintf(", %d wrong", v.Wrong)
+		case v.Waiting > 0:
+			nodes += fmt.Sprintf(", %d not initialized", v.Waiting)
 		case v.Nodes > 0:
 			nodes += ", all right"
 		}
