@@ -21,6 +21,9 @@ COMMANDS ?= ./cmd/...
 BIN := bin
 DAEMON := ./cmd/vsphere-cloud-controller-manager
 # What the commands report as their version.
+ifdef SNAPSHOT # of the newest section of the changelog
+VERSION ?= v$(shell sed -n 's/^## \[\([0-9.]*\)].*/\1/p;/^## /q' CHANGELOG.md)-snapshot
+endif
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
 	echo v0.0.0-dev$$(git describe --always --dirty 2>/dev/null | sed 's/^/+/'))
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
@@ -89,7 +92,7 @@ release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VE
 .PHONY: release-files
 release-files: image $(HELM) bin/tools/syft
 	@rm -rf bin/release bin/chart && mkdir -p bin/release
-	@awk -v want='$(VERSION:v%=%)' -v try='$(SNAPSHOT)' '/^## / { inside = index($$0, "[" want "]") || try && !found && /Unreleased/; found = found || inside; next } \
+	@awk -v want='$(VERSION:v%=%)' -v try='$(SNAPSHOT)' '/^## / { inside = index($$0, "[" want "]") || try && !found; found = found || inside; next } \
 		inside; END { if (!found) { print "CHANGELOG.md has no section [" want "]" >"/dev/stderr"; exit 1 } }' CHANGELOG.md >bin/release/RELEASE_NOTES.md
 	@{ printf '\nThe image, for linux/amd64 and linux/arm64: `'; tr -d '\n' <bin/image/name; echo '`'; } >>bin/release/RELEASE_NOTES.md
 	@cp bin/image/vsphere-cloud-controller-manager.oci.tar bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar
