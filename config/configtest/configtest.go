@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,9 @@ type Case struct {
 	// Name is its name in its folder, File that with its ending.
 	Name, File string
 	Data       []byte
+	// Environ are the environment variables in the file NAME.env behind it, one a line. Lines in
+	// quotes are unquoted.
+	Environ []string
 	// archive is the path of the archive or the folder that it is in.
 	archive string
 }
@@ -37,8 +41,17 @@ func Cases(t testing.TB, folder string) []Case {
 	var all []Case
 	add := func(archive, file string, data []byte) {
 		name, ext := strings.TrimSuffix(file, filepath.Ext(file)), filepath.Ext(file)
-		if ext != ".txt" && !strings.HasSuffix(name, ".effective") {
-			all = append(all, Case{name, file, data, archive})
+		switch {
+		case ext == ".env":
+			for line := range strings.Lines(string(data)) {
+				line = strings.TrimSuffix(line, "\n")
+				if text, err := strconv.Unquote(line); err == nil {
+					line = text
+				}
+				all[len(all)-1].Environ = append(all[len(all)-1].Environ, line)
+			}
+		case ext != ".txt" && !strings.HasSuffix(name, ".effective"):
+			all = append(all, Case{Name: name, File: file, Data: data, archive: archive})
 		}
 	}
 	paths, err := filepath.Glob(filepath.Join(Root(t), "testdata", folder, "*"))

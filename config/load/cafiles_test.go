@@ -39,7 +39,7 @@ func TestManyCAFiles(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	cfg, err := skip.Parse("f", []byte(manyCAFiles(1000, 64, func(_, f int) string { return fmt.Sprintf("/c%02d", f) })))
-	if err != nil || len(cfg.Files) != 64 {
+	if err != nil || len(cfg.Files) != 64 || len(cfg.VCenters[0].CA) > 0 {
 		t.Errorf("got %v, %v", cfg, err)
 	}
 }

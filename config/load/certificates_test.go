@@ -7,9 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"errors"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,137 +156,6 @@ func TestNothingOfAKeyIsShown(t *testing.T) {
 	}
 }
 
-const oneEntry = "vcenter:\n  10.0.0.1:\n    user: u\n    password: p\n"
-
-func TestPositions(t *testing.T) {
-	data, err := os.ReadFile("testdata/ca/ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	inline := "caData: |\n      " + strings.ReplaceAll(string(data), "\n", "\n      ") + "\n"
-	thumbprint := "thumbprint: " + strings.Repeat("AB", 20) + "\n"
-	const at = `f:3: vcenter["10.0.0.1"]`
-	for _, c := range []struct {
-		text, variable, want, wantTrust string
-	}{
-		{"global: {}\n" + oneEntry, "", at, at},
-		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry, "", at, "f:1: global.caFile"},
-		{"global: {}\n" + oneEntry + "    caFile: testdata/ca/ca.pem\n", "", at, `f:6: vcenter["10.0.0.1"].caFile`},
-		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + inline, "", at, `f:6: vcenter["10.0.0.1"].caData`},
-		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + thumbprint, "", at, `f:6: vcenter["10.0.0.1"].thumbprint`},
-		{"global: {" + strings.TrimSpace(thumbprint) + "}\n" + oneEntry + "    " + inline, "", at, "f:1: global.thumbprint"},
-		{"global: {}\n" + oneEntry, "VSPHERE_CAFILE=testdata/ca/ca.pem", at, at},
-		{"global: {server: 10.0.0.2, user: u, password: p}\n", "", "f:1: global.server", "f:1: global.server"},
-		{"global: {user: u, password: p}\n", "VSPHERE_VCENTER=10.0.0.2", "environment variable VSPHERE_VCENTER", "environment variable VSPHERE_VCENTER"},
-		{
-			"[Global]\n[VirtualCenter \"east\"]\nserver = 10.0.0.1\nuser = u\npassword = p\nca-file = testdata/ca/ca.pem\n", "",
-			`f:2: [VirtualCenter "east"]`, `f:6: [VirtualCenter "east"] ca-file`,
-		},
-	} {
-		cfg, err := Parse("f", []byte(c.text), c.variable)
-		if err != nil {
-			t.Errorf("%s\n%v", c.text, err)
-			continue
-		}
-		if vc := cfg.VCenters[0]; vc.At != c.want || vc.TrustAt != c.wantTrust {
-			t.Errorf("%s\n%s: got %q and %q, want %q and %q", c.text, c.variable, vc.At, vc.TrustAt, c.want, c.wantTrust)
-		}
-	}
-}
-
-// TestFiles: each file that was read once, also one that no vCenter needs.
-func TestFiles(t *testing.T) {
-	absolute := t.TempDir() + "/ca.pem"
-	data, err := os.ReadFile("testdata/ca/ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(absolute, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := Parse("f", []byte("global:\n  caFile: testdata/ca/ca.pem\n"+oneEntry+"    caFile: "+absolute+
-		"\n  10.0.0.2:\n    user: u\n    password: p\n    caFile: "+absolute+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"testdata/ca/ca.pem", absolute}; !slices.Equal(cfg.Files, want) {
-		t.Errorf("got %q, want %q", cfg.Files, want)
-	}
-}
-
-// TestSeveralFiles: the certificates of all of them count, also where one ends without
-// a line break, and each is watched. So it is where they are not read.
-func TestSeveralFiles(t *testing.T) {
-	const ours, other = "testdata/ca/ca.pem", "testdata/ca/other.pem"
-	for given, want := range map[string]struct {
-		certificates int
-		files        []string
-	}{
-		ours:                              {1, []string{ours}},
-		other + ":" + ours:                {2, []string{other, ours}},
-		other + ":" + other + ":" + other: {1, []string{other}},
-	} {
-		text := []byte(oneEntry + "    caFile: " + given + "\n")
-		cfg, err := Parse("f", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		vc := cfg.VCenters[0]
-		if sound, damaged := Certificates(vc.CA); len(sound) != want.certificates || damaged != 0 || vc.CAFile != given || !slices.Equal(cfg.Files, want.files) {
-			t.Errorf("%s: %d certificates, %d, file %q, files %q", given, len(sound), damaged, vc.CAFile, cfg.Files)
-		}
-		if pool := x509.NewCertPool(); !pool.AppendCertsFromPEM(vc.CA) || !pool.Equal(poolOf(t, want.files)) {
-			t.Errorf("%s: others than in the files", given)
-		}
-		cfg, err = Options{SkipFiles: true}.Parse("f", text)
-		if err != nil || len(cfg.VCenters[0].CA) != 0 || !slices.Equal(cfg.Files, want.files) {
-			t.Errorf("%s: %+v, %v", given, cfg, err)
-		}
-	}
-}
-
-func poolOf(t *testing.T, files []string) *x509.CertPool {
-	t.Helper()
-	pool := x509.NewCertPool()
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil || !pool.AppendCertsFromPEM(data) {
-			t.Fatalf("%s: %v", file, err)
-		}
-	}
-	return pool
-}
-
-// TestFilesOfMistakesAmongSeveral: each names its own file, which is waited for, also
-// where a : is part of a path.
-func TestFilesOfMistakesAmongSeveral(t *testing.T) {
-	file := t.TempDir() + "/vc:443.pem"
-	data, err := os.ReadFile("testdata/ca/ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Parse("f", []byte(oneEntry+"    caFile: "+file+"\n"))
-	all, _ := errors.AsType[config.Errors](err)
-	dir := strings.TrimSuffix(file, ":443.pem")
-	const wrong = ": the file cannot be read: no such file or directory: write the path of a PEM file; : separates two paths, and cannot be in one"
-	want := config.Errors{
-		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: dir, Message: `file 1 of 2, "` + dir + `"` + wrong},
-		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: "443.pem", Message: `file 2 of 2` + wrong}, // which might be a secret
-	}
-	if !slices.Equal(all, want) {
-		t.Errorf("got %q, want %q", all, want)
-	}
-	for _, secret := range []string{"S3cret:S3cret", "/S3cret:/S3cret", "S3/cret:/S3/cret", "../S3cret/x:./S3cret"} {
-		_, err := Parse("f", []byte(oneEntry+"    caFile: "+secret+"\n"))
-		if err == nil || strings.Contains(err.Error(), "S3") {
-			t.Errorf("%s: %v", secret, err)
-		}
-	}
-}
-
 // TestDamagedCertificates: one that the decoder passes over is not overlooked,
 // wherever it stands.
 func TestDamagedCertificates(t *testing.T) {
@@ -318,50 +185,5 @@ func TestDamagedCertificates(t *testing.T) {
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("%d certificates took %v", many, took)
-	}
-}
-
-// TestHugeCAFile: what no bundle of certificates can be is not read.
-func TestHugeCAFile(t *testing.T) {
-	path := t.TempDir() + "/huge.pem"
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 4<<20+1); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
-	want := `f:5: vcenter["10.0.0.1"].caFile: "` + path + `": is not a file of certificates: write the path of a PEM file`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// TestFilesOfMistakes: a mistake in a CA file names it, and no other mistake does.
-func TestFilesOfMistakes(t *testing.T) {
-	_, err := Parse("f", []byte("global:\n  caFile: testdata/ca/damaged.pem\n  prot: 1\n"+oneEntry+"    caFile: testdata/none.pem\n"))
-	all, _ := errors.AsType[config.Errors](err)
-	var got []string
-	for _, e := range all {
-		got = append(got, e.Path)
-	}
-	if want := []string{"testdata/ca/damaged.pem", "", "testdata/none.pem"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q: %v", got, want, err)
-	}
-}
-
-// TestVariableOverridesInlineCA: there is no mistake in having both.
-func TestVariableOverridesInlineCA(t *testing.T) {
-	cfg, err := Parse("f", []byte("global:\n  caData: no certificate\n  user: u\n  password: p\n"),
-		"VSPHERE_VCENTER=10.0.0.1", "VSPHERE_CAFILE=testdata/ca/ca.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if vc := cfg.VCenters[0]; vc.CAFile != "testdata/ca/ca.pem" || len(vc.CA) == 0 {
-		t.Errorf("got %+v", vc)
-	}
-	const want = "f:2: global.caData: has no effect: the environment variable VSPHERE_CAFILE overrides it"
-	if all := configtest.WarningsOf(cfg); len(all) != 3 || all[2] != want {
-		t.Errorf("got warnings %q", all)
 	}
 }

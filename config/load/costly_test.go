@@ -76,6 +76,13 @@ var costly = map[string]func(n int) string{
 		}
 		return s + "vcenter: {v: *a30}\n"
 	},
+	"pyramid of merges": func(n int) string {
+		s := "vcenter:\n  vc0.example.com: &m0 {user: u, password: p}\n"
+		for i := range n {
+			s += fmt.Sprintf("  vc%d.example.com: &m%[1]d {<<: [*m%d, *m%[2]d]}\n", i+1, i)
+		}
+		return s
+	},
 	"INI sections":      func(n int) string { return manyKeys(n*1024/40, "[VirtualCenter \"vc%06d.example.com\"]\n") },
 	"INI odd sections":  func(n int) string { return manyKeys(n*1024/12, "[s%06d]\n") },
 	"INI keys":          func(n int) string { return "[Global]\n" + manyKeys(n*1024/14, "k%06d = 1\n") },

@@ -90,18 +90,3 @@ func TestKeysOfTheIncumbent(t *testing.T) {
 	}
 	configtest.GoldenFile(t, "testdata/keys.txt", b.String())
 }
-
-// TestVariablesThatAreNotRead: a variable by which the CPI adds a vCenter is refused, since the file would
-// lack that vCenter. Its companions and those of NSX-T do nothing.
-func TestVariablesThatAreNotRead(t *testing.T) {
-	for name, want := range map[string]string{
-		"VSPHERE_VCENTER_EAST":  "environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file",
-		"VCENTER_EAST_USERNAME": "<nil>",
-		"NSXT_MANAGER_HOST":     "<nil>",
-	} {
-		_, err := Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
-		if got := fmt.Sprint(err); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-}

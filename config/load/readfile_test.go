@@ -3,6 +3,8 @@
 package load
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"vzones/config/configtest"
 	"vzones/config/readfile"
 )
 
@@ -20,12 +23,15 @@ func TestReadOddFiles(t *testing.T) {
 	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"huge", "small"} {
+	for _, name := range []string{"huge", "small", "large"} {
 		if err := os.WriteFile(path(name), []byte("vcenter:\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.Truncate(path("huge"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path("large"), 4<<20+1); err != nil { // more than a CA file may have
 		t.Fatal(err)
 	}
 	// As Kubernetes mounts a ConfigMap.
@@ -57,10 +63,16 @@ func TestReadOddFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
+	if _, err := Read(path("missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if cfg, err := Read(configtest.Path(t, "good", "no-labels.yaml")); err != nil || cfg.VCenters[0].Password.Reveal() != "password" {
+		t.Errorf("a file that is right: %+v, %v", cfg, err)
+	}
 	if data, err := readfile.Read("/proc/self/stat"); err == nil && len(data) == 0 {
 		t.Error("a file of no size is taken for empty")
 	}
-	for _, name := range []string{"pipe", "huge", "to-zero"} {
+	for _, name := range []string{"pipe", "huge", "large", "to-zero"} {
 		_, err := Parse("f", []byte("global: {user: u, password: p, caFile: "+path(name)+"}\nvcenter: {10.0.0.1: }\n"))
 		if err == nil || !strings.Contains(err.Error(), `f:1: global.caFile: "`+path(name)+`": is not a file of certificates`) {
 			t.Errorf("CA file %s: %v", name, err)

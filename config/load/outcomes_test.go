@@ -1,0 +1,215 @@
+package load
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/config"
+	"vzones/config/configtest"
+	"vzones/topology"
+)
+
+// TestOutcomes compares all that becomes of each input with its golden file: the fields of the
+// configuration that differ from the default, the warnings, and the mistakes.
+func TestOutcomes(t *testing.T) {
+	for folder, least := range map[string]int{"good": 40, "ini-good": 25, "mistakes": 200, "ini-mistakes": 70, "outcomes": 45} {
+		t.Run(folder, func(t *testing.T) {
+			configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+				cfg, err := Parse(c.File, c.Data, c.Environ...)
+				c.Golden(t, ".txt", outcome(c.File, cfg, err))
+				var messages string
+				if err != nil {
+					checkErrors(t, c.File, c.Data, err)
+					messages = err.Error()
+				} else {
+					messages = strings.Join(configtest.WarningsOf(cfg), "\n")
+				}
+				if folder != "outcomes" && (err == nil) != strings.HasSuffix(folder, "good") {
+					t.Errorf("got error %v", err)
+				}
+				// The second is the same in base64.
+				if strings.Contains(messages, "S3cret") || strings.Contains(messages, "UzNjcmV0") {
+					t.Error("a message holds a secret")
+				}
+			})
+		})
+	}
+}
+
+// outcome writes what Parse returns, a field or a message a line.
+func outcome(file string, cfg *config.Config, err error) string {
+	var b strings.Builder
+	if err != nil {
+		all, _ := errors.AsType[config.Errors](err)
+		for _, e := range all {
+			writeMessage(&b, "", e)
+		}
+		return b.String()
+	}
+	defaults := config.Config{
+		File: file, VCenters: []config.VCenter{{Port: 443, RoundTrips: 3, IPFamilies: []string{"ipv4"}}},
+		Topology: config.Topology{
+			Policy:   topology.Policy{Paths: topology.DefaultPaths(), Precedence: topology.PrecedenceCSI},
+			Backfill: true, Drift: config.DriftReport, Settle: time.Minute,
+		},
+		NodeSelector: labels.Everything(), MatchByName: true,
+	}
+	writeFields(&b, "", reflect.ValueOf(*cfg), reflect.ValueOf(defaults))
+	for _, w := range cfg.Warnings {
+		writeMessage(&b, "warning ", config.Error(w))
+	}
+	return b.String()
+}
+
+// writeMessage writes a message with all that its text does not hold.
+func writeMessage(b *strings.Builder, kind string, e config.Error) {
+	b.WriteString(kind + e.Error())
+	for _, part := range []struct {
+		name  string
+		value any
+	}{{"path", e.Path}, {"vCenter", e.VCenter}, {"about", e.About}} {
+		if !reflect.ValueOf(part.value).IsZero() {
+			fmt.Fprintf(b, " (%s %v)", part.name, part.value)
+		}
+	}
+	b.WriteString("\n")
+}
+
+// writeFields writes what differs from the default. Of PEM it writes a hash: a key is no fixture.
+func writeFields(b *strings.Builder, name string, v, unset reflect.Value) {
+	if reflect.DeepEqual(v.Interface(), unset.Interface()) {
+		return
+	}
+	switch value := v.Interface().(type) {
+	case []config.Warning:
+	case []config.VCenter, topology.Rules:
+		for i := range v.Len() {
+			element := reflect.Zero(v.Type().Elem())
+			if unset.Len() > 0 {
+				element = unset.Index(0)
+			}
+			writeFields(b, fmt.Sprintf("%s[%d]", name, i), v.Index(i), element)
+		}
+	case config.Password:
+		writeText(b, name, value.Reveal())
+	case []byte:
+		writeText(b, name, string(value))
+	case string:
+		writeText(b, name, value)
+	case []string:
+		fmt.Fprintf(b, "%s: %q\n", name, value)
+	default:
+		if v.Kind() != reflect.Struct {
+			fmt.Fprintf(b, "%s: %v\n", name, value)
+			return
+		}
+		for i := range v.NumField() {
+			writeFields(b, strings.TrimPrefix(name+"."+v.Type().Field(i).Name, "."), v.Field(i), unset.Field(i))
+		}
+	}
+}
+
+func writeText(b *strings.Builder, name, text string) {
+	if strings.Contains(text, "-----BEGIN") {
+		fmt.Fprintf(b, "%s: PEM blocks: %d, SHA-256 %.4x\n", name, strings.Count(text, "-----BEGIN"), sha256.Sum256([]byte(text)))
+		return
+	}
+	fmt.Fprintf(b, "%s: %q\n", name, text)
+}
+
+// checkErrors checks what holds for the error of any file.
+func checkErrors(t *testing.T, file string, data []byte, err error) {
+	t.Helper()
+	all, ok := errors.AsType[config.Errors](err)
+	if !ok || len(all) == 0 {
+		t.Fatalf("got an error of type %T, want Errors", err)
+	}
+	if !slices.IsSortedFunc(all, func(a, b config.Error) int { return a.Line - b.Line }) {
+		t.Errorf("not sorted by line:\n%v", err)
+	}
+	last := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + 1
+	for i, e := range all {
+		isInFile := e.File == file && e.Line > 0 && e.Line <= last
+		if !isInFile && (e.File != "" || e.Line != 0 || !strings.HasPrefix(e.Field, "environment variable ")) || e.Message == "" {
+			t.Errorf("bad error: %#v", e)
+		}
+		if strings.ContainsAny(e.Error(), "\n\r") {
+			t.Errorf("not on one line: %q", e.Error())
+		}
+		if slices.Contains(all[:i], e) {
+			t.Errorf("reported twice: %v", e)
+		}
+		if !errors.Is(err, e) {
+			t.Errorf("not unwrapped: %v", e)
+		}
+	}
+}
+
+// TestVCentersShareNothing: a list that two entries inherit is two slices. TestLargeCAFiles has the
+// exception.
+func TestVCentersShareNothing(t *testing.T) {
+	cfg, err := Parse("f", []byte("global:\n  datacenters: [dc1]\n  ipFamily: [ipv6]\n"+
+		"vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+"  10.0.0.2:\n"+configtest.AnAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := cfg.VCenters[0], cfg.VCenters[1]
+	a.Datacenters[0], a.IPFamilies[0] = "x", "x"
+	if b.Datacenters[0] != "dc1" || b.IPFamilies[0] != "ipv6" {
+		t.Errorf("got %v, %v", b.Datacenters, b.IPFamilies)
+	}
+}
+
+// TestParseKeepsNothing: several may call it at once, and it changes none of its arguments.
+func TestParseKeepsNothing(t *testing.T) {
+	for _, folder := range []string{"good", "ini-good"} {
+		c := configtest.Cases(t, folder)[0]
+		data, environ := bytes.Clone(c.Data), []string{"VSPHERE_USER=env", "VSPHERE_PASSWORD=env"}
+		results := make(chan string, 8)
+		for range cap(results) {
+			go func() {
+				cfg, err := Parse(c.File, data, environ...)
+				results <- outcome(c.File, cfg, err)
+			}()
+		}
+		want := <-results
+		for range cap(results) - 1 {
+			if got := <-results; got != want {
+				t.Errorf("got:\n%s\nand:\n%s", got, want)
+			}
+		}
+		if !bytes.Equal(data, c.Data) || environ[0] != "VSPHERE_USER=env" {
+			t.Error("an argument was changed")
+		}
+	}
+}
+
+// TestWarningsOutliveLines: a line more on top changes the position of a warning and not its text, or
+// a reload would log it again.
+func TestWarningsOutliveLines(t *testing.T) {
+	for _, folder := range []string{"good", "ini-good", "outcomes"} {
+		for _, c := range configtest.Cases(t, folder) {
+			texts := func(data []byte) (all []string) {
+				if cfg, err := Parse(c.File, data, c.Environ...); err == nil {
+					for _, w := range cfg.Warnings {
+						all = append(all, w.Field+": "+w.Message)
+					}
+				}
+				return all
+			}
+			text := bytes.TrimPrefix(c.Data, byteOrderMark)
+			if before, after := texts(text), texts(append([]byte("# a line more\n"), text...)); !slices.Equal(before, after) {
+				t.Errorf("%s: got\n%q\nand with a line more\n%q", c.File, before, after)
+			}
+		}
+	}
+}
