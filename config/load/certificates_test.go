@@ -12,147 +12,87 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config"
 	"vzones/config/configtest"
 )
 
-// parseAccount reads a file with the account in an entry.
-func parseAccount(user, password string) (*config.Config, error) {
-	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
-	return Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: "+literal(user)+"    password: "+literal(password)))
+// must returns a value that no test can do without.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
-func TestCertificatesWithTheirKeys(t *testing.T) {
-	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	key := configtest.RSAKey(t)
+// TestAccountsThatAreCertificates makes them, since a key is no fixture and the time counts. No message
+// holds a line of them.
+func TestAccountsThatAreCertificates(t *testing.T) {
+	const (
+		notRSA  = "password: is not an RSA key, the only kind with which a token can be requested: "
+		another = "password: is the private key of another certificate: write the PEM private key of the certificate in user"
+		damaged = "password: is a damaged private key"
+	)
+	now := time.Now()
+	from, until := now.Add(-time.Hour), now.Add(time.Hour)
+	day := func(year int) time.Time { return time.Date(year, 2, 3, 0, 0, 0, 0, time.UTC) }
+	key, curve := configtest.RSAKey(t), must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	edwards := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	ours, other := configtest.NewAccount(t, key, from, until), configtest.NewAccount(t, configtest.RSAKey(t), from, until)
-	for name, a := range map[string]configtest.TestAccount{
-		"PKCS 8":                   ours,
-		"PKCS 1":                   {Certificate: ours.Certificate, Key: configtest.Armor("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))},
-		"issuers behind it":        {Certificate: ours.Certificate + other.Certificate, Key: ours.Key},
-		"parameters before it":     {Certificate: ours.Certificate, Key: configtest.Armor("EC PARAMETERS", []byte{6}) + ours.Key},
-		"with blanks":              {Certificate: "\n" + ours.Certificate + "\n\n", Key: "\n" + ours.Key + "\n"},
-		"the certificate, and key": {Certificate: ours.Certificate, Key: ours.Certificate + ours.Key},
+	ofCurve, ofEdwards := configtest.NewAccount(t, curve, from, until), configtest.NewAccount(t, edwards, from, until)
+	expired, future := configtest.NewAccount(t, key, day(2001), day(2004)), configtest.NewAccount(t, key, day(2090), day(2094))
+	pkcs1 := configtest.Armor("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
+	sec1 := configtest.Armor("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(curve)))
+	noSigner := configtest.Armor("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(must(ecdh.X25519().GenerateKey(rand.Reader)))))
+	yaml := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
+	ini := func(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
+	for name, c := range map[string]struct{ user, password, want string }{
+		"PKCS 8":                    {ours.Certificate, ours.Key, ""},
+		"PKCS 1":                    {ours.Certificate, pkcs1, ""},
+		"issuers behind it":         {ours.Certificate + other.Certificate, ours.Key, ""},
+		"parameters before the key": {ours.Certificate, configtest.Armor("EC PARAMETERS", []byte{6}) + ours.Key, ""},
+		"with blanks":               {"\n" + ours.Certificate + "\n\n", "\n" + ours.Key + "\n", ""},
+		"certificate before a key":  {ours.Certificate, ours.Certificate + ours.Key, ""},
+		"expired":                   {expired.Certificate, expired.Key, "user: is a certificate that expired on 2004-02-03: the vCenter will reject it"},
+		"not yet valid":             {future.Certificate, future.Key, "user: is a certificate that is not valid before 2090-02-03: the vCenter will reject it until then"},
+		"another key":               {ours.Certificate, other.Key, another},
+		"key of an issuer":          {other.Certificate + ours.Certificate, ours.Key, another},
+		"something before it":       {configtest.Armor("PKCS7", []byte{6}) + ours.Certificate, ours.Key, "user: has something else before its certificate: "},
+		"P-256":                     {ofCurve.Certificate, ofCurve.Key, notRSA},
+		"SEC 1":                     {ofCurve.Certificate, sec1, notRSA},
+		"Ed25519":                   {ofEdwards.Certificate, ofEdwards.Key, notRSA},
+		"key that signs nothing":    {ours.Certificate, noSigner, damaged}, // PKCS 8 has keys for other purposes too
+		"half a key":                {ours.Certificate, ours.Key[:60], damaged},
+		"key and certificate":       {ours.Key, ours.Certificate, "user: "},
+		"key behind it":             {ours.Certificate + ours.Key, ours.Key, "user: "},
+		"key without certificate":   {"user", ours.Key, "user: "},
+		"key and password":          {ours.Key, "x", "user: "},
 	} {
-		cfg, err := parseAccount(a.Certificate, a.Key)
-		if err != nil || len(cfg.Warnings) > 0 {
-			t.Errorf("%s: %+v, %v", name, cfg, err)
-			continue
-		}
-		vc := cfg.VCenters[0]
-		if vc.User != strings.TrimSpace(a.Certificate) || vc.Password.Reveal() != strings.TrimSpace(a.Key) {
-			t.Errorf("%s: got user %q", name, vc.User)
-		}
-	}
-	for _, a := range []configtest.TestAccount{{Certificate: ours.Certificate, Key: other.Key}, {Certificate: other.Certificate + ours.Certificate, Key: ours.Key}} {
-		_, err := parseAccount(a.Certificate, a.Key)
-		if err == nil || !strings.HasSuffix(err.Error(), `vcenter["10.0.0.1"].password: `+
-			"is the private key of another certificate: write the PEM private key of the certificate in user") {
-			t.Errorf("got error %v", err)
-		}
-	}
-	_, err := parseAccount(configtest.Armor("PKCS7", []byte{6})+ours.Certificate, ours.Key)
-	if err == nil || !strings.Contains(err.Error(), "user: has something else before its certificate: ") {
-		t.Errorf("got error %v", err)
-	}
-}
-
-// TestKeysForNoToken: the request for a token is signed with RSA.
-func TestKeysForNoToken(t *testing.T) {
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sec1, err := x509.MarshalECPrivateKey(curve)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	ofCurve := configtest.NewAccount(t, curve, from, until)
-	for name, a := range map[string]configtest.TestAccount{
-		"P-256":   ofCurve,
-		"SEC 1":   {Certificate: ofCurve.Certificate, Key: configtest.Armor("EC PRIVATE KEY", sec1)},
-		"Ed25519": configtest.NewAccount(t, edwards, from, until),
-	} {
-		_, err := parseAccount(a.Certificate, a.Key)
-		if err == nil || !strings.Contains(err.Error(), ".password: is not an RSA key, the only kind with which a token can be requested: ") {
-			t.Errorf("%s: got error %v", name, err)
+		for format, text := range map[string]string{
+			"YAML": "vcenter:\n  10.0.0.1:\n    user: " + yaml(c.user) + "    password: " + yaml(c.password),
+			"INI":  "[VirtualCenter \"10.0.0.1\"]\nuser = " + ini(c.user) + "\npassword = " + ini(c.password) + "\n",
+		} {
+			var got string
+			cfg, err := Parse("f", []byte(text))
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = strings.Join(configtest.WarningsOf(cfg), "\n")
+				if vc := cfg.VCenters[0]; vc.User != strings.TrimSpace(c.user) || vc.Password.Reveal() != strings.TrimSpace(c.password) {
+					t.Errorf("%s in %s: got user %q", name, format, vc.User)
+				}
+			}
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("%s in %s: got %q, want %q", name, format, got, c.want)
+			}
+			for line := range strings.Lines(c.user + c.password) {
+				if len(line) > 40 && strings.Contains(got, strings.TrimSpace(line)) {
+					t.Errorf("%s in %s: shows %s", name, format, line)
+				}
+			}
 		}
 	}
-}
-
-// TestKeysThatSignNothing: PKCS 8 has keys for other purposes too.
-func TestKeysThatSignNothing(t *testing.T) {
-	a := configtest.NewAccount(t, configtest.RSAKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
-	key, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = parseAccount(a.Certificate, configtest.Armor("PRIVATE KEY", der))
-	if err == nil || !strings.Contains(err.Error(), "is a damaged private key") {
-		t.Errorf("got error %v", err)
-	}
-}
-
-func TestCertificatesOutOfTheirTime(t *testing.T) {
-	day := func(s string) time.Time {
-		at, err := time.Parse(time.DateOnly, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return at
-	}
-	for _, c := range []struct{ from, until, want string }{
-		{"2001-02-03", "2004-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that expired on 2004-05-06: the vCenter will reject it"},
-		{"2090-02-03", "2094-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that is not valid before 2090-02-03: the vCenter will reject it until then"},
-	} {
-		a := configtest.NewAccount(t, configtest.RSAKey(t), day(c.from), day(c.until))
-		cfg, err := parseAccount(a.Certificate, a.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(cfg.Warnings) != 1 || cfg.Warnings[0].String() != c.want {
-			t.Errorf("got warnings %q, want %q", cfg.Warnings, c.want)
-		}
-	}
-}
-
-// TestCertificateInTheINIFormat: there a text goes on after \n.
-func TestCertificateInTheINIFormat(t *testing.T) {
-	a := configtest.NewAccount(t, configtest.RSAKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
-	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
-	cfg, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = "+quoted(a.Certificate)+"\npassword = "+quoted(a.Key)+"\n"))
-	if err != nil || len(cfg.Warnings) > 0 {
-		t.Fatalf("got %+v, %v", cfg, err)
-	}
-	if vc := cfg.VCenters[0]; vc.User+"\n" != a.Certificate || vc.Password.Reveal()+"\n" != a.Key {
-		t.Errorf("got user %q", vc.User)
-	}
-	// One half may be global, or from the environment.
-	cfg, err = Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.Certificate, "VSPHERE_PASSWORD="+a.Key)
-	if err != nil || cfg.VCenters[0].Password.Reveal()+"\n" != a.Key {
-		t.Errorf("got %+v, %v", cfg, err)
-	}
-}
-
-// TestNothingOfAKeyIsShown, whatever prints what was read.
-func TestNothingOfAKeyIsShown(t *testing.T) {
-	a := configtest.NewAccount(t, configtest.RSAKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
-	secret := strings.Split(a.Key, "\n")[1]
-	body := strings.Split(a.Certificate, "\n")[1]
-	for _, given := range []configtest.TestAccount{{Certificate: a.Key, Key: a.Certificate}, {Certificate: a.Certificate + a.Key, Key: a.Key}, {Certificate: "user", Key: a.Key}, {Certificate: a.Key, Key: "x"}, {Certificate: a.Certificate, Key: a.Key[:60]}} {
-		_, err := parseAccount(given.Certificate, given.Key)
-		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), body) {
-			t.Errorf("got error %v", err)
-		}
+	cfg, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+ours.Certificate, "VSPHERE_PASSWORD="+ours.Key)
+	if err != nil || cfg.VCenters[0].Password.Reveal()+"\n" != ours.Key {
+		t.Errorf("in the environment: %+v, %v", cfg, err)
 	}
 }
 

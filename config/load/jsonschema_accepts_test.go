@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/tools/txtar"
 
 	"gopkg.in/yaml.v3"
 
@@ -88,71 +89,22 @@ func schemaSays(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	return s.Validate(v)
 }
 
-// beyondSchema are the files with mistakes that the schema lets pass, and why.
-var beyondSchema = map[string]string{
-	"ca-damaged":                      readsFiles,
-	"ca-directory":                    readsFiles,
-	"ca-global-once":                  readsFiles,
-	"ca-half-damaged":                 readsFiles,
-	"ca-missing":                      readsFiles,
-	"ca-several-all-missing":          readsFiles,
-	"ca-several-colon":                readsFiles,
-	"ca-several-anchored":             readsFiles,
-	"ca-several-damaged":              readsFiles,
-	"ca-several-directory":            readsFiles,
-	"ca-several-empty":                readsFiles,
-	"ca-several-missing":              readsFiles,
-	"ca-without-pem":                  readsFiles,
-	"dashed-ca-missing":               readsFiles,
-	"ca-data-damaged":                 looksInside,
-	"ca-data-folded":                  looksInside,
-	"ca-data-unreadable":              looksInside,
-	"user-certificate-damaged-key":    looksInside,
-	"user-certificate-half-key":       looksInside,
-	"user-certificate-old-passphrase": looksInside,
-	"user-certificate-passphrase":     looksInside,
-	"credentials-missing":             environment,
-	"global-user-without-password":    environment,
-	"namespace-without-secret":        environment,
-	"no-vcenter":                      environment,
-	"password-comment":                environment,
-	"password-without-user":           environment,
-	"session-manager-alone":           environment,
-	"user-certificate-alone":          environment,
-	"user-without-password":           environment,
-	"vcenter-empty":                   environment,
-	"ipfamily-twice":                  comparesKeys,
-	"levels-label-twice":              comparesKeys,
-	"networks-leave-out":              comparesKeys,
-	"node-labels-level":               comparesKeys,
-	"one-vcenter-twice":               comparesKeys,
-	"rule-same-host-group":            comparesKeys,
-	"rule-vcenter-name":               comparesKeys,
-	"rule-vcenter-name-global":        comparesKeys,
-	"server-twice":                    comparesKeys,
-	"server-twice-v6":                 comparesKeys,
-	"value-cycle":                     comparesKeys,
-	"value-no-own":                    comparesKeys,
-	"value-no-region":                 comparesKeys,
-	"value-of-no-level":               comparesKeys,
-	"value-own-unused":                comparesKeys,
-	"value-unknown":                   comparesKeys,
-	"levels-nested-text":              beforeSchema,
-	"password-anchor":                 beforeSchema,
-	"password-binary":                 beforeSchema,
-	"password-tag":                    beforeSchema,
-	"port-octal":                      beforeSchema,
-	"two-documents":                   beforeSchema,
+// beyondSchema returns the inputs with mistakes that the schema lets pass, and why.
+func beyondSchema(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/beyond-schema.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]string)
+	for line := range strings.Lines(string(data)) {
+		why, names, _ := strings.Cut(line, ": ")
+		for _, name := range strings.Fields(names) {
+			all[name] = why
+		}
+	}
+	return all
 }
-
-// The reasons.
-const (
-	readsFiles   = "it opens no file"
-	looksInside  = "it does not take certificates and keys apart"
-	environment  = "environment variables can complete the file"
-	comparesKeys = "it compares no values with each other"
-	beforeSchema = "the YAML parser reads it as something else before a schema sees it"
-)
 
 // TestJSONSchemaOfFiles: the schema takes each good file, and refuses each with a mistake
 // but those that it cannot tell.
@@ -163,9 +115,9 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 			t.Errorf("the schema refuses it: %v", err)
 		}
 	})
-	left := maps.Clone(beyondSchema)
+	left := beyondSchema(t)
 	configtest.Each(t, "mistakes", 200, func(t *testing.T, c configtest.Case) {
-		why, beyond := beyondSchema[c.Name]
+		why, beyond := left[c.Name]
 		delete(left, c.Name)
 		switch err := schemaSays(t, s, c.Data); {
 		case err == nil && !beyond:
@@ -179,74 +131,56 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaOfDocuments: the schema takes each configuration in the documentation that
-// the daemon takes.
-func TestJSONSchemaOfDocuments(t *testing.T) {
+// TestJSONSchemaOfOthers: the schema takes each configuration in the documentation and in the scenarios
+// that the daemon takes.
+func TestJSONSchemaOfOthers(t *testing.T) {
 	s := compiledSchema(t)
-	paths, err := filepath.Glob("../docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken := 0
-	for _, path := range append(paths, "../README.md") {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range page.Blocks(string(data)) {
-			var parts map[string]any
-			if b.Kind != "yaml" || yaml.Unmarshal([]byte(b.Text), &parts) != nil || !parses(parts) {
-				continue // a mistake that the page is about, or an object of Kubernetes
-			}
-			taken++
-			if err := schemaSays(t, s, []byte(b.Text)); err != nil {
-				t.Errorf("%s: the schema refuses\n%s\n%v", path, b.Text, err)
-			}
-		}
-	}
-	if taken == 0 {
-		t.Error("the documentation has no configurations")
-	}
-}
-
-// TestJSONSchemaOfScenarios: the same for what the daemon is run with in the scenarios.
-func TestJSONSchemaOfScenarios(t *testing.T) {
-	s := compiledSchema(t)
-	paths, err := filepath.Glob("../test/scenarios/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	section := regexp.MustCompile(`(?ms)^-- (\S+\.(?:yaml|conf)) --\n(.*?)(?:^-- |\z)`)
 	placeholder := regexp.MustCompile(`\$\{[^}]*\}`)
-	taken := 0
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
+	blocks := func(data []byte) (texts []string) {
+		for _, b := range page.Blocks(string(data)) {
+			if b.Kind == "yaml" {
+				texts = append(texts, b.Text)
+			}
+		}
+		return texts
+	}
+	files := func(data []byte) (texts []string) {
+		for _, f := range txtar.Parse(data).Files {
+			if filepath.Ext(f.Name) == ".yaml" && f.Name != "fleet.yaml" {
+				texts = append(texts, string(placeholder.ReplaceAllFunc(f.Data, plausible)))
+			}
+		}
+		return texts
+	}
+	for _, c := range []struct {
+		pattern string
+		texts   func(data []byte) []string
+		least   int
+	}{{"../README.md", blocks, 0}, {"../docs/*/*.md", blocks, 5}, {"../test/scenarios/*.txtar", files, 100}} {
+		paths, err := filepath.Glob(c.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for rest := data; ; {
-			at := section.FindSubmatchIndex(rest)
-			if at == nil {
-				break
+		taken := 0
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
 			}
-			name, text := string(rest[at[2]:at[3]]), rest[at[4]:at[5]]
-			rest = rest[at[5]:]
-			if name == "fleet.yaml" {
-				continue
-			}
-			text = placeholder.ReplaceAllFunc(text, plausible)
-			var parts map[string]any
-			if yaml.Unmarshal(text, &parts) != nil || !parses(parts) {
-				continue // INI, or a mistake on purpose
-			}
-			taken++
-			if err := schemaSays(t, s, text); err != nil {
-				t.Errorf("%s, %s: the schema refuses\n%s\n%v", path, name, text, err)
+			for _, text := range c.texts(data) {
+				var parts map[string]any
+				if yaml.Unmarshal([]byte(text), &parts) != nil || !parses(parts) {
+					continue // INI, an object of Kubernetes, or a mistake on purpose
+				}
+				taken++
+				if err := schemaSays(t, s, []byte(text)); err != nil {
+					t.Errorf("%s: the schema refuses\n%s\n%v", path, text, err)
+				}
 			}
 		}
-	}
-	if taken < 100 {
-		t.Errorf("only %d configurations", taken)
+		if taken < c.least {
+			t.Errorf("only %d configurations in %s", taken, c.pattern)
+		}
 	}
 }
 
@@ -282,51 +216,6 @@ func parses(parts map[string]any) bool {
 	return err == nil
 }
 
-// everyKey is a file with a value for each key, by its path.
-const everyKey = `
-
-global: {user: u, password: p, server: vc.example.com, port: 8443, insecureFlag: false, datacenters: [dc1], soapRoundtripCount: 2,
-
-  thumbprint: a9993e364706816aba3e25717850c26c9cd0d89d, caFile: testdata/ca/ca.pem, ipFamily: [ipv6], index: all,
-
-  secretsDirectory: /etc/cloud, apiDisable: false, cluster-id: c}
-
-vcenter:
-
-  east: {server: 10.0.0.1, user: u, password: p, port: 443, insecureFlag: true, datacenters: ["dc1, dc2"], soapRoundtripCount: 1,
-
-    thumbprint: none, caData: system, ipFamily: [ipv4, ipv6], index: followed, tenantref: ""}
-
-  west: {server: fd00::1, secretName: s, secretNamespace: n, caFile: testdata/ca/ca.pem}
-
-labels: {region: k8s-region, zone: {tag: k8s-zone, value: "{region}-{zone}", required: true}}
-
-topology:
-
-  precedence: csi
-
-  paths: [folder]
-
-  levels: [{label: example.com/rack, tag: rack}, {label: example.com/host, inventory: host, nested: true}, {label: a, hostGroup: b}]
-
-  backfill: true
-
-  drift: taint
-
-  settle: 1m
-
-nodes: {internalNetworkSubnetCidr: 10.0.0.0/8, externalNetworkSubnetCidr: fd00::/8, internalVmNetworkName: a, externalVmNetworkName: b,
-
-  excludeInternalNetworkSubnetCidr: 10.0.0.0/8, excludeExternalNetworkSubnetCidr: 10.0.0.0/8, networks: [a, b], excludeNetworks: [c],
-
-  selector: a=b, labels: {example.com/a: b}, skipDeletion: false, matchByName: true}
-
-loadBalancer: {}
-
-Snapshot: x
-
-`
-
 // TestJSONSchemaRefusesNothingValid puts values of every kind in the place of each value of
 // a file: whatever the daemon takes, the schema has to take.
 func TestJSONSchemaRefusesNothingValid(t *testing.T) {
@@ -338,7 +227,11 @@ func TestJSONSchemaRefusesNothingValid(t *testing.T) {
 		"report|update|nearest|followed|host|example.com/x|kubernetes.io/x|vzones/x|topology.kubernetes.io/rack|2020-01-01|"+
 		"ab:cd|"+strings.Repeat("ab", 32)+"|"+strings.TrimSuffix(strings.Repeat("AB:", 20), ":")+"|"+strings.Repeat("a", 63)+"|"+strings.Repeat("a", 64)+"|"+strings.Repeat("a", 254), "|")
 	var whole yaml.Node
-	if err := yaml.Unmarshal([]byte(everyKey), &whole); err != nil {
+	everyKey, err := os.ReadFile("testdata/every-key.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(everyKey, &whole); err != nil {
 		t.Fatal(err)
 	}
 	valid, tooMuch, tried, place := 0, 0, 0, 0
