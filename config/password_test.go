@@ -152,19 +152,3 @@ func TestPasswordReveal(t *testing.T) {
 		t.Errorf("reflect.DeepEqual does not compare the secrets")
 	}
 }
-
-// TestPasswordAsksNobody calls what the printers above may find another way
-// around.
-func TestPasswordAsksNobody(t *testing.T) {
-	p := config.NewPassword(theSecret)
-	for how, got := range map[string]any{
-		"String":     p.String(),
-		"GoString":   p.GoString(),
-		"MarshalLog": p.MarshalLog(),
-		"LogValue":   p.LogValue().String(),
-	} {
-		if got != redacted {
-			t.Errorf("%s: got %v, want %s", how, got, redacted)
-		}
-	}
-}
