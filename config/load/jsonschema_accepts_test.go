@@ -146,7 +146,7 @@ func TestJSONSchemaOfOthers(t *testing.T) {
 	}
 	files := func(data []byte) (texts []string) {
 		for _, f := range txtar.Parse(data).Files {
-			if filepath.Ext(f.Name) == ".yaml" && f.Name != "fleet.yaml" {
+			if ext := filepath.Ext(f.Name); (ext == ".yaml" || ext == ".conf") && f.Name != "fleet.yaml" {
 				texts = append(texts, string(placeholder.ReplaceAllFunc(f.Data, plausible)))
 			}
 		}
