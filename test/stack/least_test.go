@@ -46,7 +46,7 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 }
 
 // last is the exercise after which nothing else works, if it fails.
-const last = "a new password is used"
+const last = "the use of a new password"
 
 // together does the exercises side by side, but for the last one, and returns what became
 // of each.
