@@ -1,8 +1,8 @@
 // Package config owns the values of the configuration: what is in force, validated and with
 // every default filled in. Fields is the one table of keys. It links no parser: config/load reads the formats.
 //
-// The package never prints a secret, never connects to anything, and neither reads nor
-// writes a file.
+// The package never prints a secret, never connects to anything and never writes a file. It reads
+// one only through ReadFile.
 package config
 
 import (

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/config/readfile"
 	"vzones/topology/quote"
 )
 
@@ -288,7 +287,7 @@ func isPath(s string) bool {
 func readCA(read Reader, path string) caFile {
 	const limit = 4 << 20
 	data, err := read(path, limit)
-	if errors.Is(err, readfile.ErrNotRegular) || errors.Is(err, readfile.ErrTooLarge) {
+	if errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge) {
 		return caFile{wrong: &config.ValueError{Message: "is not a file of certificates: write the path of a PEM file"}}
 	}
 	if err != nil {
@@ -386,7 +385,7 @@ const (
 	maxCABytes = 64 << 20
 )
 
-// A Reader reads a file of at most that many bytes, as readfile.ReadAtMost does.
+// A Reader reads a file of at most that many bytes, as config.ReadFileAtMost does.
 type Reader func(path string, most int64) ([]byte, error)
 
 // authority is what a server's certificate is verified with: nothing set means

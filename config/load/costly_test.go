@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config/readfile"
+	"vzones/config"
 )
 
 // costly are inputs that could take more than time in proportion to their length;
@@ -155,14 +155,14 @@ func TestCostFollowsLength(t *testing.T) {
 func TestLargest(t *testing.T) {
 	for _, name := range []string{"unclosed bracket, many lines", "unclosed bracket, long lines", "aliases of a mapping", "INI datacenters"} {
 		text := costly[name](1024)
-		if len(text) > readfile.MaxSize {
-			text = text[:readfile.MaxSize]
+		if len(text) > config.MaxSize {
+			text = text[:config.MaxSize]
 		}
 		if d := took(t, text); d > 20*time.Second {
 			t.Errorf("%s: %v", name, d)
 		}
 	}
-	_, err := Parse("f", make([]byte, readfile.MaxSize+1))
+	_, err := Parse("f", make([]byte, config.MaxSize+1))
 	if want := "f:1: the file has 1048577 bytes: at most 1048576 can be read, which is what a ConfigMap holds"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/config"
-	"vzones/config/readfile"
 	"vzones/topology"
 )
 
@@ -56,9 +55,9 @@ func Read(path string, environ ...string) (*config.Config, error) {
 func (o Options) Read(path string) (*config.Config, error) {
 	read := o.ReadFile
 	if read == nil {
-		read = readfile.ReadAtMost
+		read = config.ReadFileAtMost
 	}
-	data, err := read(path, readfile.MaxSize)
+	data, err := read(path, config.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -125,8 +124,8 @@ type checker struct {
 // Load reads and validates a file.
 func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	p := &Problems{File: file, Dialect: &YAML, stops: true}
-	if len(data) > readfile.MaxSize {
-		p.Errorf(Position{}, "the file %s", readfile.TooLarge(int64(len(data))))
+	if len(data) > config.MaxSize {
+		p.Errorf(Position{}, "the file has %d bytes: at most %d can be read, which is what a ConfigMap holds", len(data), config.MaxSize)
 		return nil, p.Err()
 	}
 	defer func() {
@@ -145,7 +144,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	c := &checker{Problems: p, read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections}
 	if c.read == nil {
-		c.read = readfile.ReadAtMost
+		c.read = config.ReadFileAtMost
 	}
 	if o.SkipFiles {
 		c.read = nil

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"vzones/config"
 	"vzones/config/configtest"
-	"vzones/config/readfile"
 )
 
 // TestReadOddFiles: what is not a file of an acceptable size is refused at once, by its name.
@@ -59,7 +59,7 @@ func TestReadOddFiles(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"small", "linked"} {
-		if data, err := readfile.Read(path(name)); err != nil || string(data) != "vcenter:\n" {
+		if data, err := config.ReadFile(path(name)); err != nil || string(data) != "vcenter:\n" {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestReadOddFiles(t *testing.T) {
 	if cfg, err := Read(configtest.Path(t, "good", "no-labels.yaml")); err != nil || cfg.VCenters[0].Password.Reveal() != "password" {
 		t.Errorf("a file that is right: %+v, %v", cfg, err)
 	}
-	if data, err := readfile.Read("/proc/self/stat"); err == nil && len(data) == 0 {
+	if data, err := config.ReadFile("/proc/self/stat"); err == nil && len(data) == 0 {
 		t.Error("a file of no size is taken for empty")
 	}
 	for _, name := range []string{"pipe", "huge", "large", "to-zero"} {

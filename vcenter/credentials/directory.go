@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vzones/config/readfile"
+	"vzones/config"
 )
 
 // FromDirectory is Find with the files of a directory, such as a Secret that is
@@ -67,7 +67,7 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if data[name], err = readfile.Read(path); err != nil {
+		if data[name], err = config.ReadFile(path); err != nil {
 			return nil, "", err
 		}
 		revision += info.ModTime().String()

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config/readfile"
+	"vzones/config"
 	"vzones/vcenter/credentials"
 )
 
@@ -121,7 +121,7 @@ func TestDirectoryErrors(t *testing.T) {
 		"not there":    {func(_ *testing.T, dir string) string { return filepath.Join(dir, "nowhere") }, fs.ErrNotExist, "nowhere"},
 		"no directory": {func(t *testing.T, dir string) string { write(t, dir, "file", ""); return filepath.Join(dir, "file") }, nil, "file"},
 		"too large": {func(t *testing.T, dir string) string {
-			write(t, dir, "vc.username", strings.Repeat("x", readfile.MaxSize+1))
+			write(t, dir, "vc.username", strings.Repeat("x", config.MaxSize+1))
 			return dir
 		}, nil, "vc.username: is too large: it has 1048577 bytes, at most 1048576 are read"},
 		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
@@ -146,7 +146,7 @@ func link(t *testing.T, dir string) {
 // matter.
 func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", readfile.MaxSize+1))
+	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", config.MaxSize+1))
 	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
 		t.Errorf("%v, %v", got, err)
 	}

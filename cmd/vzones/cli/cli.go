@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"vzones/config/readfile"
+	"vzones/config"
 )
 
 // ErrFindings means that something is wrong with what was looked at, which was printed. The exit
@@ -37,7 +37,7 @@ func (t *Tool) Read(file string) ([]byte, error) {
 	if file == "-" {
 		return t.readStdin()
 	}
-	data, err := readfile.Read(file)
+	data, err := config.ReadFile(file)
 	if err != nil {
 		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
@@ -52,9 +52,9 @@ func (t *Tool) readStdin() ([]byte, error) {
 		return nil, errors.New("standard input is named twice: it can be read once")
 	}
 	t.stdinRead = true
-	data, err := io.ReadAll(io.LimitReader(t.Stdin, readfile.MaxSize+1))
-	if err == nil && len(data) > readfile.MaxSize {
-		err = fmt.Errorf("it has more than %d bytes", readfile.MaxSize)
+	data, err := io.ReadAll(io.LimitReader(t.Stdin, config.MaxSize+1))
+	if err == nil && len(data) > config.MaxSize {
+		err = fmt.Errorf("it has more than %d bytes", config.MaxSize)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/config/readfile"
+	"vzones/config"
 )
 
 // A volume is what was read of one: its files by their paths in it, or why it cannot be read.
@@ -35,7 +35,7 @@ func (d *Daemon) ReadFile(ctx context.Context, name string, most int64) ([]byte,
 	case !there:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	case int64(len(data)) > most:
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", readfile.ErrTooLarge, len(data), most)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", config.ErrTooLarge, len(data), most)}
 	}
 	return data, nil
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
-	"vzones/config/readfile"
+	"vzones/config"
 )
 
 func aPod(name string, change ...func(*v1.Pod)) *v1.Pod {
@@ -177,7 +177,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.ReadFile(t.Context(), "/etc/login/pw", 1); !errors.Is(err, readfile.ErrTooLarge) {
+	if _, err := d.ReadFile(t.Context(), "/etc/login/pw", 1); !errors.Is(err, config.ErrTooLarge) {
 		t.Errorf("too large: %v", err)
 	}
 	files, err := d.ReadDirectory(t.Context(), "/etc/login")

@@ -14,7 +14,6 @@ import (
 	"vzones/cmd/vzones/internal/manifest"
 	"vzones/cmd/vzones/running"
 	"vzones/config"
-	"vzones/config/readfile"
 	"vzones/topology"
 	"vzones/vcenter"
 	vccredentials "vzones/vcenter/credentials"
@@ -83,7 +82,7 @@ type reader struct {
 func readCredentials(files []string) ([]manifest.Object, error) {
 	var all []manifest.Object
 	for _, file := range files {
-		data, err := readfile.Read(file)
+		data, err := config.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("reading --credentials: %w", err)
 		}

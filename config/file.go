@@ -1,6 +1,4 @@
-// Package readfile reads files that may be anything: it never waits for a writer, and reads
-// no more than it is asked to.
-package readfile
+package config
 
 import (
 	"errors"
@@ -11,19 +9,23 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular and ErrTooLarge are what Read says of what it does not read.
+// MaxSize is how many bytes a configuration may have, which is what a ConfigMap or Secret
+// holds.
+const MaxSize = 1 << 20
+
+// ErrNotRegular and ErrTooLarge are what ReadFile says of what it does not read.
 var (
 	ErrNotRegular = errors.New("is not a regular file")
 	ErrTooLarge   = errors.New("is too large")
 )
 
-// Read reads a file of at most MaxSize bytes, following links. It never waits for a
+// ReadFile reads a file of at most MaxSize bytes, following links. It never waits for a
 // writer, and reads regular files only: opening a pipe would wait, reading a device may
 // never end.
-func Read(path string) ([]byte, error) { return ReadAtMost(path, MaxSize) }
+func ReadFile(path string) ([]byte, error) { return ReadFileAtMost(path, MaxSize) }
 
-// ReadAtMost is Read with another bound.
-func ReadAtMost(path string, most int64) ([]byte, error) {
+// ReadFileAtMost is ReadFile with another bound.
+func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	// Opening some devices does something, so what is there is looked at before. It
 	// may be another file by then, so what is open is looked at too.
 	info, err := os.Stat(path)
@@ -74,12 +76,3 @@ func readable(path string, info fs.FileInfo, most int64) error {
 }
 
 func unread(path string, err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }
-
-// MaxSize is how many bytes a configuration may have, which is what a ConfigMap or Secret
-// holds.
-const MaxSize = 1 << 20
-
-// TooLarge is the message about a configuration of a size that is not read.
-func TooLarge(size int64) string {
-	return fmt.Sprintf("has %d bytes: at most %d can be read, which is what a ConfigMap holds", size, MaxSize)
-}
