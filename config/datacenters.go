@@ -3,18 +3,18 @@ package config
 import (
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"vzones/topology"
 )
 
-const (
-	// datacenterType begins a managed object reference, datacenterID an ID.
-	datacenterType, datacenterID = "Datacenter:", "datacenter-"
-	// anyDepth as the last element of a path stands for everything below.
-	anyDepth = "..."
-)
+// anyDepth as the last element of a path stands for everything below.
+const anyDepth = "..."
+
+// datacenterID matches a managed object ID of a datacenter, alone or in a reference.
+var datacenterID = regexp.MustCompile(`^(?:Datacenter:)?(datacenter-[0-9]+)$`)
 
 var (
 	errPattern = errors.New("is a malformed pattern: close each [ with ], have something between the two, and write \\ before one that is meant itself")
@@ -71,12 +71,6 @@ func readDatacenter(s string) (datacenter, error) {
 
 func malformed(pattern string) bool { _, err := path.Match(pattern, ""); return err != nil }
 
-// isDatacenterID reports whether a text looks like the managed object ID of a datacenter.
-func isDatacenterID(s string) bool {
-	digits, ok := strings.CutPrefix(s, datacenterID)
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
-}
-
 // A Datacenter is one of a vCenter, with all that a configuration can name it by.
 type Datacenter struct {
 	// ID is its managed object ID.
@@ -108,8 +102,8 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 		if err == nil {
 			add(d.matches)
 		}
-		if !found && isDatacenterID(strings.TrimPrefix(element, datacenterType)) {
-			add(d.identified) // the ID counts where nothing has the name
+		if id := datacenterID.FindStringSubmatch(element); !found && id != nil {
+			add(func(of *Datacenter) bool { return id[1] == of.ID }) // the ID counts where nothing has the name
 		}
 		if !found {
 			unmatched = append(unmatched, element)
@@ -122,10 +116,6 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 // may have any character.
 func (d *datacenter) named(of *Datacenter) bool {
 	return d.text == of.Name || d.text == topology.Unescaped(of.Name)
-}
-
-func (d *datacenter) identified(of *Datacenter) bool {
-	return strings.TrimPrefix(d.text, datacenterType) == of.ID
 }
 
 func (d *datacenter) matches(of *Datacenter) bool {

@@ -123,6 +123,16 @@ func (f *Field) Limits() string {
 // FieldsOf returns the keys of a section, in order.
 func FieldsOf(s Section) []*Field { return fieldsOf[s] }
 
+// FieldOf returns a key of a section, nil if it has none of that name.
+func FieldOf(s Section, key string) *Field {
+	for _, f := range fieldsOf[s] {
+		if f.Key == key {
+			return f
+		}
+	}
+	return nil
+}
+
 var fieldsOf = func() map[Section][]*Field {
 	parts := map[Section]Section{SectionGlobal: SectionBoth, SectionEntry: SectionBoth, SectionLevel: SectionRule}
 	all := make(map[Section][]*Field)

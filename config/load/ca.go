@@ -154,24 +154,15 @@ func (c *checker) authority(file, data *Value) *Value {
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
-		inline := c.inline(data.Text)
+		inline, checked := c.caData[data.Text]
+		if !checked { // Once: an alias may stand for them in each entry.
+			inline = caFile{data: []byte(data.Text), wrong: parseAuthority(data.Text)}
+			c.caData[data.Text] = inline
+		}
 		v.Bad = c.reject(data, inline.wrong)
 		v.Data = authority{pem: inline.data}
 	}
 	return v
-}
-
-// inline checks certificates in the configuration itself, once: an alias may stand for
-// them in each entry.
-func (c *checker) inline(data string) caFile {
-	if checked, ok := c.caData[data]; ok {
-		return checked
-	}
-	if c.caData == nil {
-		c.caData = make(map[string]caFile)
-	}
-	c.caData[data] = caFile{data: []byte(data), wrong: parseAuthority(data)}
-	return c.caData[data]
 }
 
 func (c *checker) authorityFile(path *Value) *Value {
@@ -198,19 +189,26 @@ func (c *checker) authorityFile(path *Value) *Value {
 // listed returns the certificates of all files of a list, and whether some are bad. The
 // list is not read again if none is.
 func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
-	for i := range files {
-		one, wrong := c.authorityOf(path, i, files)
-		bad = bad || wrong
-		c.caBytes += len(one)
-		if c.caBytes > maxCABytes {
+	for i, name := range files {
+		if slices.Contains(files[:i], name) {
+			continue
+		}
+		file := c.caFile(name, path.At)
+		if file.wrong != nil {
+			c.badFile(path, files, i, file)
+			bad = true
+			continue
+		}
+		before := len(data)
+		if i > 0 && len(file.data) > 0 {
+			data = append(data, '\n') // the previous one may end without
+		}
+		data = append(data, file.data...)
+		if c.caBytes += len(data) - before; c.caBytes > maxCABytes {
 			c.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
 		}
-		data = append(data, one...)
 	}
 	if !bad {
-		if c.lists == nil {
-			c.lists = make(map[string][]byte)
-		}
 		c.lists[path.Text] = slices.Clip(data)
 	}
 	return data, bad
@@ -227,29 +225,12 @@ func (c *checker) caFile(path string, at Position) caFile {
 	if c.read != nil {
 		file = readCA(c.read, path)
 	}
-	if c.caFiles == nil {
-		c.caFiles = make(map[string]caFile)
-	}
 	c.caFiles[path] = file
 	return file
 }
 
-// authorityOf returns the certificates of one of the files that a text names, and
-// whether they are bad.
-func (c *checker) authorityOf(path *Value, i int, files []string) (data []byte, bad bool) {
-	if slices.Contains(files[:i], files[i]) {
-		return nil, false
-	}
-	file := c.caFile(files[i], path.At)
-	if c.read == nil {
-		return nil, false
-	}
-	if file.wrong == nil {
-		if i > 0 {
-			return slices.Concat([]byte{'\n'}, file.data), false // the previous one may end without
-		}
-		return file.data, false
-	}
+// badFile reports what is wrong with one of the files that a text names.
+func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
 	wrong := *file.wrong
 	if file.absent && c.isDashed(path.At, "caFile") {
 		wrong.Message = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
@@ -269,7 +250,6 @@ func (c *checker) authorityOf(path *Value, i int, files []string) (data []byte, 
 	}
 	c.reject(path, &wrong)
 	c.Errors[len(c.Errors)-1].Path = files[i]
-	return nil, true
 }
 
 // isPath reports whether a text is a path for certain, and not a secret at the wrong place: it

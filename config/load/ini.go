@@ -84,7 +84,7 @@ func (d *iniDecoder) block(b *block) {
 	vcenters := d.root.V("vcenter")
 	if b.isBad {
 		// What stands in it may be anybody's.
-		vcenters.Bad, d.global().Unsure = true, true
+		vcenters.Bad, d.root.sub(config.FieldOf(config.SectionRoot, "global")).Unsure = true, true
 		return
 	}
 	k := d.find(iniSections, b.section)
@@ -124,8 +124,6 @@ func (d *iniDecoder) block(b *block) {
 		d.fill(v.Sections[i], b)
 	}
 }
-
-func (d *iniDecoder) global() *Section { return d.root.sub(config.FieldsOf(config.SectionRoot)[0]) }
 
 func (d *iniDecoder) fill(s *Section, b *block) {
 	i := slices.Index(d.order, s)

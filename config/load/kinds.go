@@ -20,13 +20,27 @@ import (
 	"vzones/topology"
 )
 
-// kinds check a usable value. They return what it is in the result, or what is wrong with it. Those
-// that report several mistakes do that themselves and mark the value as bad.
-var kinds = func() map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError) {
-	text := func(check func(string) *config.ValueError) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
+// A kind checks a usable value. It returns what it is in the result, or what is wrong with it. One
+// that reports several mistakes does that itself and marks the value as bad.
+type kind func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
+
+var kinds = func() map[config.Kind]kind {
+	text := func(check func(string) *config.ValueError) kind {
 		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, check(v.Text) }
 	}
-	return map[config.Kind]func(c *checker, v *Value, f *config.Field) (any, *config.ValueError){
+	parsed := func(parse func(string) (string, *config.ValueError)) kind {
+		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
+	}
+	// The name is not shown: perhaps the secret itself was written there.
+	named := func(invalid func(string) []string, wrong string) kind {
+		return text(func(s string) *config.ValueError {
+			if len(invalid(s)) > 0 {
+				return &config.ValueError{Message: wrong}
+			}
+			return nil
+		})
+	}
+	return map[config.Kind]kind{
 		config.KindText:        text(func(string) *config.ValueError { return nil }),
 		config.KindName:        text(parseName),
 		config.KindHostGroup:   text(parseHostGroup),
@@ -49,26 +63,10 @@ var kinds = func() map[config.Kind]func(c *checker, v *Value, f *config.Field) (
 			}
 			return v.Text, nil
 		},
-		config.KindThumbprint: text2(func(s string) (string, *config.ValueError) {
-			if strings.EqualFold(strings.TrimSpace(s), NoThumbprint) {
-				return "", nil
-			}
-			return parseThumbprint(s)
-		}),
-		// Neither is shown: perhaps the secret itself was written there.
-		config.KindSecretName: text(func(s string) *config.ValueError {
-			if len(validation.IsDNS1123Subdomain(s)) > 0 {
-				return &config.ValueError{Message: "is not a valid name of a Secret: write lower-case letters, digits, - and ."}
-			}
-			return nil
-		}),
-		config.KindNamespace: text(func(s string) *config.ValueError {
-			if len(validation.IsDNS1123Label(s)) > 0 {
-				return &config.ValueError{Message: "is not a valid name of a namespace: write lower-case letters, digits and -"}
-			}
-			return nil
-		}),
-		config.KindDirectory: text2(parseDirectory),
+		config.KindThumbprint: parsed(parseThumbprint),
+		config.KindSecretName: named(validation.IsDNS1123Subdomain, "is not a valid name of a Secret: write lower-case letters, digits, - and ."),
+		config.KindNamespace:  named(validation.IsDNS1123Label, "is not a valid name of a namespace: write lower-case letters, digits and -"),
+		config.KindDirectory:  parsed(parseDirectory),
 		config.KindCIDRs: func(c *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
 			subnets, wrong := parseSubnets(v.Text)
 			for _, w := range wrong {
@@ -98,10 +96,6 @@ var kinds = func() map[config.Kind]func(c *checker, v *Value, f *config.Field) (
 		},
 	}
 }()
-
-func text2(parse func(string) (string, *config.ValueError)) func(*checker, *Value, *config.Field) (any, *config.ValueError) {
-	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
-}
 
 // check checks the values of a section, each on its own.
 func (c *checker) check(s *Section) {
@@ -425,11 +419,13 @@ func parseHostGroup(s string) *config.ValueError {
 // NoThumbprint in place of a fingerprint keeps the global section's from an entry.
 const NoThumbprint = "none"
 
-// parseThumbprint returns a fingerprint as upper-case pairs between colons.
+// parseThumbprint returns a fingerprint as upper-case pairs between colons, nothing for NoThumbprint.
 func parseThumbprint(s string) (string, *config.ValueError) {
 	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
 		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}
-	s = strings.ToUpper(strings.TrimSpace(s))
+	if s = strings.ToUpper(strings.TrimSpace(s)); strings.EqualFold(s, NoThumbprint) {
+		return "", nil
+	}
 	raw, err := hex.DecodeString(strings.ReplaceAll(s, ":", ""))
 	if err != nil {
 		return "", wrong

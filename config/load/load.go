@@ -130,7 +130,9 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	defer func() {
 		if thrown := recover(); thrown != nil {
-			recovered(thrown)
+			if _, ok := thrown.(stopped); !ok {
+				panic(thrown)
+			}
 			doc, err = nil, p.Err()
 		}
 	}()
@@ -142,7 +144,8 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	if root == nil {
 		return nil, p.Err()
 	}
-	c := &checker{Problems: p, read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections}
+	c := &checker{Problems: p, read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
+		caFiles: make(map[string]caFile), caData: make(map[string]caFile), lists: make(map[string][]byte)}
 	if c.read == nil {
 		c.read = config.ReadFileAtMost
 	}
@@ -150,11 +153,10 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 		c.read = nil
 	}
 	for key, s := range map[string]**Section{"global": &c.global, "labels": &c.labels, "topology": &c.topology, "nodes": &c.nodes} {
-		fields := config.FieldsOf(config.SectionRoot)
-		*s = root.sub(fields[slices.IndexFunc(fields, func(f *config.Field) bool { return f.Key == key })])
+		*s = root.sub(config.FieldOf(config.SectionRoot, key))
 	}
 	c.applyEnvironment(o.Environ)
-	c.region, c.zone = c.labels.sub(config.FieldsOf(config.SectionLabels)[0]), c.labels.sub(config.FieldsOf(config.SectionLabels)[1])
+	c.region, c.zone = c.labels.sub(config.FieldOf(config.SectionLabels, "region")), c.labels.sub(config.FieldOf(config.SectionLabels, "zone"))
 	c.levels, c.csi = c.topology.V("levels").Sections, c.labels.V(categories.Key)
 	cfg := c.makeConfig()
 	if err := p.Err(); err != nil {

@@ -86,10 +86,7 @@ var (
 
 // iniSections are the sections of the INI format. Those with a field are the sections of the YAML format.
 var iniSections = func() []key {
-	field := func(name string) *config.Field {
-		all := config.FieldsOf(config.SectionRoot)
-		return all[slices.IndexFunc(all, func(f *config.Field) bool { return f.Key == name })]
-	}
+	field := func(name string) *config.Field { return config.FieldOf(config.SectionRoot, name) }
 	all := []key{
 		{name: "Global", field: field("global")},
 		{name: "VirtualCenter", field: field("vcenter")},
@@ -138,22 +135,19 @@ func keysOf(s config.Section, d *Dialect) []key {
 	}
 	all = append(all, spelt...)
 	for _, o := range others {
+		if o.in != s {
+			continue
+		}
 		for name := range strings.FieldsSeq(o.keys) {
 			k := key{name: name, use: o.use, why: o.why}
-			if o.use == alias || o.use == older {
-				fields := config.FieldsOf(s)
-				i := slices.IndexFunc(fields, func(f *config.Field) bool { return f.Key == o.why })
-				if o.in == s {
-					k.field = fields[i]
-				}
-			}
-			if o.use == session {
+			switch o.use {
+			case alias, older:
+				k.field = config.FieldOf(s, o.why)
+			case session:
 				k.why = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
 					"write it there, under the server's address with ." + name + " behind it"
 			}
-			if o.in == s {
-				all = append(all, k)
-			}
+			all = append(all, k)
 		}
 	}
 	switch {

@@ -77,19 +77,14 @@ func (p *Problems) isDuplicate(e config.Error) bool {
 
 // message returns a message about a position, without adding it.
 func (p *Problems) message(at Position, format string, args []any) config.Error {
-	if at.Line == InEnvironment {
-		return config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
+	e := config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
+	if at.Line != InEnvironment {
+		e.File, e.Line = p.File, max(at.Line, 1)
 	}
-	return config.Error{
-		File:    p.File,
-		Line:    max(at.Line, 1),
-		Field:   at.Path,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return e
 }
 
-// Err returns the errors by line, each once: what several entries inherit is
-// one mistake. Without any it returns nil.
+// Err returns the errors by line. Without any it returns nil.
 func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
@@ -97,15 +92,10 @@ func (p *Problems) Err() error {
 	return Sorted(p.Errors, func(e config.Error) config.Error { return e })
 }
 
-// Sorted returns messages by line, each once.
-func Sorted[S ~[]E, E comparable](all S, as func(E) config.Error) S {
+// Sorted returns messages by line.
+func Sorted[S ~[]E, E any](all S, as func(E) config.Error) S {
 	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
-	seen := make(map[E]bool, len(all))
-	return slices.DeleteFunc(all, func(e E) bool {
-		repeated := seen[e]
-		seen[e] = true
-		return repeated
-	})
+	return all
 }
 
 // stopped is what ends the reading of a file that is not worth going on with.
@@ -116,13 +106,6 @@ func (p *Problems) stop(at Position, format string, args ...any) {
 	p.Errors = append(p.Errors, p.message(at, format, args))
 	if p.stops {
 		panic(stopped{})
-	}
-}
-
-// recovered takes what stop has thrown.
-func recovered(thrown any) {
-	if _, ok := thrown.(stopped); thrown != nil && !ok {
-		panic(thrown)
 	}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -205,8 +206,7 @@ func (c *checker) makeLevels() topology.Rules {
 // vcenterNames refuses names of vCenters that a rule would make an invalid label
 // of for each of their Nodes.
 func (c *checker) vcenterNames(fleet []config.VCenter) {
-	rules := []*Section{c.region, c.zone}
-	rules = append(rules, c.levels...)
+	rules := append([]*Section{c.region, c.zone}, c.levels...)
 	i := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})
@@ -233,43 +233,42 @@ func (c *checker) vcenterNames(fleet []config.VCenter) {
 // template checks what a label's value is composed of. It returns nothing for a rule
 // without such a value.
 func (c *checker) template(r *Section, label string) topology.Template {
-	if !r.V("value").Usable() {
+	value := r.V("value")
+	if !value.Usable() {
 		return nil
 	}
-	template, err := topology.ParseTemplate(r.V("value").Text, label, c.composable())
+	var composable []string
+	for label, of := range c.rules() {
+		if of.At.Line != 0 && !of.V("label").Bad && label != "" {
+			composable = append(composable, label)
+		}
+	}
+	template, err := topology.ParseTemplate(value.Text, label, composable)
 	source := len(sources(r)) > 0
+	value.Bad = true
 	switch {
-	case err != nil && r.V("value").Hidden:
-		c.Errorf(r.V("value").At, "is not made of text and names of sources in braces, such as {region}: write it so")
-		r.V("value").Bad = true
+	case err != nil && value.Hidden:
+		c.Errorf(value.At, "is not made of text and names of sources in braces, such as {region}: write it so")
 	case err != nil:
-		c.Errorf(r.V("value").At, "%v", err)
-		r.V("value").Bad = true
+		c.Errorf(value.At, "%v", err)
 	case template.UsesOwn() && !source:
-		c.Errorf(r.V("value").At, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
-		r.V("value").Bad = true
+		c.Errorf(value.At, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
 	case source && !template.UsesOwn():
-		c.Errorf(r.V("value").At, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
-		r.V("value").Bad = true
+		c.Errorf(value.At, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
+	default:
+		value.Bad = false
 	}
 	return template
 }
 
-// composable returns the labels that a value can be composed of.
-func (c *checker) composable() []string {
-	var labels []string
-	if c.region.At.Line != 0 {
-		labels = append(labels, topology.LabelRegion)
-	}
-	if c.zone.At.Line != 0 {
-		labels = append(labels, topology.LabelZone)
-	}
-	for _, l := range c.levels {
-		if l.V("label").Usable() {
-			labels = append(labels, l.V("label").Text)
+// rules returns the rules of region, zone and levels by their labels, in this order.
+func (c *checker) rules() iter.Seq2[string, *Section] {
+	return func(yield func(string, *Section) bool) {
+		ok := yield(topology.LabelRegion, c.region) && yield(topology.LabelZone, c.zone)
+		for i := 0; ok && i < len(c.levels); i++ {
+			ok = yield(c.levels[i].V("label").Text, c.levels[i])
 		}
 	}
-	return labels
 }
 
 // cycle refuses labels that are composed of each other.
@@ -278,14 +277,12 @@ func (c *checker) cycle(policy topology.Policy) {
 	if labels == nil {
 		return
 	}
-	at := c.region.V("value").At
-	if labels[0] == topology.LabelZone {
-		at = c.zone.V("value").At
+	for label, r := range c.rules() {
+		if label == labels[0] {
+			c.Errorf(r.V("value").At, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
+			return
+		}
 	}
-	if i := slices.IndexFunc(c.levels, func(l *Section) bool { return l.V("label").Text == labels[0] }); i >= 0 {
-		at = c.levels[i].V("value").At
-	}
-	c.Errorf(at, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
 }
 
 // withoutEffect warns of settings that no rule needs.
@@ -312,11 +309,9 @@ func (c *checker) withoutEffect(policy topology.Policy) {
 func (c *checker) makeCategories() topology.Rules {
 	names := c.categoryNames()
 	labels := c.categoryLabels(names)
-	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
-		c.role(names, labels, label)
-	}
 	var rules topology.Rules
 	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
+		c.role(names, labels, label)
 		for _, name := range names {
 			if labels[name] == label {
 				rules = append(rules, topology.Rule{Label: label, Category: name, Required: true})
