@@ -17,51 +17,31 @@ import (
 // does.
 type Difference struct {
 	// Any reports whether anything does: also what has no effect, such as a warning, or where
-	// in which file something is written, which the others do not count.
+	// in which file something is written.
 	Any bool
-	// VCenters are those that changed: in the order of the configuration that is
-	// newer, and then those which it does not have.
-	VCenters []VCenterDifference
-	// Changes are what has changed in each vCenter and beside them, with old and new values. Of
+	// changes are what has changed in each vCenter and beside them, with old and new values. Of
 	// passwords and certificates they say only that they have. What has no effect is not among them.
-	Changes []string
+	changes []string
 }
-
-// A VCenterDifference is what differs between two configurations of one vCenter, by name.
-// Either it was added, or removed, or some of its settings changed.
-type VCenterDifference struct {
-	Name           string
-	Added, Removed bool
-	// Effects is what the changed settings make the daemon do, 0 if the vCenter was added or removed.
-	Effects Effect
-}
-
-// ChangesAddress reports whether it may be another vCenter now.
-func (d VCenterDifference) ChangesAddress() bool { return d.Effects.Has(EffectAddress) }
 
 // Diff returns what differs between two configurations.
 func Diff(before, now *Config) Difference {
-	d := Difference{
-		Any: !reflect.DeepEqual(before, now),
-	}
+	d := Difference{Any: !reflect.DeepEqual(before, now)}
 	was, is := before.byName(), now.byName()
 	for i := range now.VCenters {
 		v := &now.VCenters[i]
 		if old := was[v.Name]; old == nil {
-			d.VCenters = append(d.VCenters, VCenterDifference{Name: v.Name, Added: true})
-			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q added", v.Name))
+			d.changes = append(d.changes, fmt.Sprintf("vCenter %q added", v.Name))
 		} else if !old.Equal(v) {
-			d.VCenters = append(d.VCenters, old.Diff(v))
-			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(v.changes(old), ", ")))
+			d.changes = append(d.changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(v.changes(old), ", ")))
 		}
 	}
 	for i := range before.VCenters {
 		if name := before.VCenters[i].Name; is[name] == nil {
-			d.VCenters = append(d.VCenters, VCenterDifference{Name: name, Removed: true})
-			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
+			d.changes = append(d.changes, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
 		}
 	}
-	d.Changes = append(d.Changes, now.changes(before)...)
+	d.changes = append(d.changes, now.changes(before)...)
 	return d
 }
 
@@ -73,15 +53,14 @@ func (c *Config) byName() map[string]*VCenter {
 	return all
 }
 
-// Diff returns what differs between two configurations of the vCenter.
-func (v *VCenter) Diff(now *VCenter) VCenterDifference {
-	d := VCenterDifference{Name: now.Name}
+// Diff returns what the settings that differ between two configurations of the vCenter make the daemon do.
+func (v *VCenter) Diff(now *VCenter) (effects Effect) {
 	for i := range Fields {
-		if f := &Fields[i]; f.Effect&^d.Effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
-			d.Effects |= f.Effect
+		if f := &Fields[i]; f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
+			effects |= f.Effect
 		}
 	}
-	return d
+	return effects
 }
 
 // isSame compares the values that two pointers point to.
@@ -96,15 +75,15 @@ func isSame(a, b any) bool {
 // Equal reports whether both are the same vCenter with the same settings and credentials:
 // nothing has to be done where one takes the place of the other.
 func (v *VCenter) Equal(o *VCenter) bool {
-	return v.Name == o.Name && v.Diff(o) == VCenterDifference{Name: o.Name}
+	return v.Name == o.Name && v.Diff(o) == 0
 }
 
 // String returns the changes in one line.
 func (d Difference) String() string {
-	if len(d.Changes) == 0 {
+	if len(d.changes) == 0 {
 		return "nothing that has an effect"
 	}
-	return strings.Join(d.Changes, "; ")
+	return strings.Join(d.changes, "; ")
 }
 
 // changes returns what has changed, with the old and the new value; of secrets only that they have.
@@ -129,11 +108,12 @@ func (v *VCenter) changes(before *VCenter) []string {
 // changes returns what has changed beside the vCenters.
 func (c *Config) changes(before *Config) []string {
 	all := c.changesOf(before, SectionTopology, "topology.")
-	was, is := before.labels(), c.labels()
+	was, order := before.labels()
+	is, newOrder := c.labels()
 	for _, label := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))))) {
 		all = append(all, change(label, was[label], is[label])...)
 	}
-	all = append(all, change("the order of labels", list(before.order()), list(c.order()))...)
+	all = append(all, change("the order of labels", list(order), list(newOrder))...)
 	return append(all, c.changesOf(before, SectionNodes, "nodes.")...)
 }
 
@@ -191,28 +171,20 @@ func (f *Field) shown(pointer any) string {
 	}
 }
 
-// labels returns what gives each label its value.
-func (c *Config) labels() map[string]string {
-	all := make(map[string]string)
+// labels returns what gives each label its value, and the labels in the order of the rules.
+func (c *Config) labels() (sources map[string]string, order []string) {
+	sources = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
 		of := "label " + r.Label
-		all[of] = source(&r)
+		order, sources[of] = append(order, r.Label), source(&r)
 		if r.Required {
-			all[of+" required"] = "yes"
+			sources[of+" required"] = "yes"
 		}
 		if r.Nested {
-			all[of+" nested"] = "yes"
+			sources[of+" nested"] = "yes"
 		}
 	}
-	return all
-}
-
-// order returns the labels in the order of the rules.
-func (c *Config) order() (all []string) {
-	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
-		all = append(all, r.Label)
-	}
-	return all
+	return sources, order
 }
 
 // source is what gives a label its value.

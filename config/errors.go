@@ -69,15 +69,6 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns each mistake as an error of its own.
-func (es Errors) Unwrap() []error {
-	errs := make([]error, len(es))
-	for i, e := range es {
-		errs[i] = e
-	}
-	return errs
-}
-
 // A Warning is something in the file that is valid and does not do what one
 // might expect, such as a setting without effect. It is made like an Error.
 type Warning Error

@@ -331,3 +331,6 @@ var Fields = []Field{
 
 // Has reports whether one of some effects is among these.
 func (e Effect) Has(some Effect) bool { return e&some != 0 }
+
+// ChangesAddress reports whether it may be another vCenter now.
+func (e Effect) ChangesAddress() bool { return e.Has(EffectAddress) }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -41,7 +42,11 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 					"remove it, or write a prefix of your own, such as %s", quote.Value(key), quote.Plain("example.com/"+name)))
 				continue
 			}
-			if wrong := parseNodeLabel(key, value, paired); wrong != nil {
+			wrong := cmp.Or(ParseLabelKey(key), ParseLabelValue(value))
+			if !paired {
+				wrong = &ValueError{Message: "has no = behind its key: write key=value, with a comma between two of them"}
+			}
+			if wrong != nil {
 				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
 				continue
 			}
@@ -61,17 +66,6 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 		return nil, nil, errors.Join(mistakes...)
 	}
 	return labels, warnings, nil
-}
-
-// parseNodeLabel checks one label, paired if there is a = between key and value.
-func parseNodeLabel(key, value string, paired bool) *ValueError {
-	if !paired {
-		return &ValueError{Message: "has no = behind its key: write key=value, with a comma between two of them"}
-	}
-	if wrong := ParseLabelKey(key); wrong != nil {
-		return wrong
-	}
-	return ParseLabelValue(value)
 }
 
 // unquoted returns a text without blanks around it, nor the quotes that are around all

@@ -64,7 +64,7 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
-	if d := m.cfg.Diff(cfg); d.Effects.Has(config.EffectAddress) || d.Effects.Has(config.EffectTrust) {
+	if m.cfg.Diff(cfg).Has(config.EffectAddress | config.EffectTrust) {
 		return Credentials{}, watch.Restart{Reason: otherSpec}
 	}
 	m.await(ctx, func() {

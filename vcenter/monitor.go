@@ -173,7 +173,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.cfg = &m.wanted.cfg
 	if !d.ChangesAddress() {
 		m.now.endpoint.Configure(m.cfg)
-		if d.Effects.Has(config.EffectTrust) {
+		if d.Has(config.EffectTrust) {
 			m.retrust(ctx)
 		}
 		return

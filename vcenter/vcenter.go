@@ -99,9 +99,9 @@ func (s *spec) tagRequirements() watch.TagRequirements {
 }
 
 // needsRestart reports whether a watch by another spec does not serve this one, where
-// their configurations have this difference. Other credentials are tried beside the watch,
+// the difference of their configurations has these effects. Other credentials are tried beside the watch,
 // and the families of addresses concern no vCenter.
-func (s *spec) needsRestart(before *spec, d config.VCenterDifference) bool {
-	return d.Effects.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
+func (s *spec) needsRestart(before *spec, d config.Effect) bool {
+	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
 		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains
 }

@@ -2,8 +2,8 @@ package load
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/rsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -85,7 +85,7 @@ func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), begin
 
 // parseKey says what is wrong with the private key of a certificate, in words
 // that hold nothing of it.
-func parseKey(data string, leaf *x509.Certificate) string {
+func parseKey(data, certificate string) string {
 	const write = ": write the PEM private key of the certificate in user"
 	block, rest := pem.Decode([]byte(data))
 	for block != nil && !strings.HasSuffix(block.Type, privateKey) {
@@ -99,31 +99,17 @@ func parseKey(data string, leaf *x509.Certificate) string {
 	case block.Type == "ENCRYPTED "+privateKey || block.Headers["DEK-Info"] != "":
 		return "is a private key behind a passphrase" + write + ", without one"
 	}
-	key, err := decodeKey(block.Bytes)
-	if err != nil {
-		return "is a damaged private key" + write
-	}
-	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !ok || !public.Equal(leaf.PublicKey) {
+	pair, err := tls.X509KeyPair([]byte(certificate), pem.EncodeToMemory(block))
+	_, isRSA := pair.PrivateKey.(*rsa.PrivateKey)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "does not match"):
 		return "is the private key of another certificate" + write
-	}
-	if _, ok := key.(*rsa.PrivateKey); !ok {
+	case err != nil:
+		return "is a damaged private key" + write
+	case !isRSA:
 		return "is not an RSA key, the only kind with which a token can be requested: write the key of a certificate with an RSA key, and that certificate in user"
 	}
 	return ""
-}
-
-func decodeKey(der []byte) (crypto.Signer, error) {
-	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
-		if signer, ok := key.(crypto.Signer); ok {
-			return signer, nil
-		}
-		return nil, errors.New("a key that cannot sign")
-	}
-	if key, err := x509.ParseECPrivateKey(der); err == nil {
-		return key, nil
-	}
-	return x509.ParsePKCS1PrivateKey(der)
 }
 
 // parseFiles checks the paths of files of certificates, which stand in one text as
@@ -339,7 +325,7 @@ func (c *checker) pair(user, password *Value) {
 		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case IsPEM(user.Text):
 		leaf, _ := c.leaf(user.Text) // It was checked.
-		if wrong := parseKey(key, leaf); wrong != "" {
+		if wrong := parseKey(key, user.Text); wrong != "" {
 			c.Errorf(password.At, "%s", wrong)
 		}
 		c.validity(user.At, leaf)

@@ -43,7 +43,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		values[name] = value
 	}
 	named := c.namesVCenters()
-	g := c.global
+	g := c.Global
 	c.isApart = (g.V("secretName").Set || g.V("secretNamespace").Set) != g.V("secretsDirectory").Set
 	d := &decoder{Problems: c.Problems}
 	for _, f := range all {
@@ -56,7 +56,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		if isAny {
 			n.Style |= AnyValue
 		}
-		into := map[config.Section]*Section{config.SectionLabels: c.labels, config.SectionNodes: c.nodes}[f.In]
+		into := map[config.Section]*Section{config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}[f.In]
 		if into == nil {
 			into = g
 		}
@@ -90,14 +90,14 @@ func (c *checker) replace(d *decoder, n *Node, f *config.Field) {
 		return
 	}
 	what, instead := "sets "+c.Dialect.Key(f.Key), "it"
-	if before := c.global.V(f.Key); before.Set {
+	if before := c.Global.V(f.Key); before.Set {
 		what = "overrides " + before.At.Key()
 	}
 	if isAccount(f.Key) {
 		instead = c.Dialect.secret()
 	}
-	d.value(n, f, c.global)
-	if f.Key != "insecureFlag" || !c.global.V(f.Key).IsOn() {
+	d.value(n, f, c.Global)
+	if f.Key != "insecureFlag" || !c.Global.V(f.Key).IsOn() {
 		c.Warnf(n.At, "%s, because the file names no vCenter: write %s %s instead", what, instead, c.Dialect.Global)
 	}
 }
@@ -119,7 +119,7 @@ func isAccount(key string) bool { return key == "user" || key == "password" }
 
 // namesVCenters reports whether the file itself names a vCenter, or tries to.
 func (c *checker) namesVCenters() bool {
-	server := c.global.V("server")
+	server := c.Global.V("server")
 	return len(c.vcenters.Sections) > 0 || c.vcenters.Bad || server.Set && server.At.Line != InEnvironment
 }
 
@@ -127,7 +127,7 @@ func (c *checker) namesVCenters() bool {
 // neither its half nor anything in its place. A file whose vCenters would inherit it
 // is refused by the CPI, so that it means nothing else there.
 func (c *checker) missesAccount(key string) bool {
-	g := c.global
+	g := c.Global
 	isElsewhere := g.V("secretName").Set || g.V("secretNamespace").Set || g.V("secretsDirectory").Set
 	return !isElsewhere && isAccount(key) && !g.V(key).Set
 }
@@ -142,7 +142,8 @@ func (c *checker) unused(f *config.Field, text string) {
 		// The file says where the credentials come from, or a variable where the file has nothing like it.
 		by := "the file"
 		for _, key := range []string{"secretsDirectory", "secretNamespace", "secretName"} {
-			if v := c.global.V(key); v.Set && v.At.Line != InEnvironment {
+			v := c.Global.V(key)
+			if v.Set && v.At.Line != InEnvironment {
 				by = "the file"
 				break
 			} else if v.Set {
@@ -163,14 +164,14 @@ func (c *checker) accountFromEnvironment() {
 		return
 	}
 	have := make(map[Position][]string)
-	for _, e := range c.fleet {
+	for _, e := range c.Fleet {
 		for _, key := range []string{"user", "password"} {
 			have[e.V(key).At] = append(have[e.V(key).At], quote.Value(e.Name))
 		}
 	}
 	for _, f := range variables() {
 		switch at := variable(f.Env); {
-		case !isAccount(f.Key) || c.global.V(f.Key).At != at:
+		case !isAccount(f.Key) || c.Global.V(f.Key).At != at:
 		case have[at] == nil:
 			c.unused(f, "")
 		default:

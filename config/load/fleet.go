@@ -10,7 +10,7 @@ import (
 // makeFleet makes a VCenter of each entry, in the order of the file, and of the
 // global section's server if no entry is it; that one comes first.
 func (c *checker) makeFleet() []config.VCenter {
-	c.settings(c.global)
+	c.settings(c.Global)
 	var all []*Section
 	for _, e := range c.vcenters.Sections {
 		c.settings(e)
@@ -19,17 +19,17 @@ func (c *checker) makeFleet() []config.VCenter {
 		all = append(all, e)
 	}
 	if c.isOneMore(all) {
-		e := c.global.Clone()
-		e.Name, e.At = c.global.V("server").Text, c.global.V("server").At
+		e := c.Global.Clone()
+		e.Name, e.At = c.Global.V("server").Text, c.Global.V("server").At
 		all = slices.Insert(all, 0, e)
 	}
-	if len(all) == 0 && !c.vcenters.Bad && !c.global.V("server").Set {
+	if len(all) == 0 && !c.vcenters.Bad && !c.Global.V("server").Set {
 		at := Position{Path: c.Dialect.VCenters, Line: c.vcenters.At.Line}
 		c.Errorf(at, "no vCenter: write at least one %s", c.Dialect.Entry)
 	}
 	c.unusedAccount(all)
 	for _, e := range all {
-		c.fleet = append(c.fleet, c.inherit(e))
+		c.Fleet = append(c.Fleet, c.inherit(e))
 	}
 	c.warnUnverified()
 	c.warnVerified(all)
@@ -37,7 +37,7 @@ func (c *checker) makeFleet() []config.VCenter {
 	seen := make(map[string][]config.VCenter)
 	for i, e := range all {
 		c.credentials(e)
-		from := c.fleet[i]
+		from := c.Fleet[i]
 		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(from))}
 		assign(from, nil, &vc)
 		c.trustWithoutEffect(from)
@@ -116,19 +116,19 @@ func (c *checker) entryServer(e *Section) {
 // than the entries, as in the CPI: unless an entry has that name. Unlike there
 // an entry with that server is it too, so that it is not connected to twice.
 func (c *checker) isOneMore(entries []*Section) bool {
-	server := c.global.V("server")
+	server := c.Global.V("server")
 	if !server.Usable() {
 		return false
 	}
 	address := func(s *Section) string {
-		port, set := either(s.V("port"), c.global.V("port")).Data.(int)
+		port, set := either(s.V("port"), c.Global.V("port")).Data.(int)
 		if !set || port == 0 {
 			port = config.DefaultPort
 		}
 		return config.SameServer(s.V("server").Text, port)
 	}
 	for _, e := range entries {
-		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.global) {
+		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.Global) {
 			c.Warnf(server.At, "has no effect: the vCenter is the one of %s", e.At.Key())
 			return false
 		}
@@ -138,7 +138,7 @@ func (c *checker) isOneMore(entries []*Section) bool {
 
 // hasOwnSecret reports whether an entry names a Secret itself, and not the global section for it.
 func (c *checker) hasOwnSecret(e *Section) bool {
-	return e.V("secret").Set && e.V("secret").At != c.global.V("secret").At
+	return e.V("secret").Set && e.V("secret").At != c.Global.V("secret").At
 }
 
 // account returns the user and the password for an entry, each from the entry
@@ -149,7 +149,7 @@ func (c *checker) account(e *Section) (user, password *Value) {
 	if c.hasOwnAccount(e) {
 		return e.V("user"), e.V("password")
 	}
-	return either(e.V("user"), c.global.V("user")), either(e.V("password"), c.global.V("password"))
+	return either(e.V("user"), c.Global.V("user")), either(e.V("password"), c.Global.V("password"))
 }
 
 func (c *checker) hasOwnAccount(e *Section) bool { return c.hasOwnSecret(e) || c.isApart }
@@ -160,13 +160,13 @@ func (c *checker) directory(e *Section) *Value {
 	if c.hasOwnSecret(e) {
 		return new(Value)
 	}
-	return c.global.V("secretsDirectory")
+	return c.Global.V("secretsDirectory")
 }
 
 // credentials demands a user with a password, a Secret or a directory.
 func (c *checker) credentials(e *Section) {
 	user, password := c.account(e)
-	secret, directory := either(e.V("secret"), c.global.V("secret")), c.directory(e)
+	secret, directory := either(e.V("secret"), c.Global.V("secret")), c.directory(e)
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
@@ -174,7 +174,7 @@ func (c *checker) credentials(e *Section) {
 	switch given := secret.Set || directory.Set; {
 	case user.Set && password.Set:
 		c.pair(user, password)
-	case e.Unsure, c.global.Unsure:
+	case e.Unsure, c.Global.Unsure:
 	case user.Set && given:
 		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
 	case password.Set && given:
@@ -185,7 +185,7 @@ func (c *checker) credentials(e *Section) {
 		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Dialect.secret())
 	case !given:
 		also := ""
-		if e.session.Line != 0 || c.global.session.Line != 0 {
+		if e.session.Line != 0 || c.Global.session.Line != 0 {
 			also = ": a session manager's address counts in a Secret or a directory alone"
 		}
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
@@ -196,17 +196,17 @@ func (c *checker) credentials(e *Section) {
 // unusedAccount warns of a global user or password that no vCenter gets.
 func (c *checker) unusedAccount(all []*Section) {
 	for _, e := range all {
-		if !c.hasOwnAccount(e) || e.At == c.global.V("server").At {
+		if !c.hasOwnAccount(e) || e.At == c.Global.V("server").At {
 			return
 		}
 	}
 	why := "has no effect: every vCenter has a Secret"
-	if directory := c.global.V("secretsDirectory"); directory.Set {
+	if directory := c.Global.V("secretsDirectory"); directory.Set {
 		why += " or " + directory.At.Key()
 	}
 	for _, key := range []string{"user", "password"} {
 		// accountFromEnvironment warns of those in the environment.
-		if v := c.global.V(key); v.Set && v.At.Line != InEnvironment {
+		if v := c.Global.V(key); v.Set && v.At.Line != InEnvironment {
 			c.Warnf(v.At, "%s", why)
 		}
 	}
@@ -248,7 +248,7 @@ func (c *checker) trustWithoutEffect(e *Section) {
 func (c *checker) warnUnverified() {
 	var settings []Position
 	names := make(map[Position][]string)
-	for _, e := range c.fleet {
+	for _, e := range c.Fleet {
 		insecure := e.V("insecureFlag")
 		if !insecure.IsOn() || insecure.Bad {
 			continue
@@ -268,7 +268,7 @@ func (c *checker) warnUnverified() {
 // section says otherwise: to the CPI and the CSI driver true there holds for all, but to
 // the CPI not in another format's spelling.
 func (c *checker) warnVerified(all []*Section) {
-	on := c.global.V("insecureFlag")
+	on := c.Global.V("insecureFlag")
 	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {
 		return
 	}
@@ -301,7 +301,7 @@ func (c *checker) inherit(e *Section) *Section {
 	of.In = config.SectionGlobal
 	for _, f := range config.FieldsOf(config.SectionEntry) {
 		if f.Inherited && !e.V(f.Key).Set {
-			of.Put(f.Key, c.global.V(f.Key))
+			of.Put(f.Key, c.Global.V(f.Key))
 		}
 	}
 	user, password := c.account(e)
@@ -313,10 +313,10 @@ func (c *checker) inherit(e *Section) *Section {
 	of.Put("secretsDirectory", c.directory(e))
 	if !e.V("secret").Set {
 		for _, key := range []string{"secret", "secretName", "secretNamespace"} {
-			of.Put(key, c.global.V(key))
+			of.Put(key, c.Global.V(key))
 		}
 	}
-	trust := either(e.V("authority"), c.global.V("authority"))
+	trust := either(e.V("authority"), c.Global.V("authority"))
 	of.Put("authority", trust)
 	a, _ := trust.Data.(authority)
 	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.file})

@@ -97,20 +97,15 @@ type Document struct {
 // checker turns sections into a Config. It is to be used only if there are no errors afterwards.
 type checker struct {
 	*Problems
+	*Document
 	// read reads the files that the configuration names. Nil leaves them unread.
-	read Reader
-	// What the file says.
-	global, labels, topology, nodes *Section
-	vcenters                        *Value // Bad if there are entries that could not be read
-	region, zone                    *Section
-	levels                          []*Section
-	csi                             *Value
-	csiLabels                       []*Section
+	read      Reader
+	labels    *Section
+	vcenters  *Value // Bad if there are entries that could not be read
+	csiLabels []*Section
 	// isApart reports whether the global account is not for the entries, since the file names
 	// one place besides where theirs are. The environment has no part in that.
 	isApart bool
-	// fleet are the vCenters with what they inherit.
-	fleet []*Section
 	// files are the CA files that were read, each once, and caFiles what they hold.
 	files   []string
 	caFiles map[string]caFile
@@ -144,7 +139,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	if root == nil {
 		return nil, p.Err()
 	}
-	c := &checker{Problems: p, read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
+	c := &checker{Problems: p, Document: new(Document), read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
 		caFiles: make(map[string]caFile), caData: make(map[string]caFile), lists: make(map[string][]byte)}
 	if c.read == nil {
 		c.read = config.ReadFileAtMost
@@ -152,35 +147,34 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	if o.SkipFiles {
 		c.read = nil
 	}
-	for key, s := range map[string]**Section{"global": &c.global, "labels": &c.labels, "topology": &c.topology, "nodes": &c.nodes} {
+	for key, s := range map[string]**Section{"global": &c.Global, "labels": &c.labels, "topology": &c.Topology, "nodes": &c.Nodes} {
 		*s = root.sub(config.FieldOf(config.SectionRoot, key))
 	}
 	c.applyEnvironment(o.Environ)
-	c.region, c.zone = c.labels.sub(config.FieldOf(config.SectionLabels, "region")), c.labels.sub(config.FieldOf(config.SectionLabels, "zone"))
-	c.levels, c.csi = c.topology.V("levels").Sections, c.labels.V(categories.Key)
-	cfg := c.makeConfig()
+	c.Region, c.Zone = c.labels.sub(config.FieldOf(config.SectionLabels, "region")), c.labels.sub(config.FieldOf(config.SectionLabels, "zone"))
+	c.Levels, c.Categories = c.Topology.V("levels").Sections, c.labels.V(categories.Key)
+	c.VCenters, c.Config = c.vcenters.Sections, c.makeConfig()
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	cfg.Warnings = Sorted(p.Warnings, func(w config.Warning) config.Error { return config.Error(w) })
-	c.nameVCenters(cfg.Warnings)
+	c.Config.Warnings = Sorted(p.Warnings, func(w config.Warning) config.Error { return config.Error(w) })
+	c.nameVCenters(c.Config.Warnings)
 	if p.omitted > 0 {
-		last := cfg.Warnings[len(cfg.Warnings)-1]
-		cfg.Warnings = append(cfg.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
+		last := c.Config.Warnings[len(c.Config.Warnings)-1]
+		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
 	}
-	return &Document{Config: cfg, Global: c.global, Topology: c.topology, Nodes: c.nodes, VCenters: c.vcenters.Sections,
-		Region: c.region, Zone: c.zone, Levels: c.levels, Categories: c.csi, Fleet: c.fleet}, nil
+	return c.Document, nil
 }
 
 func (c *checker) makeConfig() *config.Config {
 	cfg := &config.Config{File: c.File, VCenters: c.makeFleet(), Files: c.files, NodeSelector: labels.Everything()}
-	for _, s := range []*Section{c.topology, c.nodes} {
+	for _, s := range []*Section{c.Topology, c.Nodes} {
 		c.check(s)
 		assign(s, cfg, nil)
 	}
 	c.makePolicy(&cfg.Topology.Policy, cfg.VCenters)
 	c.excludedNetworks(&cfg.Addresses)
-	cfg.NodeLabels = c.nodeLabels(c.nodes.V("labels"))
+	cfg.NodeLabels = c.nodeLabels(c.Nodes.V("labels"))
 	return cfg
 }
 

@@ -12,14 +12,14 @@ import (
 
 // makePolicy checks the labels and the topology sections together, except for the rules' values.
 func (c *checker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
-	if !c.csi.Set {
-		c.check(c.region)
-		c.check(c.zone)
+	if !c.Categories.Set {
+		c.check(c.Region)
+		c.check(c.Zone)
 	}
-	for _, l := range c.levels {
+	for _, l := range c.Levels {
 		c.check(l)
 	}
-	c.sameSource(c.region, c.zone)
+	c.sameSource(c.Region, c.Zone)
 	policy.Rules, policy.Levels = c.makeRules(), c.makeLevels()
 	c.cycle(*policy)
 	c.vcenterNames(fleet)
@@ -47,11 +47,11 @@ func (c *checker) nodeLabels(v *Value) map[string]string {
 		if r.Bad {
 			continue
 		}
-		level := slices.IndexFunc(c.levels, func(l *Section) bool { return l.V("label").Usable() && l.V("label").Text == r.Key })
+		level := slices.IndexFunc(c.Levels, func(l *Section) bool { return l.V("label").Usable() && l.V("label").Text == r.Key })
 		switch {
 		case c.reject(&Value{At: r.At}, config.ParseLabelKey(r.Key)):
 		case level >= 0:
-			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.levels[level].At)
+			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.Levels[level].At)
 		case c.reject(r, config.ParseLabelValue(r.Text)):
 		default:
 			if all == nil {
@@ -65,13 +65,13 @@ func (c *checker) nodeLabels(v *Value) map[string]string {
 
 // excludedNetworks checks what the lists of networks leave out.
 func (c *checker) excludedNetworks(rules *config.AddressRules) {
-	for i := range c.nodes.V("excludeNetworks").List {
-		if element := &c.nodes.V("excludeNetworks").List[i]; strings.Trim(element.Text, "*") == "" && element.Text != "" {
+	for i := range c.Nodes.V("excludeNetworks").List {
+		if element := &c.Nodes.V("excludeNetworks").List[i]; strings.Trim(element.Text, "*") == "" && element.Text != "" {
 			c.reject(element, &config.ValueError{Message: "excludes every network: write the names of those to leave out"})
 		}
 	}
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
-		if name := c.nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
+		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
 			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks leaves out: change one of the two"})
 		}
 	}
@@ -82,20 +82,20 @@ const maxCategories = 5
 
 // makeRules takes a region without a zone, or the reverse, for what it says.
 func (c *checker) makeRules() topology.Rules {
-	if c.csi.Set {
+	if c.Categories.Set {
 		return c.makeCategories()
 	}
 	for _, given := range c.csiLabels {
 		c.Warnf(given.At, "has no effect without topology-categories")
 	}
-	c.regionWithoutZone(c.region, c.zone)
+	c.regionWithoutZone(c.Region, c.Zone)
 	var rules topology.Rules
 	for _, label := range []struct {
 		key, what string
 		rule      *Section
 	}{
-		{topology.LabelRegion, "region", c.region},
-		{topology.LabelZone, "zone", c.zone},
+		{topology.LabelRegion, "region", c.Region},
+		{topology.LabelZone, "zone", c.Zone},
 	} {
 		r := label.rule
 		if r.IsShort && r.V("tag").isWritten() && !r.V("tag").Set {
@@ -184,14 +184,14 @@ func (c *checker) sameSource(region, zone *Section) {
 func (c *checker) makeLevels() topology.Rules {
 	var rules topology.Rules
 	seen := make(map[string]Position)
-	for _, l := range c.levels {
+	for _, l := range c.Levels {
 		first, again := seen[l.V("label").Text]
 		switch {
 		case !l.V("label").Set:
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
 		case l.V("label").Bad || !topology.IsReservedLevel(l.V("label").Text) && c.reject(l.V("label"), config.ParseLabelKey(l.V("label").Text)):
 		case again:
-			c.Errorf(l.V("label").At, "is the label of %s in line %d too: remove one of the two", first.Path, first.Line)
+			c.Errorf(l.V("label").At, "is the label of %v too: remove one of the two", first)
 		default:
 			seen[l.V("label").Text] = l.At
 		}
@@ -206,14 +206,14 @@ func (c *checker) makeLevels() topology.Rules {
 // vcenterNames refuses names of vCenters that a rule would make an invalid label
 // of for each of their Nodes.
 func (c *checker) vcenterNames(fleet []config.VCenter) {
-	rules := append([]*Section{c.region, c.zone}, c.levels...)
+	rules := append([]*Section{c.Region, c.Zone}, c.Levels...)
 	i := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})
 	if i < 0 {
 		return
 	}
-	const wrong = "is not a valid label value, which %s in line %d makes of it: %s: "
+	const wrong = "is not a valid label value, which %v makes of it: %s: "
 	for _, vc := range fleet {
 		why := topology.InvalidLabelValue(vc.Name)
 		if why == "" {
@@ -221,12 +221,10 @@ func (c *checker) vcenterNames(fleet []config.VCenter) {
 		}
 		entry := slices.IndexFunc(c.vcenters.Sections, func(e *Section) bool { return e.Name == vc.Name })
 		if entry < 0 {
-			c.Errorf(c.global.V("server").At, wrong+"write an entry under vcenter for it, with a name that is one",
-				rules[i].At.Path, rules[i].At.Line, why)
-			continue
+			c.Errorf(c.Global.V("server").At, wrong+"write an entry under vcenter for it, with a name that is one", rules[i].At, why)
+		} else {
+			c.Errorf(c.vcenters.Sections[entry].At, wrong+"give the entry another name, and write the address under server", rules[i].At, why)
 		}
-		c.Errorf(c.vcenters.Sections[entry].At, wrong+"give the entry another name, and write the address under server",
-			rules[i].At.Path, rules[i].At.Line, why)
 	}
 }
 
@@ -264,9 +262,9 @@ func (c *checker) template(r *Section, label string) topology.Template {
 // rules returns the rules of region, zone and levels by their labels, in this order.
 func (c *checker) rules() iter.Seq2[string, *Section] {
 	return func(yield func(string, *Section) bool) {
-		ok := yield(topology.LabelRegion, c.region) && yield(topology.LabelZone, c.zone)
-		for i := 0; ok && i < len(c.levels); i++ {
-			ok = yield(c.levels[i].V("label").Text, c.levels[i])
+		ok := yield(topology.LabelRegion, c.Region) && yield(topology.LabelZone, c.Zone)
+		for i := 0; ok && i < len(c.Levels); i++ {
+			ok = yield(c.Levels[i].V("label").Text, c.Levels[i])
 		}
 	}
 }
@@ -293,7 +291,7 @@ func (c *checker) withoutEffect(policy topology.Policy) {
 			together++
 		}
 	}
-	precedence, paths := c.topology.V("precedence"), c.topology.V("paths")
+	precedence, paths := c.Topology.V("precedence"), c.Topology.V("paths")
 	if precedence.Usable() && together < 2 {
 		c.Warnf(precedence.At, "has no effect unless region and zone are both from tags")
 	}
@@ -319,7 +317,7 @@ func (c *checker) makeCategories() topology.Rules {
 		}
 	}
 	if len(rules) == 0 && len(names) > 0 {
-		c.Warnf(c.csi.At, "names neither a region nor a zone: Nodes get none: "+
+		c.Warnf(c.Categories.At, "names neither a region nor a zone: Nodes get none: "+
 			`write a section such as [TopologyCategory "NAME"] with label = %s`, topology.LabelZone)
 	}
 	for _, name := range names {
@@ -327,7 +325,7 @@ func (c *checker) makeCategories() topology.Rules {
 			continue
 		}
 		if config.ParseLabelKey(name) != nil {
-			c.Errorf(c.csi.At, "has a category that is neither region nor zone, and whose name can be no label's: "+
+			c.Errorf(c.Categories.At, "has a category that is neither region nor zone, and whose name can be no label's: "+
 				"write the YAML format, and a label for it under topology.levels%s", config.Found(name))
 		}
 		rules = append(rules, topology.Rule{Label: name, Category: name, Required: true})
@@ -336,14 +334,14 @@ func (c *checker) makeCategories() topology.Rules {
 }
 
 func (c *checker) categoryNames() []string {
-	for _, r := range []*Section{c.region, c.zone} {
+	for _, r := range []*Section{c.Region, c.Zone} {
 		if r.V("tag").Set {
 			c.Errorf(r.At, "stands beside topology-categories: write one of the two")
 		}
 	}
 	var names []string
-	for i := range c.csi.List {
-		category := &c.csi.List[i]
+	for i := range c.Categories.List {
+		category := &c.Categories.List[i]
 		switch {
 		case c.reject(category, parseName(category.Text)):
 		case slices.Contains(names, category.Text):
@@ -353,7 +351,7 @@ func (c *checker) categoryNames() []string {
 		}
 	}
 	if len(names) > maxCategories {
-		c.Errorf(c.csi.At, "names %d categories: write at most %d, as many as the CSI driver takes", len(names), maxCategories)
+		c.Errorf(c.Categories.At, "names %d categories: write at most %d, as many as the CSI driver takes", len(names), maxCategories)
 	}
 	return names
 }
@@ -411,7 +409,7 @@ func (c *checker) role(names []string, labels map[string]string, label string) {
 	case 1:
 		labels[having[0]] = label
 	default:
-		c.Errorf(c.csi.At, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
+		c.Errorf(c.Categories.At, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
 			"with label = %s", word, having[0], label)
 	}
 }
