@@ -27,24 +27,12 @@ type Error struct {
 	// VCenter is the name of the vCenter in whose entry a warning is, empty if it is in
 	// none. Errors do not have it: an entry with a mistake is not a vCenter yet.
 	VCenter string
-	// About is what a warning is about, where somebody treats that otherwise than the others. Errors do
-	// not have it.
-	About Subject
+	// IsCSI reports whether a warning is of what the CSI driver sees otherwise than Nodes have it. It
+	// matters only in a cluster with that driver. Errors do not have it.
+	IsCSI bool
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
 }
-
-// A Subject is what a warning is about. It is one of a closed set.
-type Subject int
-
-// The subjects.
-const (
-	// AboutFile is all that is not named here.
-	AboutFile Subject = iota
-	// AboutCSI is what the CSI driver sees otherwise than Nodes have it. It matters only in a cluster
-	// with that driver.
-	AboutCSI
-)
 
 // Error returns FILE:LINE: FIELD: MESSAGE.
 func (e Error) Error() string {

@@ -153,13 +153,8 @@ const (
 	defaultSettle     = "60s"
 )
 
-// PathKinds are the paths by the words for them, PathWords those in the order in which the paths are tried.
-var (
-	PathKinds = map[string]topology.PathKind{
-		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
-	}
-	PathWords = []string{"compute", "resourcePool", "folder"}
-)
+// PathWords are the words for topology.DefaultPaths, in the same order.
+var PathWords = []string{"compute", "resourcePool", "folder"}
 
 func words[T any](values ...T) []string {
 	all := make([]string, len(values))

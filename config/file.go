@@ -29,10 +29,8 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	// Opening some devices does something, so what is there is looked at before. It
 	// may be another file by then, so what is open is looked at too.
 	info, err := os.Stat(path)
-	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: wrong.Err} // as if it had been opened
-	} else if err != nil {
-		return nil, err
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Unwrap(err)} // as if it had been opened
 	}
 	if err := readable(path, info, most); err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = unread(path, fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most))
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most)}
 	}
 	if err != nil {
 		return nil, err
@@ -60,19 +58,18 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 
 // readable returns what is wrong with a file of that kind and size.
 func readable(path string, info fs.FileInfo, most int64) error {
+	err := ErrNotRegular
 	switch mode := info.Mode(); {
-	case mode.IsRegular() && info.Size() > most:
-		return unread(path, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), most))
-	case mode.IsRegular():
+	case mode.IsRegular() && info.Size() <= most:
 		return nil
+	case mode.IsRegular():
+		err = fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), most)
 	case mode.IsDir():
-		return unread(path, fmt.Errorf("%w, but a directory: write the path of a file in it", ErrNotRegular))
+		err = fmt.Errorf("%w, but a directory: write the path of a file in it", ErrNotRegular)
 	case mode&fs.ModeNamedPipe != 0:
-		return unread(path, fmt.Errorf("%w, but a named pipe", ErrNotRegular))
+		err = fmt.Errorf("%w, but a named pipe", ErrNotRegular)
 	case mode&fs.ModeDevice != 0:
-		return unread(path, fmt.Errorf("%w, but a device", ErrNotRegular))
+		err = fmt.Errorf("%w, but a device", ErrNotRegular)
 	}
-	return unread(path, ErrNotRegular)
+	return &fs.PathError{Op: "read", Path: path, Err: err}
 }
-
-func unread(path string, err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }

@@ -112,19 +112,6 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// parseFiles checks the paths of files of certificates, which stand in one text as
-// govmomi takes them, with which the CPI and the CSI driver read them.
-func parseFiles(files []string) *config.ValueError {
-	const most = 64
-	switch {
-	case slices.Contains(files, ""):
-		return &config.ValueError{Message: fmt.Sprintf("names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)}
-	case len(files) > most:
-		return &config.ValueError{Message: fmt.Sprintf("names %d files: write at most %d, several certificates can be in one", len(files), most)}
-	}
-	return nil
-}
-
 // authority takes the one that a section gives.
 func (c *checker) authority(file, data *Value) *Value {
 	if file.Set && data.Set {
@@ -151,21 +138,30 @@ func (c *checker) authority(file, data *Value) *Value {
 	return v
 }
 
+// authorityFile takes the paths of files of certificates, which stand in one text as
+// govmomi takes them, with which the CPI and the CSI driver read them.
 func (c *checker) authorityFile(path *Value) *Value {
+	const most = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
 	if !path.Usable() {
 		return v
 	}
-	if strings.Contains(path.Text, beginPEM) {
-		v.Bad = c.reject(path, &config.ValueError{Message: "is a certificate: write " + c.Dialect.InlineCA + "the path of a file that holds it"})
+	files, wrong := filepath.SplitList(path.Text), ""
+	switch {
+	case strings.Contains(path.Text, beginPEM):
+		wrong = "is a certificate: write " + c.Dialect.InlineCA + "the path of a file that holds it"
+	case slices.Contains(files, ""):
+		wrong = fmt.Sprintf("names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
+	case len(files) > most:
+		wrong = fmt.Sprintf("names %d files: write at most %d, several certificates can be in one", len(files), most)
+	}
+	if wrong != "" {
+		v.Bad = true
+		c.Errorf(path.At, "%s", wrong)
 		return v
 	}
-	files := filepath.SplitList(path.Text)
-	if v.Bad = c.reject(path, parseFiles(files)); v.Bad {
-		return v
-	}
-	data, kept := c.lists[path.Text]
-	if !kept {
+	data, isKept := c.lists[path.Text]
+	if !isKept {
 		data, v.Bad = c.listed(path, files)
 	}
 	v.Data = authority{path.Text, data}
@@ -179,7 +175,15 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 		if slices.Contains(files[:i], name) {
 			continue
 		}
-		file := c.caFile(name, path.At)
+		file, isRead := c.caFiles[name]
+		if !isRead {
+			c.files = append(c.files, name)
+			c.bounded(path.At, len(c.files), maxCAFiles, "CA files")
+			if c.read != nil {
+				file = readCA(c.read, name)
+			}
+			c.caFiles[name] = file
+		}
 		if file.wrong != nil {
 			c.badFile(path, files, i, file)
 			bad = true
@@ -198,21 +202,6 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 		c.lists[path.Text] = slices.Clip(data)
 	}
 	return data, bad
-}
-
-// caFile reads a file of certificates, once.
-func (c *checker) caFile(path string, at Position) caFile {
-	if file, read := c.caFiles[path]; read {
-		return file
-	}
-	c.files = append(c.files, path)
-	c.bounded(at, len(c.files), maxCAFiles, "CA files")
-	var file caFile
-	if c.read != nil {
-		file = readCA(c.read, path)
-	}
-	c.caFiles[path] = file
-	return file
 }
 
 // badFile reports what is wrong with one of the files that a text names.
@@ -257,7 +246,12 @@ func readCA(read Reader, path string) caFile {
 		return caFile{wrong: &config.ValueError{Message: "is not a file of certificates: write the path of a PEM file"}}
 	}
 	if err != nil {
-		return caFile{wrong: unreadable(err), absent: errors.Is(err, fs.ErrNotExist)}
+		reason := err
+		if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+			reason = pathError.Err
+		}
+		return caFile{wrong: &config.ValueError{Message: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"},
+			absent: errors.Is(err, fs.ErrNotExist)}
 	}
 	sound, damaged := Certificates(data)
 	switch {
@@ -267,14 +261,6 @@ func readCA(read Reader, path string) caFile {
 		return caFile{wrong: &config.ValueError{Message: "the file has no PEM certificate: write the path of one with " + beginCertificate}}
 	}
 	return caFile{data: data}
-}
-
-func unreadable(err error) *config.ValueError {
-	reason := err
-	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
-		reason = pathError.Err
-	}
-	return &config.ValueError{Message: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
 }
 
 // user takes a name, or a certificate for a login with a SAML token.

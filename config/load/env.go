@@ -11,10 +11,9 @@ import (
 )
 
 // Variables returns the names of the environment variables that override a file.
-func Variables() []string {
-	var all []string
-	for _, v := range variables() {
-		all = append(all, v.Env)
+func Variables() (all []string) {
+	for _, f := range variables() {
+		all = append(all, f.Env)
 	}
 	return all
 }
@@ -46,6 +45,7 @@ func (c *checker) applyEnvironment(environ []string) {
 	g := c.Global
 	c.isApart = (g.V("secretName").Set || g.V("secretNamespace").Set) != g.V("secretsDirectory").Set
 	d := &decoder{Problems: c.Problems}
+	sections := map[config.Section]*Section{config.SectionBoth: g, config.SectionGlobal: g, config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}
 	for _, f := range all {
 		text, given := values[f.Env]
 		isAny := f.Env == config.SkipDeletionVariable
@@ -56,15 +56,11 @@ func (c *checker) applyEnvironment(environ []string) {
 		if isAny {
 			n.Style |= AnyValue
 		}
-		into := map[config.Section]*Section{config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}[f.In]
-		if into == nil {
-			into = g
-		}
 		switch {
 		case f.NoEffect != "":
 			c.Warnf(n.At, "%s", f.NoEffect)
 		case !f.Inherited && f.Key != "server":
-			d.value(n, f, into)
+			d.value(n, f, sections[f.In])
 		case !named: // the CPI reads these when its vCenters have inherited, so that they change no other
 			c.replace(d, n, f)
 		case c.missesAccount(f.Key):
@@ -142,12 +138,11 @@ func (c *checker) unused(f *config.Field, text string) {
 		// The file says where the credentials come from, or a variable where the file has nothing like it.
 		by := "the file"
 		for _, key := range []string{"secretsDirectory", "secretNamespace", "secretName"} {
-			v := c.Global.V(key)
-			if v.Set && v.At.Line != InEnvironment {
+			if v := c.Global.V(key); v.Set && v.At.Line == InEnvironment {
+				by = v.At.Key()
+			} else if v.Set {
 				by = "the file"
 				break
-			} else if v.Set {
-				by = v.At.Key()
 			}
 		}
 		c.Warnf(at, "has no effect, because %s says where the credentials come from: remove it", by)
@@ -169,14 +164,13 @@ func (c *checker) accountFromEnvironment() {
 			have[e.V(key).At] = append(have[e.V(key).At], quote.Value(e.Name))
 		}
 	}
-	for _, f := range variables() {
-		switch at := variable(f.Env); {
-		case !isAccount(f.Key) || c.Global.V(f.Key).At != at:
+	for _, key := range []string{"user", "password"} {
+		switch at := c.Global.V(key).At; {
+		case at.Line != InEnvironment:
 		case have[at] == nil:
-			c.unused(f, "")
+			c.unused(config.FieldOf(config.SectionGlobal, key), "")
 		default:
-			c.Warnf(at, "is the %s for %s, because the file has none there: write %s %s instead",
-				f.Key, vCenters(have[at]), c.Dialect.secret(), c.Dialect.Global)
+			c.Warnf(at, "is the %s for %s, because the file has none there: write %s %s instead", key, vCenters(have[at]), c.Dialect.secret(), c.Dialect.Global)
 		}
 	}
 }

@@ -404,27 +404,7 @@ func (r *scan) key() {
 
 // unquote returns the text of a literal of the scanner, which has made sure that
 // its quotes and escapes are sound.
-func unquote(literal string) string {
-	var text strings.Builder
-	escaped := false
-	for _, c := range literal {
-		switch {
-		case escaped:
-			escaped = false
-			switch c {
-			case 'n':
-				text.WriteByte('\n')
-			case 't':
-				text.WriteByte('\t')
-			case '\n': // the line goes on
-			default:
-				text.WriteRune(c)
-			}
-		case c == '\\':
-			escaped = true
-		case c != '"':
-			text.WriteRune(c)
-		}
-	}
-	return text.String()
-}
+func unquote(literal string) string { return escapes.Replace(literal) }
+
+// escapes are those that the scanner knows. A \ at the end of a line continues it, and quotes are of no value.
+var escapes = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

@@ -51,6 +51,7 @@ var kinds = func() map[config.Kind]kind {
 		config.KindFamilies:    (*checker).families,
 		config.KindNetworks:    (*checker).networks,
 		config.KindPaths:       (*checker).paths,
+		config.KindCIDRs:       (*checker).subnets,
 		config.KindInt: func(c *checker, v *Value, f *config.Field) (any, *config.ValueError) {
 			if n := v.Data.(int); n < f.Min || n > f.Max {
 				return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
@@ -67,13 +68,6 @@ var kinds = func() map[config.Kind]kind {
 		config.KindSecretName: named(validation.IsDNS1123Subdomain, "is not a valid name of a Secret: write lower-case letters, digits, - and ."),
 		config.KindNamespace:  named(validation.IsDNS1123Label, "is not a valid name of a namespace: write lower-case letters, digits and -"),
 		config.KindDirectory:  parsed(parseDirectory),
-		config.KindCIDRs: func(c *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
-			subnets, wrong := parseSubnets(v.Text)
-			for _, w := range wrong {
-				v.Bad = c.reject(v, &w)
-			}
-			return subnets, nil
-		},
 		config.KindDuration: func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
 			const most = 24 * time.Hour
 			switch d, err := time.ParseDuration(v.Text); {
@@ -236,47 +230,44 @@ func (c *checker) networks(v *Value, _ *config.Field) (any, *config.ValueError) 
 	return patterns, nil
 }
 
-func (c *checker) paths(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c *checker) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 	var paths []topology.PathKind
 	for i := range v.List {
 		element := &v.List[i]
-		switch kind, known := config.PathKinds[element.Text]; {
+		switch which := slices.Index(f.Words, element.Text); {
 		case element.Bad:
-		case !known:
+		case which < 0:
 			c.reject(element, &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(element.Text)})
-		case slices.Contains(paths, kind):
+		case slices.Contains(paths, topology.DefaultPaths()[which]):
 			c.Errorf(element.At, "is listed twice: remove one of the two")
 		default:
-			paths = append(paths, kind)
+			paths = append(paths, topology.DefaultPaths()[which])
 		}
 	}
 	return paths, nil
 }
 
-// parseSubnets reads CIDRs between commas.
-func parseSubnets(s string) ([]netip.Prefix, []config.ValueError) {
+// subnets reads CIDRs between commas.
+func (c *checker) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 	var subnets []netip.Prefix
-	var wrong []config.ValueError
-	for part := range strings.SplitSeq(s, ",") {
+	for part := range strings.SplitSeq(v.Text, ",") {
 		part = strings.TrimSpace(part)
-		if part == "" {
-			wrong = append(wrong, config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"})
-			continue
-		}
-		if addr, err := netip.ParseAddr(part); err == nil && addr.Zone() == "" {
-			wrong = append(wrong, config.ValueError{Message: "has an address without a prefix length: write a CIDR",
-				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())})
-			continue
-		}
+		addr, notAddress := netip.ParseAddr(part)
 		subnet, err := netip.ParsePrefix(part)
-		if err != nil {
-			wrong = append(wrong, config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, " +
+		switch {
+		case part == "":
+			v.Bad = c.reject(v, &config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"})
+		case notAddress == nil && addr.Zone() == "":
+			v.Bad = c.reject(v, &config.ValueError{Message: "has an address without a prefix length: write a CIDR",
+				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())})
+		case err != nil:
+			v.Bad = c.reject(v, &config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, " +
 				"such as 10.0.0.0/8 or fd00::/8", Found: config.Found(part)})
-			continue
+		default:
+			subnets = append(subnets, subnet.Masked())
 		}
-		subnets = append(subnets, subnet.Masked())
 	}
-	return subnets, wrong
+	return subnets, nil
 }
 
 // parseName checks a name that vSphere chose or was given, which may be nearly
@@ -427,19 +418,11 @@ func parseThumbprint(s string) (string, *config.ValueError) {
 		return "", nil
 	}
 	raw, err := hex.DecodeString(strings.ReplaceAll(s, ":", ""))
-	if err != nil {
-		return "", wrong
-	}
-	if len(raw) != 20 && len(raw) != 32 {
+	if err == nil && len(raw) != 20 && len(raw) != 32 {
 		wrong.Found = fmt.Sprintf(" (found %d pairs)", len(raw))
-		return "", wrong
 	}
-	pairs := make([]string, len(raw))
-	for i, b := range raw {
-		pairs[i] = fmt.Sprintf("%02X", b)
-	}
-	normal := strings.Join(pairs, ":")
-	if strings.Contains(s, ":") && s != normal {
+	normal := strings.ReplaceAll(fmt.Sprintf("% X", raw), " ", ":")
+	if err != nil || wrong.Found != "" || strings.Contains(s, ":") && s != normal {
 		return "", wrong
 	}
 	return normal, nil

@@ -48,13 +48,17 @@ func (p *Problems) Errorf(at Position, format string, args ...any) {
 
 // Warnf adds a warning. What several entries inherit is one.
 func (p *Problems) Warnf(at Position, format string, args ...any) {
-	p.warnAbout(config.AboutFile, at, format, args...)
+	p.warn(p.message(at, format, args))
 }
 
-// warnAbout is Warnf about a subject.
-func (p *Problems) warnAbout(what config.Subject, at Position, format string, args ...any) {
-	w := p.message(at, format, args)
-	w.About = what
+// warnCSI is Warnf of what the CSI driver sees otherwise.
+func (p *Problems) warnCSI(at Position, message string) {
+	w := p.message(at, "%s", []any{message})
+	w.IsCSI = true
+	p.warn(w)
+}
+
+func (p *Problems) warn(w config.Error) {
 	switch {
 	case p.isDuplicate(w):
 	case len(p.Warnings) >= maxProblems:
@@ -194,8 +198,6 @@ type Dialect struct {
 	assign string
 	// Key names a key as the format does, from its name in YAML.
 	Key func(string) string
-	// Categories says where tag categories are named.
-	Categories string
 	// alias is what to say of another spelling of a key, and twice where a key has two of them.
 	alias, twice string
 }
@@ -213,7 +215,6 @@ var YAML = Dialect{
 	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
 	assign:     ": ",
 	Key:        func(name string) string { return name },
-	Categories: "labels.region and labels.zone, each with a tag category",
 	alias:      "is the INI format's spelling of %[1]s and counts as that, but the vSphere CPI ignores it in the YAML format: write %[1]s",
 	twice:      "is another spelling of %s, which is at line %d already: remove one of the two",
 }
@@ -229,7 +230,6 @@ var INI = Dialect{
 	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
 	assign:     " = ",
 	Key:        Dash,
-	Categories: "topology-categories in [Labels]",
 	alias:      "counts as %[1]s, but the vSphere CPI ignores it: write %[1]s",
 	twice:      "is written twice, first at line %[2]d: remove one of the two",
 }

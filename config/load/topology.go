@@ -88,47 +88,41 @@ func (c *checker) makeRules() topology.Rules {
 	for _, given := range c.csiLabels {
 		c.Warnf(given.At, "has no effect without topology-categories")
 	}
-	c.regionWithoutZone(c.Region, c.Zone)
+	c.regionWithoutZone()
 	var rules topology.Rules
-	for _, label := range []struct {
-		key, what string
-		rule      *Section
-	}{
-		{topology.LabelRegion, "region", c.Region},
-		{topology.LabelZone, "zone", c.Zone},
-	} {
-		r := label.rule
-		if r.IsShort && r.V("tag").isWritten() && !r.V("tag").Set {
-			c.Warnf(r.At, "is empty: Nodes get no %s", label.what)
+	for label, r := range c.rules() {
+		if r.In == config.SectionLevel {
+			break
+		}
+		tag, value := r.V("tag"), r.V("value")
+		if r.IsShort && tag.isWritten() && !tag.Set {
+			_, what, _ := strings.Cut(label, "/")
+			c.Warnf(r.At, "is empty: Nodes get no %s", what)
 			continue
 		}
-		if rule, ok := c.rule(r, label.key, true); ok {
+		rule, ok := c.rule(r, label, true)
+		if ok {
 			rules = append(rules, rule)
-			c.notCSI(r)
 		}
-		if r.V("value").Usable() {
-			c.warnAbout(config.AboutCSI, r.V("value").At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+		switch {
+		case value.Usable():
+			c.warnCSI(value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+		case ok && (r.V("inventory").Usable() || r.V("hostGroup").Usable()):
+			c.warnCSI(r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
 		}
 	}
 	return rules
 }
 
 // regionWithoutZone warns of a region without a zone, or the reverse: the CPI's zones label neither.
-func (c *checker) regionWithoutZone(region, zone *Section) {
+func (c *checker) regionWithoutZone() {
 	given := func(r *Section) bool { return !r.Bad && (len(sources(r)) > 0 || r.V("value").Set) }
 	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
-	switch {
+	switch region, zone := c.Region, c.Zone; {
 	case given(region) && !given(zone) && !zone.Bad:
 		c.Warnf(region.At, why, "region", "zone", "zone")
 	case given(zone) && !given(region) && !region.Bad:
 		c.Warnf(zone.At, why, "zone", "region", "region")
-	}
-}
-
-// notCSI warns of a region or zone that is from anything but a tag.
-func (c *checker) notCSI(r *Section) {
-	if (r.V("inventory").Usable() || r.V("hostGroup").Usable()) && !r.V("value").Usable() {
-		c.warnAbout(config.AboutCSI, r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
 	}
 }
 
@@ -207,24 +201,22 @@ func (c *checker) makeLevels() topology.Rules {
 // of for each of their Nodes.
 func (c *checker) vcenterNames(fleet []config.VCenter) {
 	rules := append([]*Section{c.Region, c.Zone}, c.Levels...)
-	i := slices.IndexFunc(rules, func(r *Section) bool {
+	by := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})
-	if i < 0 {
+	if by < 0 {
 		return
 	}
-	const wrong = "is not a valid label value, which %v makes of it: %s: "
-	for _, vc := range fleet {
-		why := topology.InvalidLabelValue(vc.Name)
+	for i, vc := range fleet {
+		why, at := topology.InvalidLabelValue(vc.Name), c.Fleet[i].At
 		if why == "" {
 			continue
 		}
-		entry := slices.IndexFunc(c.vcenters.Sections, func(e *Section) bool { return e.Name == vc.Name })
-		if entry < 0 {
-			c.Errorf(c.Global.V("server").At, wrong+"write an entry under vcenter for it, with a name that is one", rules[i].At, why)
-		} else {
-			c.Errorf(c.vcenters.Sections[entry].At, wrong+"give the entry another name, and write the address under server", rules[i].At, why)
+		instead := "give the entry another name, and write the address under server"
+		if at == c.Global.V("server").At {
+			instead = "write an entry under vcenter for it, with a name that is one"
 		}
+		c.Errorf(at, "is not a valid label value, which %v makes of it: %s: %s", rules[by].At, why, instead)
 	}
 }
 

@@ -153,7 +153,7 @@ func majorOf(version string) (int, bool) {
 func (f *facts) warnings() (found []finding.Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]
-		if w.About == config.AboutCSI {
+		if w.IsCSI {
 			continue
 		}
 		at := w.Field
