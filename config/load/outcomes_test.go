@@ -76,7 +76,7 @@ func writeMessage(b *strings.Builder, kind string, e config.Error) {
 	for _, part := range []struct {
 		name  string
 		value any
-	}{{"path", e.Path}, {"vCenter", e.VCenter}, {"about", e.About}} {
+	}{{"path", e.Path}, {"vCenter", e.VCenter}, {"CSI", e.IsCSI}} {
 		if !reflect.ValueOf(part.value).IsZero() {
 			fmt.Fprintf(b, " (%s %v)", part.name, part.value)
 		}
