@@ -98,7 +98,7 @@ func loadModes() []loadMode {
 			name: "creates a hundred machines a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
-			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
+			once: fleet.Load{Requests: 30, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
 		},
 		{
 			name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
