@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -31,9 +32,13 @@ var failing = map[string]struct {
 func TestAFailureStaysItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, failure := range failing {
+		opts := quick
+		if name == "no password" {
+			opts.TagRefresh = time.Minute // a login to the tagging API that is rejected first makes tags unknown
+		}
 		for _, later := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, later %t", name, later), func(t *testing.T) {
-				w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+				w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 					if !later {
 						failure.begin(sim.VCenter("east"))
 					}
@@ -41,15 +46,20 @@ func TestAFailureStaysItsOwn(t *testing.T) {
 				n1 := w.id("n1")
 				w.fleet.Follow([]inventory.Identity{n1, w.id("w1")})
 				if later {
-					w.found(n1)
+					w.in(n1, "east/a")
 					failure.begin(w.sim.VCenter("east"))
 				}
 				w.until("east's error known", func(states []inventory.State) bool { return states[0].Err != nil })
 				if err := w.east().Err; !later && !strings.Contains(err.Error(), failure.says) || !strings.Contains(err.Error(), `vCenter "east"`) {
 					t.Errorf("error is %v", err)
 				}
-				if got := w.zone(w.id("w1")); got != "west/a" || later && w.zone(n1) != "east/a" {
+				if got := w.zone(w.id("w1")); got != "west/a" {
 					t.Errorf("w1 is in %s", got)
+				}
+				if later {
+					if got := w.zone(n1); got != "east/a" {
+						t.Errorf("n1 is in %s", got)
+					}
 				}
 				if states := w.fleet.States(); !w.outcome(states, w.id("tmpl"), topology.ErrUnknown) || !later && !w.outcome(states, n1, topology.ErrUnknown) {
 					t.Error("absence is claimed")

@@ -97,11 +97,12 @@ func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// breakConnection closes the connection in the middle of a response.
+// breakConnection closes the connection in the middle of a response, of which only a line feed has come:
+// that begins an answer in XML as well as one in JSON.
 func breakConnection(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", "65536")
 	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, `<?xml version="1.0"`)
+	_, _ = io.WriteString(w, "\n")
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
