@@ -14,6 +14,7 @@ import (
 )
 
 var (
+	file    = regexp.MustCompile("`((?:\\.ci|cmd|config|docs|manifests|provider|test|topology|vcenter)/[a-z0-9_./-]+)`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	code    = regexp.MustCompile("`[^`]*`")
 	scheme  = regexp.MustCompile(`^[a-z]+:`)
@@ -87,22 +88,27 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// TestLinksResolve: relative links lead to files and headings that exist.
+// TestLinksResolve: relative links lead to files and headings that exist, and so do names of files.
 func TestLinksResolve(t *testing.T) {
 	all, links := pages(t), 0
 	for page, text := range all {
 		prose(text, func(line string) {
+			for _, match := range file.FindAllStringSubmatch(line, -1) {
+				if _, err := os.Stat("../" + match[1]); err != nil {
+					t.Errorf("%s: there is no %s", page, match[1])
+				}
+			}
 			for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
 				if scheme.MatchString(match[1]) {
 					continue
 				}
 				links++
-				file, anchor, _ := strings.Cut(match[1], "#")
+				target, anchor, _ := strings.Cut(match[1], "#")
 				path := page
-				if file != "" {
-					path = filepath.Join(filepath.Dir(page), file)
+				if target != "" {
+					path = filepath.Join(filepath.Dir(page), target)
 				}
-				if _, err := os.Stat(path); err != nil || filepath.IsAbs(file) {
+				if _, err := os.Stat(path); err != nil || filepath.IsAbs(target) {
 					t.Errorf("%s: %s leads nowhere", page, match[1])
 				} else if anchor != "" && !anchors(all[path])[anchor] {
 					t.Errorf("%s: %s: no such heading", page, match[1])
