@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"maps"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,95 +14,19 @@ import (
 	"vzones/provider/report"
 )
 
-// recorders are the functions that write an Event, with the place of the reason among
-// their arguments: those of client-go, and ours that hand one over.
-var recorders = map[string]struct{ reason, arguments int }{
-	"Event":           {2, 4},
-	"Eventf":          {2, -1},
-	"AnnotatedEventf": {3, -1},
-	"tell":            {1, 3}, // of the daemon's Pod
-	"recordOnPod":     {1, 3}, // likewise
-}
+// reasonIn finds the reason of an Event in Go code: a constant that is called so, or a text behind the type.
+var reasonIn = regexp.MustCompile(`(?:\b(?:[rR]eason[A-Z]\w*|\w+Event) += |EventType(?:Normal|Warning), )"([A-Z]\w+)"`)
 
-// computed are the reasons in calls that are not constants, by the function that has the
-// call. The reasons that they may be are found where they are declared.
-var computed = map[string]string{
-	"isWrong":       "p.Reason",                            // handed over
-	"isOver":        "report.ReasonResolved",               // a constant of that package
-	"Record":        "reason",                              // handed over
-	"tell":          "reason",                              // handed over
-	"Event":         "reason",                              // handed over
-	"recordWritten": "reason",                              // of a list of constants
-	"Eventf":        "reason", "AnnotatedEventf": "reason", // handed over
-}
-
-// reasonName is what constants of reasons are called, and reasonValue what they have.
-var (
-	reasonName  = regexp.MustCompile(`^([rR]eason[A-Z]\w*|\w+Event)$`)
-	reasonValue = regexp.MustCompile(`^[A-Z][A-Za-z]\w+$`)
-)
-
-// reasonsInSource returns the reasons of Events in Go files: all constants of reasons, the
-// outcomes, and whatever calls of recorders have. Calls whose reason it cannot know are
-// mistakes unless computed has them.
+// reasonsInSource returns the reasons of Events in Go files.
 func reasonsInSource(t *testing.T, files map[string]*ast.File) []string {
 	t.Helper()
-	constants, found := map[string]string{}, map[string]bool{}
-	for file, parsed := range files {
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok || len(spec.Values) != len(spec.Names) {
-				return true
-			}
-			for i, name := range spec.Names {
-				if value, ok := literal(spec.Values[i]); ok && reasonName.MatchString(name.Name) && reasonValue.MatchString(value) {
-					constants[path.Dir(file)+" "+name.Name], found[value] = value, true
-				}
-			}
-			return true
-		})
-	}
-	for file, parsed := range files {
-		for _, d := range parsed.Decls {
-			function, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			ast.Inspect(function, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				reason, ok := reasonOf(call)
-				if !ok {
-					return true
-				}
-				if value, ok := literal(reason); ok {
-					found[value] = true
-				} else if constants[path.Dir(file)+" "+written(reason)] == "" && computed[function.Name.Name] != written(reason) {
-					t.Errorf("%s: %s writes an Event with the reason %s, which this test cannot find out: use a constant", file, function.Name.Name, written(reason))
-				}
-				return true
-			})
+	found := map[string]bool{}
+	for path := range files {
+		for _, m := range reasonIn.FindAllStringSubmatch(read(t, path), -1) {
+			found[m[1]] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// reasonOf returns the reason among the arguments of a call that writes an Event.
-func reasonOf(call *ast.CallExpr) (ast.Expr, bool) {
-	s, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return nil, false
-	}
-	r, ok := recorders[s.Sel.Name]
-	if !ok || r.arguments > 0 && r.arguments != len(call.Args) || len(call.Args) <= r.reason+1 {
-		return nil, false
-	}
-	if kind := written(call.Args[0]); s.Sel.Name == "tell" && kind != "kind" && !strings.HasPrefix(kind, "v1.EventType") {
-		return nil, false // of something else, whose arguments are others
-	}
-	return call.Args[r.reason], true
 }
 
 // TestReasonsAreDocumented: the reference has every reason of an Event that the code has
