@@ -1,56 +1,58 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"vzones/topology"
 	"vzones/topology/quote"
 )
 
-// A Difference is what differs between two configurations. Its zero value says that nothing
-// does.
-type Difference struct {
-	// Any reports whether anything does: also what has no effect, such as a warning, or where
-	// in which file something is written.
-	Any bool
-	// changes are what has changed in each vCenter and beside them, with old and new values. Of
-	// passwords and certificates they say only that they have. What has no effect is not among them.
-	changes []string
-}
-
-// Diff returns what differs between two configurations.
-func Diff(before, now *Config) Difference {
-	d := Difference{Any: !reflect.DeepEqual(before, now)}
-	was, is := before.byName(), now.byName()
+// Diff returns what differs between two configurations, in one line with old and new values: of passwords
+// and certificates only that they differ. It is empty if nothing differs, not even a warning or a position.
+func Diff(before, now *Config) string {
+	var all []string
 	for i := range now.VCenters {
 		v := &now.VCenters[i]
-		if old := was[v.Name]; old == nil {
-			d.changes = append(d.changes, fmt.Sprintf("vCenter %q added", v.Name))
+		if old := before.vCenter(v.Name); old == nil {
+			all = append(all, fmt.Sprintf("vCenter %q added", v.Name))
 		} else if !old.Equal(v) {
-			d.changes = append(d.changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(v.changes(old), ", ")))
+			settings := changes(SectionGlobal, "", func(f *Field) (any, any) { return f.Ref(nil, old), f.Ref(nil, v) })
+			all = append(all, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(settings, ", ")))
 		}
 	}
 	for i := range before.VCenters {
-		if name := before.VCenters[i].Name; is[name] == nil {
-			d.changes = append(d.changes, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
+		if name := before.VCenters[i].Name; now.vCenter(name) == nil {
+			all = append(all, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
 		}
 	}
-	d.changes = append(d.changes, now.changes(before)...)
-	return d
+	ref := func(f *Field) (any, any) { return f.Ref(before, nil), f.Ref(now, nil) }
+	all = append(all, changes(SectionTopology, "topology.", ref)...)
+	if !reflect.DeepEqual(before.Topology.Policy, now.Topology.Policy) {
+		all = append(all, labelChanges(before, now)...)
+	}
+	all = append(all, changes(SectionNodes, "nodes.", ref)...)
+	if len(all) == 0 && !reflect.DeepEqual(before, now) {
+		return "nothing that has an effect"
+	}
+	return strings.Join(all, "; ")
 }
 
-func (c *Config) byName() map[string]*VCenter {
-	all := make(map[string]*VCenter, len(c.VCenters))
+func (c *Config) vCenter(name string) *VCenter {
 	for i := range c.VCenters {
-		all[c.VCenters[i].Name] = &c.VCenters[i]
+		if c.VCenters[i].Name == name {
+			return &c.VCenters[i]
+		}
 	}
-	return all
+	return nil
 }
 
 // Diff returns what the settings that differ between two configurations of the vCenter make the daemon do.
@@ -63,115 +65,94 @@ func (v *VCenter) Diff(now *VCenter) (effects Effect) {
 	return effects
 }
 
-// isSame compares the values that two pointers point to.
-func isSame(a, b any) bool {
-	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
-	if x.Kind() == reflect.Slice && x.Len()+y.Len() == 0 {
-		return true
-	}
-	return reflect.DeepEqual(x.Interface(), y.Interface())
-}
-
 // Equal reports whether both are the same vCenter with the same settings and credentials:
 // nothing has to be done where one takes the place of the other.
 func (v *VCenter) Equal(o *VCenter) bool {
 	return v.Name == o.Name && v.Diff(o) == 0
 }
 
-// String returns the changes in one line.
-func (d Difference) String() string {
-	if len(d.changes) == 0 {
-		return "nothing that has an effect"
+// isSame compares the values that two pointers of one type point to. The types of a vCenter's settings cost
+// no allocation: monitors compare often.
+func isSame(a, b any) bool {
+	switch a := a.(type) {
+	case *string:
+		return *a == *b.(*string)
+	case *int:
+		return *a == *b.(*int)
+	case *bool:
+		return *a == *b.(*bool)
+	case *[]string:
+		return slices.Equal(*a, *b.(*[]string))
+	case *[]byte:
+		return bytes.Equal(*a, *b.(*[]byte))
+	case *Password:
+		return a.Equal(*b.(*Password))
 	}
-	return strings.Join(d.changes, "; ")
+	return reflect.DeepEqual(a, b)
 }
 
-// changes returns what has changed, with the old and the new value; of secrets only that they have.
-func (v *VCenter) changes(before *VCenter) []string {
-	var all []string
-	for _, f := range FieldsOf(SectionGlobal) {
-		if f.Ref == nil || isSame(f.Ref(nil, before), f.Ref(nil, v)) {
+// changes returns the settings of a section that differ. The function returns where the two values are.
+func changes(s Section, prefix string, of func(*Field) (before, now any)) (all []string) {
+	for _, f := range FieldsOf(s) {
+		if f.Ref == nil {
 			continue
 		}
-		switch f.Kind {
-		case KindPassword:
+		before, now := of(f)
+		switch {
+		case isSame(before, now):
+		case f.Kind == KindPassword:
 			all = append(all, f.Key)
-		case KindPEM:
+		case f.Kind == KindPEM:
 			all = append(all, "the CA certificates")
 		default:
-			all = append(all, change(f.Key, f.shown(f.Ref(nil, before)), f.shown(f.Ref(nil, v)))...)
+			all = append(all, change(prefix+f.Key, f.shown(before), f.shown(now))...)
 		}
 	}
 	return all
 }
 
-// changes returns what has changed beside the vCenters.
-func (c *Config) changes(before *Config) []string {
-	all := c.changesOf(before, SectionTopology, "topology.")
+// labelChanges returns the labels whose rules differ, and whether their order does.
+func labelChanges(before, now *Config) (all []string) {
 	was, order := before.labels()
-	is, newOrder := c.labels()
-	for _, label := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))))) {
+	is, newOrder := now.labels()
+	either := maps.Clone(was)
+	maps.Copy(either, is)
+	for _, label := range slices.Sorted(maps.Keys(either)) {
 		all = append(all, change(label, was[label], is[label])...)
 	}
-	all = append(all, change("the order of labels", list(order), list(newOrder))...)
-	return append(all, c.changesOf(before, SectionNodes, "nodes.")...)
-}
-
-func (c *Config) changesOf(before *Config, s Section, prefix string) (all []string) {
-	for _, f := range FieldsOf(s) {
-		if f.Ref != nil {
-			all = append(all, change(prefix+f.Key, f.shown(f.Ref(before, nil)), f.shown(f.Ref(c, nil)))...)
-		}
-	}
-	return all
+	return append(all, change("the order of labels", list(order), list(newOrder))...)
 }
 
 func change(key, before, now string) []string {
 	if before == now {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s from %s to %s", key, orNone(before), orNone(now))}
+	return []string{fmt.Sprintf("%s from %s to %s", key, quote.Name(cmp.Or(before, "none")), quote.Name(cmp.Or(now, "none")))}
 }
 
-func orNone(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return quote.Name(value)
-}
-
-// shown is a value, given by a pointer, as a person reads it.
+// shown returns a value, given by a pointer, as a person reads it.
 func (f *Field) shown(pointer any) string {
-	switch v := reflect.ValueOf(pointer).Elem().Interface().(type) {
-	case nil:
+	v := reflect.ValueOf(pointer).Elem()
+	switch {
+	case f.Kind == KindUser && strings.HasPrefix(v.String(), "-----BEGIN"):
+		return "a certificate"
+	case f.Kind == KindDatacenters && v.Len() == 0:
+		return f.Unset
+	case f.Kind == KindLabels:
+		return labels.Set(*pointer.(*map[string]string)).String()
+	case v.Kind() == reflect.Interface && v.IsNil():
 		return ""
-	case string:
-		if f.Kind == KindUser && strings.HasPrefix(v, "-----BEGIN") {
-			return "a certificate"
+	case v.Kind() == reflect.Slice:
+		var texts []string
+		for i := range v.Len() {
+			texts = append(texts, fmt.Sprint(v.Index(i)))
 		}
-		return v
-	case []string:
-		if f.Kind == KindDatacenters && len(v) == 0 {
-			return f.Unset
-		}
-		return list(v)
-	case []netip.Prefix:
-		return list(v)
-	case []topology.PathKind:
-		return list(v)
-	case map[string]string:
-		var all []string
-		for key, value := range v {
-			all = append(all, key+"="+value)
-		}
-		slices.Sort(all)
-		return list(all)
-	default:
-		return fmt.Sprint(v)
+		return list(texts)
 	}
+	return fmt.Sprint(v)
 }
 
-// labels returns what gives each label its value, and the labels in the order of the rules.
+// labels returns the source of each label, and the labels in the order of the rules.
 func (c *Config) labels() (sources map[string]string, order []string) {
 	sources = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
@@ -187,7 +168,7 @@ func (c *Config) labels() (sources map[string]string, order []string) {
 	return sources, order
 }
 
-// source is what gives a label its value.
+// source names what gives a label its value.
 func source(r *topology.Rule) string {
 	var of []string
 	switch {
@@ -204,13 +185,13 @@ func source(r *topology.Rule) string {
 	return strings.Join(of, " ")
 }
 
-// list writes values with commas between them.
-func list[T any](values []T) string {
-	texts := words(values...)
+// list writes texts with commas between them.
+func list(texts []string) string {
+	all := slices.Clone(texts)
 	for i, text := range texts {
 		if strings.ContainsAny(text, ", ") {
-			texts[i] = strconv.Quote(text)
+			all[i] = strconv.Quote(text)
 		}
 	}
-	return strings.Join(texts, ",")
+	return strings.Join(all, ",")
 }

@@ -63,8 +63,8 @@ func (r *Reloader) Reload(ctx context.Context) {
 		r.refuse(ctx, err)
 		return
 	}
-	if d := config.Diff(r.current, now); d.Any {
-		r.applyChange(ctx, now, d)
+	if changes := config.Diff(r.current, now); changes != "" {
+		r.applyChange(ctx, now, changes)
 	} else {
 		r.revert(ctx)
 	}
@@ -109,15 +109,14 @@ func (r *Reloader) revert(ctx context.Context) {
 
 // applyChange puts a changed configuration in force. Also what is only written elsewhere: it
 // is shown, and the files that it depends on are watched.
-func (r *Reloader) applyChange(ctx context.Context, now *config.Config, d config.Difference) {
+func (r *Reloader) applyChange(ctx context.Context, now *config.Config, changes string) {
 	before := r.current
 	r.current, r.refused = now, ""
 	r.Apply(now)
 	r.Counts.Applied()
-	what := d.String()
-	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
+	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", changes)
 	LogWarnings(ctx, before.Warnings, now)
-	r.Record(v1.EventTypeNormal, reasonApplied, quote.Note("applied the changed configuration: "+what))
+	r.Record(v1.EventTypeNormal, reasonApplied, quote.Note("applied the changed configuration: "+changes))
 }
 
 // LogWarnings logs the warnings of a configuration that were not there before.

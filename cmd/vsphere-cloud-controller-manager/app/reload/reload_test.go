@@ -143,7 +143,7 @@ func TestDifference(t *testing.T) {
 		`vCenter "west" changed: port from 443 to 8443`:                               strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
 		`vCenter "south" added; vCenter "east" removed, whose Nodes stay`:             strings.Replace(twoVCenters, "  east:", "  south:", 1),
 	} {
-		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)).String(); got != want {
+		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
