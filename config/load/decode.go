@@ -279,11 +279,6 @@ func (d *decoder) toggle(n *Node, v *Value) {
 	switch on, err := strconv.ParseBool(n.Text); {
 	case n.Kind == Null:
 		v.Set = false
-	case n.has(AnyValue):
-		if err != nil || !on {
-			d.Warnf(n.At, "counts as true, as in the vSphere CPI: any value does")
-		}
-		v.Data = true
 	case n.isText():
 		if n.At.Line != InEnvironment {
 			on, err = types.ParseBool(n.Text)

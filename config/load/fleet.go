@@ -47,7 +47,6 @@ func (c *checker) makeFleet() []config.VCenter {
 		}
 		fleet = append(fleet, vc)
 	}
-	c.accountFromEnvironment()
 	return fleet
 }
 
@@ -205,8 +204,7 @@ func (c *checker) unusedAccount(all []*Section) {
 		why += " or " + directory.At.Key()
 	}
 	for _, key := range []string{"user", "password"} {
-		// accountFromEnvironment warns of those in the environment.
-		if v := c.Global.V(key); v.Set && v.At.Line != InEnvironment {
+		if v := c.Global.V(key); v.Set && v.At.Line != InEnvironment { // applyEnvironment warns of those
 			c.Warnf(v.At, "%s", why)
 		}
 	}

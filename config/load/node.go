@@ -46,7 +46,6 @@ const (
 	Damaged                        // it cannot be read, which was reported
 	Shared                         // the text also serves elsewhere in the file, perhaps as a password
 	Anchored                       // an anchor without a value
-	AnyValue                       // of a variable: whatever its value is means true
 )
 
 func (n *Node) has(s Style) bool { return n.Style&s != 0 }

@@ -135,17 +135,17 @@ func TestEffectiveIsComplete(t *testing.T) {
 
 func TestEffectiveEnvironment(t *testing.T) {
 	environ := []string{"VSPHERE_USER=user", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_INSECURE=1", "VSPHERE_VCENTER_PORT=446"}
-	w, err := Effective("f.yaml", []byte("global:\n  port: 444\nvcenter:\n  10.0.0.1:\n    port: 445\n  10.0.0.2:\n"), environ...)
+	w, err := Effective("f.yaml", []byte("global:\n  port: 444\n  user: u\n  password: p\nvcenter:\n  10.0.0.1:\n    port: 445\n  10.0.0.2:\n"), environ...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	showsLines(t, w.Data, map[string]int{
-		"user: user # environment variable VSPHERE_USER\n":                 2,
-		"password: '[redacted]' # environment variable VSPHERE_PASSWORD\n": 2,
-		"insecureFlag: false # default\n":                                  2,
-		"port: 445 # f.yaml:5: vcenter[\"10.0.0.1\"].port\n":               1,
-		"port: 444 # f.yaml:2: global.port\n":                              1,
-		"S3cret":                                                           0,
+		"user: u # f.yaml:3: global.user\n":                    2,
+		"password: '[redacted]' # f.yaml:4: global.password\n": 2,
+		"insecureFlag: false # default\n":                      2,
+		"port: 445 # f.yaml:7: vcenter[\"10.0.0.1\"].port\n":   1,
+		"port: 444 # f.yaml:2: global.port\n":                  1,
+		"S3cret":                                               0,
 	})
 	if len(w.Warnings) != len(environ) {
 		t.Errorf("got warnings %v", w.Warnings)
