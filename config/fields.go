@@ -167,10 +167,11 @@ func words[T any](values ...T) []string {
 const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
-	noIndex     = "has no effect: all machines of the datacenters are watched"
-	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
-	internalKey = "has no effect: the vSphere CPI sets it"
+	noAPI = "has no effect: vzones does not serve the API of the vSphere CPI"
 )
+
+// SetByCPI is the reason that a key has no effect which the vSphere CPI sets itself.
+const SetByCPI = "has no effect: the vSphere CPI sets it"
 
 // SkipDeletionVariable sets its key to true by being there, whatever its value.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
@@ -233,7 +234,7 @@ var Fields = []Field{
 	{In: SectionBoth, Key: "ipFamily", Kind: KindFamilies, Inherited: true, Env: "VSPHERE_IP_FAMILY", Default: []string{"ipv4"}, Effect: EffectFamilies,
 		Ref: func(_ *Config, v *VCenter) any { return &v.IPFamilies },
 		Doc: "`ipv4`, `ipv6` or both. A Node gets addresses of each family, in this order. A family without an address keeps the Node waiting."},
-	{In: SectionBoth, Key: "index", Kind: KindText, NoEffect: noIndex, YAMLOnly: true,
+	{In: SectionBoth, Key: "index", Kind: KindText, NoEffect: "has no effect: all machines of the datacenters are watched", YAMLOnly: true,
 		Doc: "No effect: all machines of the datacenters are watched."},
 
 	{In: SectionGlobal, Key: "secretsDirectory", Kind: KindDirectory, Env: "VSPHERE_SECRETS_DIRECTORY", Effect: EffectCredentials,
@@ -243,9 +244,9 @@ var Fields = []Field{
 		Doc: "No effect: vzones does not serve the CPI's API."},
 	{In: SectionGlobal, Key: "apiBinding", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_BINDING",
 		Doc: "No effect, likewise."},
-	{In: SectionEntry, Key: "tenantref", Kind: KindText, NoEffect: internalKey,
+	{In: SectionEntry, Key: "tenantref", Kind: KindText, NoEffect: SetByCPI,
 		Doc: "No effect: OpenShift's installer writes it, empty."},
-	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: internalKey,
+	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: SetByCPI,
 		Doc: "No effect, likewise."},
 
 	{In: SectionLabels, Key: "region", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_REGION",

@@ -207,9 +207,6 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 // badFile reports what is wrong with one of the files that a text names.
 func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
 	wrong := *file.wrong
-	if file.absent && c.isDashed(path.At, "caFile") {
-		wrong.Message = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
-	}
 	var which []string
 	if len(files) > 1 {
 		which = append(which, fmt.Sprintf("file %d of %d", i+1, len(files)))

@@ -90,7 +90,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 			}
 		}
 	}
-	cfg, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+ours.Certificate, "VSPHERE_PASSWORD="+ours.Key)
+	cfg, err := Parse("f", []byte("global:\n"), "VSPHERE_VCENTER=10.0.0.1", "VSPHERE_USER="+ours.Certificate, "VSPHERE_PASSWORD="+ours.Key)
 	if err != nil || cfg.VCenters[0].Password.Reveal()+"\n" != ours.Key {
 		t.Errorf("in the environment: %+v, %v", cfg, err)
 	}

@@ -26,8 +26,6 @@ const noName = "is not a valid name of a vCenter: write one of at most 253 bytes
 type decoder struct {
 	*Problems
 	keys map[config.Section][]key
-	// place returns where a key belongs that is not known in its place.
-	place func(key string) string
 	// size is how many bytes the file has, visits how many keys and elements were taken.
 	size, visits int
 }
@@ -56,31 +54,12 @@ func (d *decoder) find(keys []key, name string) *key {
 // mapping reads a mapping with known keys.
 func (d *decoder) mapping(n *Node, into *Section) {
 	keys := d.keysOf(into.In)
-	pairs := d.pairs(n, shownKey, func(name string) string {
-		switch k := d.find(keys, name); {
-		case k != nil && (k.use == own || k.use == alias):
-			return k.field.Key
-		case k != nil:
-			return k.name
-		case d.Dialect == &INI:
-			return "" // each is reported
-		}
-		return name
-	})
-	// The newer name of a key counts, wherever the older stands.
-	rank := func(n *Node) int {
-		if k := d.find(keys, n.Key); k != nil && k.use == older {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(pairs, func(a, b *Node) int { return rank(a) - rank(b) })
-	for _, p := range pairs {
+	for _, p := range d.pairs(n, shownKey) {
 		k := d.find(keys, p.Key)
 		switch {
 		case k == nil && (p.has(Damaged) || d.glued(p, n, keys, into)):
 		case k == nil:
-			d.unknown(p, keys, into, d.place(p.Key))
+			d.unknown(p, keys, into)
 		case p.has(Damaged):
 			markPresent(into, *k, p.At)
 		default:
@@ -94,29 +73,15 @@ func (d *decoder) take(n *Node, k *key, into *Section) {
 	if n.has(Glued) {
 		d.cutShort(n)
 	}
-	switch k.use {
-	case unsupported:
-		if n.asks() {
-			d.Errorf(n.At, "%s", k.why)
-		}
-		return
-	case noEffect, session:
-		if n.asks() {
-			if k.use == session {
-				into.session = n.At
-			}
-			d.Warnf(n.At, "%s", k.why)
-		}
-		return
-	case older:
-		d.older(n, k.field, into)
-		return
-	case alias:
-		if !n.isBlank() && (!n.isText() || n.Text != "") {
-			d.Warnf(n.At, d.Dialect.alias, d.Dialect.Key(k.field.Key))
-		}
+	switch {
+	case k.use == own:
+		d.value(n, k.field, into)
+	case !n.asks():
+	case k.use == unsupported:
+		d.Errorf(n.At, "%s", k.why)
+	default:
+		d.Warnf(n.At, "%s", k.why)
 	}
-	d.value(n, k.field, into)
 }
 
 // value reads the value of a field.
@@ -158,21 +123,6 @@ func (d *decoder) value(n *Node, f *config.Field, into *Section) {
 		v = d.text(n)
 	}
 	into.Put(f.Key, v)
-}
-
-// older reads a list under its older name where its newer one is not written, as the in-tree provider does.
-func (d *decoder) older(n *Node, f *config.Field, into *Section) {
-	t := d.text(n)
-	switch {
-	case t.Bad:
-		return
-	case into.V(f.Key).Set:
-		d.Warnf(t.At, "has no effect beside %s", f.Key)
-		return
-	case d.Dialect == &YAML && t.Usable():
-		d.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %[1]s", f.Key)
-	}
-	into.Put(f.Key, split(t))
 }
 
 // split takes what is between commas. Blank parts do not count, as in the CPI.
@@ -313,7 +263,7 @@ func (d *decoder) list(n *Node, v *Value) {
 		v.Set, v.Bad = true, true
 		d.Errorf(n.At, "is %s: write a list, such as [a, b]", n.describe())
 	default:
-		elements, _ := n.children(whole)
+		elements := n.children(shownName)
 		for _, item := range elements {
 			d.visit()
 			element := d.text(item)
@@ -329,7 +279,7 @@ func (d *decoder) entries(n *Node, f *config.Field, v *Value) {
 		v.Bad = true
 		return
 	}
-	for i, entry := range d.pairs(n, shownName, whole) {
+	for i, entry := range d.pairs(n, shownName) {
 		switch {
 		case !isEntryName(entry.Key):
 			d.Errorf(entry.At, noName)
@@ -355,7 +305,7 @@ func (d *decoder) levels(n *Node, f *config.Field, v *Value) {
 		d.Errorf(n.At, "is %s: write a list of mappings, each behind a -", n.describe())
 		return
 	}
-	elements, _ := n.children(whole)
+	elements := n.children(shownName)
 	for i, item := range elements {
 		d.visit()
 		d.bounded(item.At, i+1, maxLevels, "levels")
@@ -370,7 +320,7 @@ func (d *decoder) levels(n *Node, f *config.Field, v *Value) {
 // labels reads a mapping whose keys and values are any text.
 func (d *decoder) labels(n *Node, v *Value) {
 	if d.isMapping(n) {
-		for _, entry := range d.pairs(n, whole, whole) {
+		for _, entry := range d.pairs(n, shownName) {
 			row := d.text(entry)
 			row.Key = entry.Key
 			v.List = append(v.List, *row)
@@ -396,70 +346,36 @@ func (d *decoder) visit() {
 	}
 }
 
-// pairs returns the keys of a mapping in the order of the file, then those that it merges in (<<) and
-// does not have itself. Messages have the keys as they are shown. Two keys are one if they stand for the
-// same. It takes each mapping once, so that neither a cycle nor a pyramid of merges costs more than
-// the file is long.
-func (d *decoder) pairs(n *Node, show, stands func(key string) string) (all []*Node) {
+// pairs returns the keys of a mapping, each once, in the order of the file, then those that it merges in
+// and does not have itself. Messages have the keys as they are shown.
+func (d *decoder) pairs(n *Node, show func(key string) string) (all []*Node) {
 	if n.Kind == Null {
 		return nil
 	}
-	have := make(map[string]bool)    // what they stand for
-	isUnder := make(map[any]bool, 1) // whether the merges of a mapping are being followed
-	var add func(n *Node)
-	add = func(n *Node) {
-		isUnder[n.id] = true
-		children, merged := n.children(show)
-		own := make(map[string]int, len(children)) // where in all they are, or -1
-		firsts := make(map[string]*Node, len(children))
-		for _, c := range children {
-			d.visit()
-			id := stands(c.Key)
-			if c.has(Damaged) && !c.isText() {
-				d.Errorf(c.At, "there is a key that is not plain text: write each key out")
-				continue
-			}
-			first, again := firsts[id]
-			switch isSpelt := again && !strings.EqualFold(first.Key, c.Key) || again && d.Dialect == &YAML && first.Key != c.Key; {
-			case id == "":
-				all = append(all, c)
-			case !again:
-				firsts[id], own[id] = c, -1
-				// What is nearer wins over what is merged in.
-				if !have[id] {
-					have[id], own[id] = true, len(all)
-					all = append(all, c)
-				}
-			case !c.isText() && c.has(NoValue):
-				// Perhaps it is the rest of a password.
-				d.Errorf(Position{Line: c.At.Line, Path: n.At.Path}, "a key is written twice in the braces: remove one of the two, "+
-					"and put a value with a comma in quotes")
-			case isSpelt && c.isNothing(): // Generators write both spellings.
-			case isSpelt && first.isNothing():
-				if firsts[id] = c; own[id] >= 0 {
-					all[own[id]] = c
-				}
-			case isSpelt:
-				d.Errorf(c.At, d.Dialect.twice, show(first.Key), first.At.Line)
-			default:
-				d.Errorf(c.At, "is written twice, first at line %d: remove one of the two", first.At.Line)
-			}
+	have := make(map[string]*Node)
+	for _, c := range n.children(show) {
+		d.visit()
+		id := c.Key
+		if d.Dialect == &INI {
+			id = strings.ToLower(id)
 		}
-		for _, m := range merged {
-			d.visit()
-			under, seen := isUnder[m.id]
-			switch {
-			case m.Kind != Mapping:
-				d.Errorf(Position{Line: m.At.Line, Path: n.At.Path}, "merges (<<) %s: only mappings can be merged", m.describe())
-			case under:
-				d.Errorf(Position{Line: m.At.Line, Path: n.At.Path}, "merges (<<) itself: remove the merge")
-			case !seen:
-				add(m)
-			}
+		first := have[id]
+		switch {
+		case c.has(Merge):
+			d.Errorf(c.At, "merges (<<) %s: only mappings can be merged", c.describe())
+		case c.has(Damaged) && !c.isText():
+			d.Errorf(c.At, "there is a key that is not plain text: write each key out")
+		case first == nil:
+			have[id], all = c, append(all, c)
+		case c.has(Merged): // the nearer one wins
+		case !c.isText() && c.has(NoValue):
+			// Perhaps it is the rest of a password.
+			d.Errorf(Position{Line: c.At.Line, Path: n.At.Path}, "a key is written twice in the braces: remove one of the two, "+
+				"and put a value with a comma in quotes")
+		default:
+			d.Errorf(c.At, "is written twice, first at line %d: remove one of the two", first.At.Line)
 		}
-		isUnder[n.id] = false
 	}
-	add(n)
 	return all
 }
 

@@ -183,12 +183,8 @@ func (c *checker) credentials(e *Section) {
 	case password.Set:
 		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Dialect.secret())
 	case !given:
-		also := ""
-		if e.session.Line != 0 || c.Global.session.Line != 0 {
-			also = ": a session manager's address counts in a Secret or a directory alone"
-		}
-		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
-			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"), also)
+		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there",
+			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"))
 	}
 }
 
@@ -263,21 +259,16 @@ func (c *checker) warnUnverified() {
 }
 
 // warnVerified warns of vCenters whose certificates are verified although the global
-// section says otherwise: to the CPI and the CSI driver true there holds for all, but to
-// the CPI not in another format's spelling.
+// section says otherwise: to the CPI and the CSI driver true there holds for all.
 func (c *checker) warnVerified(all []*Section) {
 	on := c.Global.V("insecureFlag")
 	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {
 		return
 	}
-	others := c.Dialect.Unverified
-	if c.isDashed(on.At, "insecureFlag") {
-		others = ""
-	}
 	for _, e := range all {
 		if own := e.V("insecureFlag"); own.Usable() && !own.IsOn() {
 			c.Warnf(own.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
-				on.At.Key(), others, c.Dialect.Trust)
+				on.At.Key(), c.Dialect.Unverified, c.Dialect.Trust)
 		}
 	}
 }

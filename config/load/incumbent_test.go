@@ -23,9 +23,6 @@ func effects(path, join string, keys []key, d *Dialect, into map[string]string) 
 		case k.use == noEffect:
 			into[name] = "ignored: " + k.why
 			continue
-		case k.use != own:
-			into[name] = "read"
-			continue
 		}
 		switch k.field.Kind {
 		case config.KindMapping:

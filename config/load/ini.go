@@ -12,7 +12,6 @@ import (
 
 	"vzones/config"
 	"vzones/topology/quote"
-	"vzones/topology/suggest"
 )
 
 var (
@@ -34,33 +33,6 @@ func IsINI(data []byte) bool {
 	return false
 }
 
-// readINI reads a file in the INI format, as far as it can be read. All blocks of one section are
-// that section.
-func readINI(data []byte, p *Problems) *Section {
-	s := new(Section)
-	d := &iniDecoder{decoder: decoder{Problems: p, place: placeInINI, size: len(data)}, root: s}
-	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
-		d.block(b)
-	}
-	for i, of := range d.order {
-		all := d.blocks[i]
-		d.mapping(&Node{Kind: Mapping, At: of.At, children: func(func(string) string) (nodes, merged []*Node) {
-			for _, n := range all {
-				if n.has(NoValue) && d.find(d.keysOf(of.In), n.Key) != nil {
-					n.At.Path += " " + n.Key
-				}
-			}
-			return all, nil
-		}}, of)
-	}
-	for _, e := range s.V("vcenter").Sections {
-		if !e.V("server").Set {
-			e.Put("server", &Value{Text: e.Name, At: e.At, Set: true, Hidden: gluedSecret(e.Name) > 0})
-		}
-	}
-	return s
-}
-
 // A block is a section of a file in the INI format, from its header to the next.
 type block struct {
 	section, name string
@@ -72,36 +44,56 @@ type block struct {
 	isBad, isLossy bool
 }
 
-// An iniDecoder collects the keys of the blocks of each section, in the order of the file.
-type iniDecoder struct {
-	decoder
-	root   *Section
-	order  []*Section
-	blocks [][]*Node
+// readINI reads a file in the INI format, as far as it can be read. All blocks of one section are
+// that section.
+func readINI(data []byte, p *Problems) *Section {
+	root := new(Section)
+	d := &decoder{Problems: p, size: len(data)}
+	var order []*Section
+	nodes := make(map[*Section][]*Node)
+	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
+		if s := d.section(b, root); s != nil {
+			if nodes[s] == nil {
+				order = append(order, s)
+			}
+			nodes[s] = append(nodes[s], b.keys...)
+			s.Unsure = s.Unsure || b.isLossy
+		}
+	}
+	for _, s := range order {
+		for _, n := range nodes[s] {
+			if n.has(NoValue) && d.find(d.keysOf(s.In), n.Key) != nil {
+				n.At.Path += " " + n.Key
+			}
+		}
+		d.mapping(&Node{Kind: Mapping, At: s.At, children: func(func(string) string) []*Node { return nodes[s] }}, s)
+	}
+	for _, e := range root.V("vcenter").Sections {
+		if !e.V("server").Set {
+			e.Put("server", &Value{Text: e.Name, At: e.At, Set: true, Hidden: gluedSecret(e.Name) > 0})
+		}
+	}
+	return root
 }
 
-func (d *iniDecoder) block(b *block) {
-	vcenters := d.root.V("vcenter")
-	if b.isBad {
-		// What stands in it may be anybody's.
-		vcenters.Bad, d.root.sub(config.FieldOf(config.SectionRoot, "global")).Unsure = true, true
-		return
-	}
-	k := d.find(iniSections, b.section)
+// section returns the section that a block belongs to, or nil.
+func (d *decoder) section(b *block, root *Section) *Section {
+	keys, vcenters := d.keysOf(config.SectionRoot), root.V("vcenter")
+	n, k := &Node{Key: b.section, At: b.at, Kind: Mapping, size: 1}, d.find(keys, b.section)
 	switch {
+	case b.isBad: // its keys may belong to any section
+		vcenters.Bad, root.sub(config.FieldOf(config.SectionRoot, "global")).Unsure = true, true
 	case k == nil:
-		d.unknownSection(b)
-	case k.use == noEffect:
-		d.Warnf(b.at, "%s", k.why)
-	case k.use == unsupported:
-		d.Errorf(b.at, "%s", k.why)
+		d.unknown(n, keys, root)
+	case k.use != own:
+		d.take(n, k, root)
 	case k.field.Kind == config.KindMapping && b.isNamed:
 		d.Errorf(b.at, "takes no name: write [%s]", k.name)
-		markPresent(d.root, *k, b.at)
+		markPresent(root, *k, b.at)
 	case k.field.Kind == config.KindMapping:
-		sub := d.root.sub(k.field)
-		sub.At = b.at
-		d.fill(sub, b)
+		s := root.sub(k.field)
+		s.At = b.at
+		return s
 	case !b.isNamed:
 		such := "k8s-zone"
 		if k.field.Of == config.SectionEntry {
@@ -110,70 +102,20 @@ func (d *iniDecoder) block(b *block) {
 		d.Errorf(b.at, "has no name: write it as in [%s %q]", k.name, such)
 		vcenters.Bad = true
 	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
-		d.Errorf(b.at, "%s", noName)
+		d.Errorf(b.at, noName)
 		vcenters.Bad = true
 	default:
-		v := d.root.V(k.field.Key)
+		v := root.V(k.field.Key)
 		i := slices.IndexFunc(v.Sections, func(e *Section) bool { return e.Name == b.name })
 		if i < 0 {
 			i = len(v.Sections)
 			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.at, In: k.field.Of})
 		}
 		d.bounded(b.at, len(vcenters.Sections), maxVCenters, "vCenters")
-		d.bounded(b.at, len(d.root.V("TopologyCategory").Sections), maxLevels, "categories with a label")
-		d.fill(v.Sections[i], b)
+		d.bounded(b.at, len(root.V("TopologyCategory").Sections), maxLevels, "categories with a label")
+		return v.Sections[i]
 	}
-}
-
-func (d *iniDecoder) fill(s *Section, b *block) {
-	i := slices.Index(d.order, s)
-	if i < 0 {
-		i = len(d.order)
-		d.order, d.blocks = append(d.order, s), append(d.blocks, nil)
-	}
-	d.blocks[i] = append(d.blocks[i], b.keys...)
-	s.Unsure = s.Unsure || b.isLossy
-}
-
-func (d *iniDecoder) unknownSection(b *block) {
-	if suggest.Plain(b.section) == "topology" {
-		d.Errorf(b.at, "%s", onlyYAML)
-		return
-	}
-	near := suggest.Nearest(b.section, names(iniSections, func(key) bool { return true }))
-	if near == "" {
-		known := names(iniSections, func(k key) bool { return k.use == own })
-		d.Errorf(b.at, "unknown section: remove it, or write one of %s", strings.Join(known, ", "))
-		return
-	}
-	meant := d.find(iniSections, near)
-	if meant.use == unsupported {
-		d.Errorf(b.at, "%s", meant.why)
-		return
-	}
-	d.Errorf(b.at, "unknown section: did you mean [%s]?", near)
-	if meant.use == own {
-		markPresent(d.root, *meant, b.at)
-		if meant.field.Kind == config.KindEntries {
-			d.root.V("vcenter").Bad = true
-		}
-	}
-}
-
-// placeInINI says where a key belongs, if that is one section only.
-func placeInINI(name string) string {
-	has := func(s config.Section) bool {
-		return slices.ContainsFunc(keysOf(s, &INI), func(k key) bool { return strings.EqualFold(k.name, name) && k.use == own })
-	}
-	if has(config.SectionEntry) {
-		return ""
-	}
-	for _, s := range iniSections {
-		if s.use == own && s.field.Kind == config.KindMapping && has(s.field.Of) {
-			return "in [" + s.name + "]"
-		}
-	}
-	return ""
+	return nil
 }
 
 // A scan reads the blocks of a file. Sections, keys and values are found by the

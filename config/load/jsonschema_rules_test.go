@@ -112,7 +112,7 @@ func jsonRules() map[string]func(*jsonSchema) {
 	network := pattern(aName, wrongName, "VM Network")
 	rules := map[string]func(*jsonSchema){
 		"global": func(s *jsonSchema) {
-			s.AllOf = append(s.AllOf, notBoth(anyOf(hasValue("caFile"), hasValue("ca-file")), hasValue("caData")))
+			s.AllOf = append(s.AllOf, notBoth(hasValue("caFile"), hasValue("caData")))
 		},
 		"vcenter": vcenterRules,
 		"labels":  sameSource,
@@ -178,10 +178,10 @@ func vcenterRules(s *jsonSchema) {
 	s.MaxProperties = maxVCenters
 	s.Examples = []any{map[string]any{"east": map[string]any{"server": "vc.example.com", "secretName": "vsphere-cloud-secret", "secretNamespace": "kube-system"}}}
 	entry := s.AdditionalProperties.(*jsonSchema)
-	name, namespace := anyOf(hasValue("secretName"), hasValue("secret-name")), anyOf(hasValue("secretNamespace"), hasValue("secret-namespace"))
+	name, namespace := hasValue("secretName"), hasValue("secretNamespace")
 	together := "write secretName and secretNamespace in the same place"
 	entry.AllOf = append(entry.AllOf,
-		notBoth(anyOf(hasValue("caFile"), hasValue("ca-file")), hasValue("caData")),
+		notBoth(hasValue("caFile"), hasValue("caData")),
 		&jsonSchema{If: name, Then: namespace, ErrorMessage: together},
 		&jsonSchema{If: namespace, Then: name, ErrorMessage: together},
 		&jsonSchema{If: inPEM("user"), Then: anyOf(not(hasValue("password")), inPEM("password")), ErrorMessage: "the user is a certificate: write its PEM private key under password"},

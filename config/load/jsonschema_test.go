@@ -169,15 +169,7 @@ func under(path, key string) string {
 // field returns the schema of one key.
 func (m *schemaMaker) field(path string, k key) *jsonSchema {
 	switch k.use {
-	case alias:
-		meant := k.field.Key
-		s := m.field(strings.TrimSuffix(path, k.name)+meant, key{name: meant, field: k.field})
-		s.Examples, s.Default = nil, nil
-		return deprecated(s, "Another spelling of "+meant+", which the vSphere CPI ignores in the YAML format: write "+meant+".")
-	case older:
-		return deprecated(&jsonSchema{Type: []string{"string", "number", "boolean", "null"}},
-			"The in-tree provider's name of "+k.field.Key+", which the vSphere CPI ignores: write "+k.field.Key+".")
-	case noEffect, session:
+	case noEffect:
 		return deprecated(&jsonSchema{}, sentence(k.why))
 	case unsupported:
 		s := deprecated(&jsonSchema{Enum: []any{nil, "", false, 0, "false", "0", []any{}, map[string]any{}}}, sentence(k.why))

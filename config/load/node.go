@@ -14,11 +14,9 @@ type Node struct {
 	Style     Style
 	// Tag is what YAML takes a scalar for, empty in the other formats, which have text alone.
 	Tag string
-	// children returns what is below, and the mappings that YAML merges in.
-	children func(show func(key string) string) (all, merged []*Node)
+	// children returns the nodes below, in whose paths the keys are as they are shown.
+	children func(show func(key string) string) []*Node
 	size     int // how many are below
-	// id tells the nodes apart that aliases of YAML stand for.
-	id any
 }
 
 // NodeKind is the shape of a Node.
@@ -46,6 +44,8 @@ const (
 	Damaged                        // it cannot be read, which was reported
 	Shared                         // the text also serves elsewhere in the file, perhaps as a password
 	Anchored                       // an anchor without a value
+	Merged                         // in another mapping, which YAML merges in
+	Merge                          // a merge of YAML that is of no mapping
 )
 
 func (n *Node) has(s Style) bool { return n.Style&s != 0 }
@@ -56,12 +56,6 @@ func (n *Node) isText() bool { return n.Tag == "" && n.Kind == Scalar }
 // isBlank reports whether nothing is written behind the key.
 func (n *Node) isBlank() bool {
 	return n.Kind == Null || n.Kind == Scalar && n.Text == "" && !n.has(Damaged) && (!n.isText() || !n.has(NoValue))
-}
-
-// isNothing reports whether a value is none in whatever key it is: null, an empty text, an empty
-// list or the number 0.
-func (n *Node) isNothing() bool {
-	return n.isBlank() || n.Kind == Sequence && n.size == 0 || n.Tag == "!!int" && n.Text == "0"
 }
 
 // asks reports whether it is none of the zero values that generators write for everything that
@@ -106,9 +100,6 @@ func (n *Node) describe() string {
 	return "text"
 }
 
-// whole shows a key that is a name.
-func whole(key string) string { return key }
-
 // A Value is a key's value as a file gives it.
 type Value struct {
 	At   Position
@@ -151,9 +142,7 @@ type Section struct {
 	// IsShort reports whether a rule is the name of a tag category alone, and no mapping. Bad reports
 	// whether it could not be read.
 	IsShort, Bad bool
-	// session is where a session manager stands, if one does.
-	session Position
-	values  map[string]*Value
+	values       map[string]*Value
 }
 
 // V returns the value of a key, by its name in YAML. It is never nil.

@@ -12,10 +12,7 @@ type use int
 
 const (
 	own         use = iota
-	alias           // another spelling of a key, which counts as that
-	older           // the older name of a list, which counts where the newer one is not written
 	noEffect        // accepted, with a warning
-	session         // a session manager's, accepted likewise
 	unsupported     // refused unless it is empty
 )
 
@@ -23,8 +20,8 @@ const (
 type key struct {
 	name  string
 	use   use
-	field *config.Field // whose value it is, if any's
-	why   string        // it has no effect, or is refused
+	field *config.Field // nil unless the key is our own
+	why   string        // the reason that it has no effect, or is refused
 }
 
 // Why a key of a neighbor has no effect.
@@ -33,10 +30,12 @@ const (
 	forDriver    = "has no effect: it is the CSI driver's"
 	forCPI       = "has no effect: it is the vSphere CPI's"
 	inTree       = "has no effect: it is the in-tree provider's"
-	cpiSets      = "has no effect: the vSphere CPI sets it"
 	noSwitch     = "has no effect: several IP families need no switch"
 	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
 	onlyYAML     = "only the YAML format has this: write the file in that format"
+	ofSession    = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
+		"write it there, under the server's address with .NAME behind it"
+	ofINI = "has no effect, as in the vSphere CPI: it is the INI format's spelling of NAME: write NAME"
 )
 
 // The token of a session manager is a secret.
@@ -54,24 +53,20 @@ const (
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 var others = []struct {
 	in   config.Section
-	use  use
-	why  string // of an alias and an older name the key that is meant
+	why  string // with NAME for the key
 	keys string
 }{
-	{config.SectionGlobal, noEffect, forDriver, "cluster-id supervisor-id cluster-distribution cnsregistervolumes-cleanup-intervalinmin " +
+	{config.SectionGlobal, forDriver, "cluster-id supervisor-id cluster-distribution cnsregistervolumes-cleanup-intervalinmin " +
 		"cnspvcprotection-cleanup-intervalinmin cnsvolumeoperationrequest-cleanup-intervalinmin volumemigration-cr-cleanup-intervalinmin " +
-		"vc-client-timeout csi-auth-check-intervalinmin csi-fetch-preferred-datastores-intervalinmin query-limit list-volume-threshold"},
-	{config.SectionGlobal, session, "", sessionURL + " " + sessionToken},
-	{config.SectionGlobal, alias, "server", "vcenterip"},
-	{config.SectionGlobal, noEffect, inTree, "working-dir vm-uuid vm-name secret-not-managed"},
-	{config.SectionGlobal, noEffect, forVolumes, "datastore default-datastore"},
-	{config.SectionGlobal, noEffect, forCPI, "service-account"},
-	{config.SectionGlobal, older, "datacenters", "datacenter"},
-	{config.SectionEntry, noEffect, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url"},
-	{config.SectionEntry, noEffect, forDriver, "filevolumeactivated"},
-	{config.SectionEntry, session, "", sessionURL + " " + sessionToken},
-	{config.SectionEntry, noEffect, forVolumes, "default-datastore"},
-	{config.SectionEntry, noEffect, cpiSets, "ipfamilypriority"},
+		"vc-client-timeout csi-auth-check-intervalinmin csi-fetch-preferred-datastores-intervalinmin query-limit list-volume-threshold vcenterip"},
+	{config.SectionGlobal, ofSession, sessionURL + " " + sessionToken},
+	{config.SectionGlobal, inTree, "working-dir vm-uuid vm-name secret-not-managed datacenter"},
+	{config.SectionGlobal, forVolumes, "datastore default-datastore"},
+	{config.SectionGlobal, forCPI, "service-account"},
+	{config.SectionEntry, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url default-datastore"},
+	{config.SectionEntry, forDriver, "filevolumeactivated"},
+	{config.SectionEntry, ofSession, sessionURL + " " + sessionToken},
+	{config.SectionEntry, config.SetByCPI, "ipfamilypriority"},
 }
 
 // sectionCategory is a [TopologyCategory "NAME"] of the INI format.
@@ -107,47 +102,36 @@ var iniSections = func() []key {
 	return all
 }()
 
-// keysOf returns the keys of a section in a format: those of the table, in YAML their spelling in
-// the INI format too, which the chart of the CPI writes there for caFile, and those of neighbors.
+// keysOf returns the keys of a section in a format: those of the table, in YAML their spelling in the INI
+// format, which the chart of the CPI writes there for caFile, and those of neighbors.
 func keysOf(s config.Section, d *Dialect) []key {
+	if d == &INI && s == config.SectionRoot {
+		return append(slices.Clone(iniSections), key{name: "Topology", use: unsupported, why: onlyYAML})
+	}
 	var all, spelt []key
 	for _, f := range config.FieldsOf(s) {
-		k := key{name: f.Key, field: f, why: f.NoEffect}
-		if f.NoEffect != "" {
-			k.use = noEffect
-		}
-		if f.Unsupported != "" {
-			k.use, k.why = unsupported, f.Unsupported
-		}
-		dashed := k
-		switch dashed.name = Dash(f.Key); {
+		k, dashed := key{name: f.Key, field: f}, Dash(f.Key)
+		switch {
 		case d == &INI && f.YAMLOnly:
-			k = key{name: dashed.name, use: unsupported, why: onlyYAML}
-		case d == &INI:
-			k = dashed
-		case dashed.name != k.name && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
-			if dashed.use == own {
-				dashed.use = alias
-			}
-			spelt = append(spelt, dashed)
+			k.use, k.why = unsupported, onlyYAML
+		case f.Unsupported != "":
+			k.use, k.why = unsupported, f.Unsupported
+		case f.NoEffect != "":
+			k.use, k.why = noEffect, f.NoEffect
+		}
+		if d == &INI {
+			k.name = dashed
+		} else if dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule {
+			spelt = append(spelt, key{name: dashed, use: noEffect, why: strings.ReplaceAll(ofINI, "NAME", f.Key)})
 		}
 		all = append(all, k)
 	}
 	all = append(all, spelt...)
 	for _, o := range others {
-		if o.in != s {
-			continue
-		}
-		for name := range strings.FieldsSeq(o.keys) {
-			k := key{name: name, use: o.use, why: o.why}
-			switch o.use {
-			case alias, older:
-				k.field = config.FieldOf(s, o.why)
-			case session:
-				k.why = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
-					"write it there, under the server's address with ." + name + " behind it"
+		if o.in == s {
+			for name := range strings.FieldsSeq(o.keys) {
+				all = append(all, key{name: name, use: noEffect, why: strings.ReplaceAll(o.why, "NAME", name)})
 			}
-			all = append(all, k)
 		}
 	}
 	switch {

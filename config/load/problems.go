@@ -124,12 +124,6 @@ func (p *Problems) bounded(at Position, number, most int, what string) {
 // maxProblems is how many mistakes are looked for, and warnings are kept.
 const maxProblems = 1000
 
-// isDashed reports whether a key of the YAML format is written at a place as the INI format
-// spells it, which the CPI ignores there.
-func (p *Problems) isDashed(at Position, key string) bool {
-	return p.Dialect == &YAML && at.Line != InEnvironment && strings.HasSuffix(at.Path, "."+Dash(key))
-}
-
 // InEnvironment is the line of what an environment variable says, InDefault of what nothing sets.
 const (
 	InEnvironment = -1
@@ -179,9 +173,9 @@ var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // A Dialect is what differs between formats: above all how messages name what one has.
 type Dialect struct {
-	// Global is where the settings of all vCenters stand, entry one vCenter's,
-	// and vcenters the path of all of those.
-	Global, Entry, VCenters string
+	// Place says in which section a key belongs, Global in the one for all vCenters. Entry is one vCenter's
+	// section, and VCenters the path of all of those.
+	Place, Global, Entry, VCenters string
 	// Several says how to write more than one value.
 	Several string
 	// NoBreak says how to write a text without a line break at its end.
@@ -198,12 +192,11 @@ type Dialect struct {
 	assign string
 	// Key names a key as the format does, from its name in YAML.
 	Key func(string) string
-	// alias is what to say of another spelling of a key, and twice where a key has two of them.
-	alias, twice string
 }
 
 // YAML is the YAML format.
 var YAML = Dialect{
+	Place:      "under %s",
 	Global:     "under global",
 	Entry:      "entry under vcenter",
 	VCenters:   "vcenter",
@@ -215,12 +208,11 @@ var YAML = Dialect{
 	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
 	assign:     ": ",
 	Key:        func(name string) string { return name },
-	alias:      "is the INI format's spelling of %[1]s and counts as that, but the vSphere CPI ignores it in the YAML format: write %[1]s",
-	twice:      "is another spelling of %s, which is at line %d already: remove one of the two",
 }
 
 // INI is the INI format.
 var INI = Dialect{
+	Place:      "in [%s]",
 	Global:     "in [Global]",
 	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
 	Several:    "with a comma between the two",
@@ -230,8 +222,6 @@ var INI = Dialect{
 	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
 	assign:     " = ",
 	Key:        Dash,
-	alias:      "counts as %[1]s, but the vSphere CPI ignores it: write %[1]s",
-	twice:      "is written twice, first at line %[2]d: remove one of the two",
 }
 
 // secret names the keys for a Secret.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,26 +70,50 @@ func shownKey(key string) string {
 	return key
 }
 
-// unknown reports a key that does not belong in this place; place is where it does, if that is known.
-func (d *decoder) unknown(n *Node, keys []key, into *Section, place string) {
+// unknown reports a key, or a section of the INI format, that does not belong in this place.
+func (d *decoder) unknown(n *Node, keys []key, into *Section) {
+	what, form := "key", "%s"
+	if d.Dialect == &INI && into.In == config.SectionRoot {
+		what, form = "section", "[%s]"
+	}
 	known := names(keys, func(key) bool { return true })
-	if near := suggest.Nearest(n.Key, known); near != "" {
-		meant := keys[slices.Index(known, near)]
-		if meant.use == unsupported && suggest.Plain(near) == suggest.Plain(n.Key) {
-			d.Errorf(n.At, "%s", meant.why)
+	near := suggest.Nearest(n.Key, known)
+	if near == "" {
+		if place := d.place(n.Key); place != "" && what == "key" {
+			d.Errorf(n.At, "unknown key in this place: it belongs %s", place)
 			return
 		}
-		d.Errorf(n.At, "unknown key: did you mean %s?", near)
-		markPresent(into, meant, n.At)
+		known = names(keys, func(k key) bool { return k.use == own })
+		slices.Sort(known)
+		d.Errorf(n.At, "unknown %s: remove it, or write one of %s", what, strings.Join(known, ", "))
 		return
 	}
-	if place != "" {
-		d.Errorf(n.At, "unknown key in this place: it belongs %s", place)
+	meant := keys[slices.Index(known, near)]
+	if meant.use == unsupported {
+		d.Errorf(n.At, "%s", meant.why)
 		return
 	}
-	known = names(keys, func(k key) bool { return k.use == own })
-	slices.Sort(known)
-	d.Errorf(n.At, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
+	d.Errorf(n.At, "unknown %s: did you mean "+form+"?", what, near)
+	markPresent(into, meant, n.At)
+}
+
+// place returns where a key belongs that is not known in its place, if that is one place only.
+func (d *decoder) place(name string) string {
+	var places []string
+	for _, section := range d.keysOf(config.SectionRoot) {
+		if d.Dialect == &YAML && section.use == own && section.name == name {
+			places = append(places, "at the top level")
+		}
+		if section.use == own && section.field.Of != config.SectionRoot {
+			if k := d.find(d.keysOf(section.field.Of), name); k != nil && k.use == own {
+				places = append(places, fmt.Sprintf(d.Dialect.Place, section.name))
+			}
+		}
+	}
+	if len(places) == 1 {
+		return places[0]
+	}
+	return ""
 }
 
 func names(keys []key, are func(key) bool) []string {
@@ -104,7 +129,7 @@ func names(keys []key, are func(key) bool) []string {
 // markPresent takes what stands under a misspelled key as given, if only wrongly, so that it
 // is not reported as missing too.
 func markPresent(into *Section, k key, at Position) {
-	if k.use != own && k.use != alias {
+	if k.use != own {
 		return
 	}
 	switch v := into.V(k.field.Key); k.field.Kind {
@@ -120,27 +145,4 @@ func markPresent(into *Section, k key, at Position) {
 			v.At, v.Set, v.Bad = at, true, true
 		}
 	}
-}
-
-// places maps each key of the YAML format to where it belongs, for a hint where it stands
-// elsewhere. A key that belongs in several places gets no hint.
-func places() map[string]string {
-	where := make(map[string]string)
-	note := func(s config.Section, place string) {
-		for _, f := range config.FieldsOf(s) {
-			if other, known := where[f.Key]; known && other != place {
-				where[f.Key] = ""
-			} else {
-				where[f.Key] = place
-			}
-		}
-	}
-	note(config.SectionRoot, "at the top level")
-	for _, f := range config.FieldsOf(config.SectionRoot) {
-		if f.Kind == config.KindMapping && f.Of != config.SectionRoot {
-			note(f.Of, "under "+f.Key)
-		}
-	}
-	note(config.SectionEntry, "in an entry under vcenter")
-	return where
 }

@@ -19,8 +19,7 @@ func readYAML(data []byte, p *Problems) *Section {
 	if n == nil {
 		return nil
 	}
-	where := places()
-	d := &decoder{Problems: p, place: func(key string) string { return where[key] }, size: len(data)}
+	d := &decoder{Problems: p, size: len(data)}
 	s := new(Section)
 	d.mapping(n, s)
 	return s
@@ -89,18 +88,18 @@ func nodeOf(key string, at Position, y *yaml.Node) *Node {
 		n.Style |= Shared
 	}
 	y = follow(y)
-	n.Text, n.id, n.size = y.Value, y, len(y.Content)
+	n.Text, n.size = y.Value, len(y.Content)
 	switch y.Kind {
 	case yaml.MappingNode:
 		n.Kind = Mapping
-		n.children = func(show func(string) string) (all, merged []*Node) { return pairsOf(y, at, show) }
+		n.children = func(show func(string) string) []*Node { return pairsOf(y, at, show) }
 	case yaml.SequenceNode:
 		n.Kind = Sequence
-		n.children = func(func(string) string) (all, merged []*Node) {
+		n.children = func(func(string) string) (all []*Node) {
 			for i, item := range y.Content {
 				all = append(all, nodeOf("", Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", at.Path, i)}, item))
 			}
-			return all, nil
+			return all
 		}
 	default:
 		if n.Tag = y.ShortTag(); n.Tag == "!!null" {
@@ -116,30 +115,46 @@ func nodeOf(key string, at Position, y *yaml.Node) *Node {
 	return n
 }
 
-// pairsOf returns the keys of a mapping, and the mappings that it merges in.
-func pairsOf(y *yaml.Node, at Position, show func(string) string) (all, merged []*Node) {
-	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, value := y.Content[i], y.Content[i+1]
-		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
-			sources := []*yaml.Node{value}
-			if list := follow(value); list.Kind == yaml.SequenceNode {
-				sources = list.Content
+// pairsOf returns the keys of a mapping, and behind them those of the mappings that it merges in. It takes
+// each mapping once, so that neither a cycle nor a pyramid of merges costs more than the file is long.
+func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*Node) {
+	isTaken := make(map[*yaml.Node]bool)
+	var add func(y *yaml.Node, style Style)
+	add = func(y *yaml.Node, style Style) {
+		isTaken[y] = true
+		var sources []*yaml.Node
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			key, value := y.Content[i], y.Content[i+1]
+			if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+				if list := follow(value); list.Kind == yaml.SequenceNode {
+					sources = append(sources, list.Content...)
+				} else {
+					sources = append(sources, value)
+				}
+				continue
 			}
-			for _, source := range sources {
-				merged = append(merged, nodeOf("", Position{Line: source.Line, Path: at.Path}, source))
+			n := nodeOf(key.Value, Position{Line: key.Line, Path: child(at.Path, show(key.Value))}, value)
+			n.Style |= style
+			if y.Style&yaml.FlowStyle != 0 && n.Kind == Null && n.Text == "" && value.Kind == yaml.ScalarNode {
+				n.Style |= NoValue
 			}
-			continue
+			if name := nodeOf("", n.At, key); key.Kind != yaml.ScalarNode || name.Kind == Null || name.hasOddTag() {
+				n.At.Path, n.Style = at.Path, n.Style|Damaged
+			}
+			all = append(all, n)
 		}
-		n := nodeOf(key.Value, Position{Line: key.Line, Path: child(at.Path, show(key.Value))}, value)
-		if y.Style&yaml.FlowStyle != 0 && n.Kind == Null && n.Text == "" && value.Kind == yaml.ScalarNode {
-			n.Style |= NoValue
+		for _, source := range sources {
+			n := nodeOf("", Position{Line: source.Line, Path: at.Path}, source)
+			if n.Kind != Mapping {
+				n.Style |= Merge
+				all = append(all, n)
+			} else if !isTaken[follow(source)] {
+				add(follow(source), Merged)
+			}
 		}
-		if name := nodeOf("", n.At, key); key.Kind != yaml.ScalarNode || name.Kind == Null || name.hasOddTag() {
-			n.At.Path, n.Style = at.Path, n.Style|Damaged
-		}
-		all = append(all, n)
 	}
-	return all, merged
+	add(y, 0)
+	return all
 }
 
 var lineOf = regexp.MustCompile(`\bline (\d+)`)
