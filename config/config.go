@@ -159,13 +159,25 @@ type SecretRef struct {
 	Name      string
 }
 
-// Check says what is wrong with a name for a Secret, if anything is.
+// Check returns what is wrong with the names, if anything is.
 func (r SecretRef) Check() error {
-	if len(validation.IsDNS1123Subdomain(r.Name)) > 0 {
-		return fmt.Errorf("%q is not a valid name of a Secret: write lower-case letters, digits, . and -", r.Name)
+	if wrong := KindSecretName.CheckName(r.Name); wrong != nil {
+		return fmt.Errorf("%q %s", r.Name, wrong.Message)
 	}
-	if len(validation.IsDNS1123Label(r.Namespace)) > 0 {
-		return fmt.Errorf("%q is not a valid name of a namespace: write lower-case letters, digits and -", r.Namespace)
+	if wrong := KindNamespace.CheckName(r.Namespace); wrong != nil {
+		return fmt.Errorf("%q %s", r.Namespace, wrong.Message)
+	}
+	return nil
+}
+
+// CheckName returns what is wrong with a name of that kind, a Secret's or a namespace's. The message does not
+// show it: perhaps the secret itself was written in its place.
+func (k Kind) CheckName(name string) *ValueError {
+	switch {
+	case k == KindSecretName && len(validation.IsDNS1123Subdomain(name)) > 0:
+		return &ValueError{Message: "is not a valid name of a Secret: write lower-case letters, digits, - and ."}
+	case k == KindNamespace && len(validation.IsDNS1123Label(name)) > 0:
+		return &ValueError{Message: "is not a valid name of a namespace: write lower-case letters, digits and -"}
 	}
 	return nil
 }

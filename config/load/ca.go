@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -204,66 +204,53 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 	return data, bad
 }
 
-// badFile reports what is wrong with one of the files that a text names.
+// badFile reports what is wrong with one of the files that a text names. The path is shown unless it may be a
+// secret in the wrong place.
 func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
-	wrong := *file.wrong
-	var which []string
+	which, hint := "", ""
 	if len(files) > 1 {
-		which = append(which, fmt.Sprintf("file %d of %d", i+1, len(files)))
+		which = fmt.Sprintf("file %d of %d: ", i+1, len(files))
+		if !file.exists {
+			hint = fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
+		}
 	}
-	if !path.Hidden && isPath(files[i]) {
-		which = append(which, quote.Value(files[i]))
+	if !path.Hidden && (file.exists || certainPath.MatchString(files[i])) {
+		which = strings.Replace(which, ": ", ", ", 1) + quote.Value(files[i]) + ": "
 	}
-	if len(which) > 0 {
-		wrong.Message = strings.Join(which, ", ") + ": " + wrong.Message
-	}
-	if len(files) > 1 && file.absent {
-		wrong.Message += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
-	}
-	c.reject(path, &wrong)
+	c.Errorf(path.At, "%s%s%s", which, file.wrong.Message, hint)
 	c.Errors[len(c.Errors)-1].Path = files[i]
 }
 
-// isPath reports whether a text is a path for certain, and not a secret at the wrong place: it
-// leads into a directory that is there, or from the root to what is called a certificate.
-func isPath(s string) bool {
-	if filepath.IsAbs(s) && slices.Contains([]string{".pem", ".crt", ".cer"}, filepath.Ext(s)) {
-		return true
-	}
-	dir := filepath.Dir(s)
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir() && dir != "." && dir != string(filepath.Separator)
-}
+// certainPath matches a text that is a path for certain, and not a secret in the wrong place.
+var certainPath = regexp.MustCompile(`^/(etc|home|mnt|opt|run|srv|tmp|usr|var)/|\.(pem|crt|cer)$`)
 
 // readCA reads a file of PEM certificates.
 func readCA(read Reader, path string) caFile {
 	const limit = 4 << 20
 	data, err := read(path, limit)
-	if errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge) {
-		return caFile{wrong: &config.ValueError{Message: "is not a file of certificates: write the path of a PEM file"}}
-	}
-	if err != nil {
-		reason := err
-		if pathError, ok := errors.AsType[*fs.PathError](err); ok {
-			reason = pathError.Err
-		}
-		return caFile{wrong: &config.ValueError{Message: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"},
-			absent: errors.Is(err, fs.ErrNotExist)}
-	}
 	sound, damaged := Certificates(data)
-	switch {
+	f := caFile{exists: err == nil, wrong: new(config.ValueError)}
+	switch pathError, ok := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge):
+		f.exists, f.wrong.Message = true, "is not a file of certificates: write the path of a PEM file"
+	case ok:
+		f.wrong.Message = "the file cannot be read: " + pathError.Err.Error() + ": write the path of a PEM file"
+	case err != nil:
+		f.wrong.Message = "the file cannot be read: " + err.Error() + ": write the path of a PEM file"
 	case damaged > 0:
-		return caFile{wrong: &config.ValueError{Message: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}}
+		f.wrong.Message = fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)
 	case len(sound) == 0:
-		return caFile{wrong: &config.ValueError{Message: "the file has no PEM certificate: write the path of one with " + beginCertificate}}
+		f.wrong.Message = "the file has no PEM certificate: write the path of one with " + beginCertificate
+	default:
+		return caFile{data: data}
 	}
-	return caFile{data: data}
+	return f
 }
 
 // user takes a name, or a certificate for a login with a SAML token.
 func (c *checker) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 	if !IsPEM(user.Text) {
-		return user.Text, parseName(user.Text)
+		return parsed(parseName)(c, user, nil)
 	}
 	user.Hidden = true
 	text := strings.TrimSpace(user.Text)
@@ -348,6 +335,6 @@ type authority struct {
 type caFile struct {
 	data  []byte
 	wrong *config.ValueError
-	// absent reports whether there is no such file.
-	absent bool
+	// exists reports whether there is such a file for certain.
+	exists bool
 }

@@ -118,32 +118,54 @@ func (d *decoder) section(b *block, root *Section) *Section {
 	return nil
 }
 
-// A scan reads the blocks of a file. Sections, keys and values are found by the
-// scanner of gcfg, the library of the vSphere CPI, so that they are what they are
-// there; the scan puts them together as that library does, but remembers the
-// lines and goes on after a mistake. Its errors never hold a value.
+// A scan reads the blocks of a file. Sections, keys and values are found by the scanner of gcfg, the library
+// of the vSphere CPI, so that they are what they are there; the scan puts them together as that library
+// does, but remembers the lines and goes on after a mistake. Its errors never hold a value.
 type scan struct {
 	*Problems
-	data   []byte
-	base   int // the offset in data of what the scanner scans
-	line   int // the line of that
+	blocks []*block
+	// text is a line, with the lines that continue it, and line the number of its first one.
+	text   []byte
+	line   int
 	file   *token.File
 	tokens scanner.Scanner
-	blocks []*block
 
 	pos token.Pos
 	tok token.Token
 	lit string
-	// fault is what the scanner complained of, and faulty in which line.
+	// fault is the scanner's complaint, and faulty its line.
 	fault  string
 	faulty int
+	// isOpen reports whether a quote was not closed, so that the lines up to the next section may be in it.
+	isOpen bool
 }
 
 // scanINI returns the sections of a file. The mistakes are those of its syntax.
 func scanINI(data []byte, p *Problems) []*block {
-	r := &scan{Problems: p, data: data}
-	r.start(0, 1)
-	for r.tok != token.EOF || r.fault != "" {
+	r := &scan{Problems: p}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for first, i := 0, 1; i <= len(lines); i++ {
+		if i < len(lines) && bytes.HasSuffix(bytes.TrimRight(lines[i-1], "\r\n"), []byte(`\`)) {
+			continue
+		}
+		r.scan(bytes.Join(lines[first:i], nil), first+1)
+		first = i
+	}
+	return r.blocks
+}
+
+func (r *scan) scan(text []byte, line int) {
+	if r.isOpen && !bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte("[")) {
+		return
+	}
+	files := token.NewFileSet()
+	r.text, r.line, r.file, r.isOpen = text, line, files.AddFile("", files.Base(), len(text)), false
+	r.tokens.Init(r.file, text, func(at token.Position, what string) {
+		if r.fault == "" {
+			r.fault, r.faulty = what, line+at.Line-1
+		}
+	}, scanner.ScanComments)
+	for r.next(); r.tok != token.EOF || r.fault != ""; {
 		switch {
 		case r.fault != "":
 			r.fail(r.within(), r.said())
@@ -155,32 +177,14 @@ func scanINI(data []byte, p *Problems) []*block {
 			r.key()
 		}
 	}
-	return r.blocks
-}
-
-// start begins at the beginning of a line.
-func (r *scan) start(offset, line int) {
-	rest := r.data[offset:]
-	r.base, r.line, r.fault = offset, line, ""
-	files := token.NewFileSet()
-	r.file = files.AddFile("", files.Base(), len(rest))
-	r.tokens.Init(r.file, rest, func(at token.Position, what string) {
-		if r.fault == "" {
-			r.fault, r.faulty = what, r.line+at.Line-1
-		}
-	}, scanner.ScanComments)
-	r.next()
 }
 
 func (r *scan) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
 
-func (r *scan) offset() int { return r.base + r.file.Offset(r.pos) }
-
 // at returns the token's line.
 func (r *scan) at() int { return r.line + r.file.Position(r.pos).Line - 1 }
 
-// ended reports whether a line is at its end. A fault is then one of the next line,
-// into which the scanner looks, or of a comment.
+// ended reports whether a line is at its end.
 func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
@@ -200,8 +204,7 @@ func (r *scan) last() *block {
 	return r.blocks[len(r.blocks)-1]
 }
 
-// fail reports a mistake, at the fault if there is one and else at the token,
-// and goes on after its line.
+// fail reports a mistake, at the fault if there is one and else at the token, and ends the line.
 func (r *scan) fail(path, message string) {
 	bad := r.at()
 	if r.fault != "" {
@@ -211,22 +214,8 @@ func (r *scan) fail(path, message string) {
 	if b := r.last(); b != nil {
 		b.isLossy = true
 	}
-	line, offset, continued := r.line, r.base, false
-	for offset < len(r.data) {
-		text := r.data[offset:]
-		if end := bytes.IndexByte(text, '\n'); end >= 0 {
-			text = text[:end+1]
-		}
-		// What follows an open quote may belong to the text in it.
-		over := r.fault != notClosed || bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte("["))
-		if line > bad && !continued && over {
-			break
-		}
-		continued = bytes.HasSuffix(bytes.TrimRight(text, "\r\n"), []byte(`\`))
-		offset += len(text)
-		line++
-	}
-	r.start(offset, line)
+	r.isOpen = r.fault == notClosed
+	r.tok, r.fault = token.EOF, ""
 }
 
 const notClosed = "string not terminated"
@@ -336,7 +325,7 @@ func (r *scan) key() {
 		}
 		if r.next(); r.tok == token.COMMENT {
 			k.Style |= CutByComment
-			if before := r.offset() - 1; before >= 0 && strings.IndexByte(" \t\r", r.data[before]) < 0 {
+			if before := r.text[r.file.Offset(r.pos)-1]; strings.IndexByte(" \t\r", before) < 0 {
 				k.Style |= Glued
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
 	"vzones/topology"
@@ -24,72 +23,46 @@ import (
 // that reports several mistakes does that itself and marks the value as bad.
 type kind func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
 
-var kinds = func() map[config.Kind]kind {
-	text := func(check func(string) *config.ValueError) kind {
-		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, check(v.Text) }
-	}
-	parsed := func(parse func(string) (string, *config.ValueError)) kind {
-		return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
-	}
-	// The name is not shown: perhaps the secret itself was written there.
-	named := func(invalid func(string) []string, wrong string) kind {
-		return text(func(s string) *config.ValueError {
-			if len(invalid(s)) > 0 {
-				return &config.ValueError{Message: wrong}
-			}
-			return nil
-		})
-	}
-	return map[config.Kind]kind{
-		config.KindText:        text(func(string) *config.ValueError { return nil }),
-		config.KindName:        text(parseName),
-		config.KindHostGroup:   text(parseHostGroup),
-		config.KindUser:        (*checker).user,
-		config.KindPassword:    (*checker).password,
-		config.KindServer:      (*checker).server,
-		config.KindDatacenters: (*checker).datacenters,
-		config.KindFamilies:    (*checker).families,
-		config.KindNetworks:    (*checker).networks,
-		config.KindPaths:       (*checker).paths,
-		config.KindCIDRs:       (*checker).subnets,
-		config.KindInt: func(c *checker, v *Value, f *config.Field) (any, *config.ValueError) {
-			if n := v.Data.(int); n < f.Min || n > f.Max {
-				return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
-			}
-			return v.Data, nil
-		},
-		config.KindWord: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
-			if !slices.Contains(f.Words, v.Text) {
-				return nil, &config.ValueError{Message: "is not a valid " + f.Key + ": write " + alternatives(f.Words), Found: config.Found(v.Text)}
-			}
-			return v.Text, nil
-		},
-		config.KindThumbprint: parsed(parseThumbprint),
-		config.KindSecretName: named(validation.IsDNS1123Subdomain, "is not a valid name of a Secret: write lower-case letters, digits, - and ."),
-		config.KindNamespace:  named(validation.IsDNS1123Label, "is not a valid name of a namespace: write lower-case letters, digits and -"),
-		config.KindDirectory:  parsed(parseDirectory),
-		config.KindDuration: func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
-			const most = 24 * time.Hour
-			switch d, err := time.ParseDuration(v.Text); {
-			case err != nil:
-				return nil, &config.ValueError{Message: "is not a valid duration: write a number with its unit, such as 60s or 5m", Found: config.Found(v.Text)}
-			case d < 0 || d > most:
-				return nil, &config.ValueError{Message: fmt.Sprintf("is out of range: write a duration from 0s to %gh", most.Hours()), Found: config.Found(v.Text)}
-			default:
-				return d, nil
-			}
-		},
-		// As kubectl takes it.
-		config.KindSelector: func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) {
-			selector, err := labels.Parse(v.Text)
-			if err != nil || selector.Empty() {
-				return nil, &config.ValueError{Message: "is not a valid label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
-					Found: config.Found(v.Text)}
-			}
-			return selector, nil
-		},
-	}
-}()
+var kinds = map[config.Kind]kind{
+	config.KindText:        func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, nil },
+	config.KindName:        parsed(parseName),
+	config.KindHostGroup:   parsed(parseHostGroup),
+	config.KindThumbprint:  parsed(parseThumbprint),
+	config.KindDirectory:   parsed(parseDirectory),
+	config.KindDuration:    parsed(parseDuration),
+	config.KindSelector:    parsed(parseSelector),
+	config.KindSecretName:  kubernetesName,
+	config.KindNamespace:   kubernetesName,
+	config.KindUser:        (*checker).user,
+	config.KindPassword:    (*checker).password,
+	config.KindServer:      (*checker).server,
+	config.KindDatacenters: (*checker).datacenters,
+	config.KindFamilies:    (*checker).families,
+	config.KindNetworks:    (*checker).networks,
+	config.KindPaths:       (*checker).paths,
+	config.KindCIDRs:       (*checker).subnets,
+	config.KindInt: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+		if n := v.Data.(int); n < f.Min || n > f.Max {
+			return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
+		}
+		return v.Data, nil
+	},
+	config.KindWord: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+		if !slices.Contains(f.Words, v.Text) {
+			return nil, &config.ValueError{Message: "is not a valid " + f.Key + ": write " + alternatives(f.Words), Found: config.Found(v.Text)}
+		}
+		return v.Text, nil
+	},
+}
+
+// parsed makes a kind of a function that parses a text.
+func parsed[T any](parse func(string) (T, *config.ValueError)) kind {
+	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
+}
+
+func kubernetesName(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+	return v.Text, f.Kind.CheckName(v.Text)
+}
 
 // check checks the values of a section, each on its own.
 func (c *checker) check(s *Section) {
@@ -143,42 +116,76 @@ func parseDirectory(s string) (string, *config.ValueError) {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "", &config.ValueError{Message: "is blank: write the path of a directory, or remove the key"}
-	case parseName(s) != nil:
-		return "", parseName(s)
 	case !filepath.IsAbs(s):
 		return "", &config.ValueError{Message: "is not an absolute path: write one that begins with /, such as /etc/cloud/secrets", Found: config.Found(s)}
 	}
-	return filepath.Clean(s), nil
+	_, wrong := parseName(s)
+	return filepath.Clean(s), wrong
+}
+
+func parseDuration(s string) (time.Duration, *config.ValueError) {
+	const most = 24 * time.Hour
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, &config.ValueError{Message: "is not a valid duration: write a number with its unit, such as 60s or 5m", Found: config.Found(s)}
+	case d < 0 || d > most:
+		return 0, &config.ValueError{Message: fmt.Sprintf("is out of range: write a duration from 0s to %gh", most.Hours()), Found: config.Found(s)}
+	}
+	return d, nil
+}
+
+// parseSelector takes what kubectl takes.
+func parseSelector(s string) (labels.Selector, *config.ValueError) {
+	selector, err := labels.Parse(s)
+	if err != nil || selector.Empty() {
+		return nil, &config.ValueError{Message: "is not a valid label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal", Found: config.Found(s)}
+	}
+	return selector, nil
+}
+
+// elements parses the elements of a list. For one that the list already has, again is called.
+func elements[T comparable](c *checker, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
+	have := make(map[T]bool)
+	for i := range v.List {
+		element := &v.List[i]
+		parsed, wrong := parse(element.Text)
+		switch {
+		case element.Bad || c.reject(element, wrong):
+			v.Bad = true
+		case have[parsed]:
+			again(element)
+		default:
+			all, have[parsed] = append(all, parsed), true
+		}
+	}
+	return all
 }
 
 // datacenters splits elements at commas, since Rancher's chart writes all names
 // into one. A list of nothing but blanks, which charts write where no
 // datacenter is given, means all datacenters, as in the CPI.
 func (c *checker) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
-	var all []string
 	if areBlank(v.List) {
-		return all, nil
+		return []string(nil), nil
 	}
-	have := make(map[string]bool)
-	for i := range v.List {
-		element := &v.List[i]
+	var parts Value
+	for _, element := range v.List {
 		for part := range strings.SplitSeq(element.Text, ",") {
-			part = strings.TrimSpace(part)
-			wrong := config.CheckDatacenter(part)
-			switch {
-			case part == "":
-				v.Bad = c.reject(element, &config.ValueError{Message: "has an empty name: write the names of datacenters, or remove the element"})
-			case parseName(part) != nil:
-				v.Bad = c.reject(element, parseName(part))
-			case wrong != nil:
-				v.Bad = c.reject(element, &config.ValueError{Message: wrong.Error(), Found: config.Found(part)})
-			case have[part]:
-				c.Warnf(element.At, "names a datacenter that the list already has")
-			default:
-				all, have[part] = append(all, part), true
-			}
+			parts.List = append(parts.List, Value{Text: strings.TrimSpace(part), At: element.At, Hidden: element.Hidden})
 		}
 	}
+	all := elements(c, &parts, func(part string) (string, *config.ValueError) {
+		if part == "" {
+			return "", &config.ValueError{Message: "has an empty name: write the names of datacenters, or remove the element"}
+		}
+		name, wrong := parseName(part)
+		if err := config.CheckDatacenter(part); wrong == nil && err != nil {
+			wrong = &config.ValueError{Message: err.Error(), Found: config.Found(part)}
+		}
+		return name, wrong
+	}, func(e *Value) { c.Warnf(e.At, "names a datacenter that the list already has") })
+	v.Bad = v.Bad || parts.Bad
 	return all, nil
 }
 
@@ -187,64 +194,52 @@ func areBlank(elements []Value) bool {
 }
 
 func (c *checker) families(v *Value, _ *config.Field) (any, *config.ValueError) {
-	var all []string
 	if areBlank(v.List) {
 		v.Set = false
 		return nil, nil
 	}
-	for i := range v.List {
-		element, several := &v.List[i], c.Dialect.Several
-		if element.At.Line == InEnvironment {
-			several = INI.Several
-		}
-		switch family := strings.ToLower(strings.TrimSpace(element.Text)); {
-		case family != "ipv4" && family != "ipv6":
-			v.Bad = c.reject(element, &config.ValueError{Message: "is not a valid IP family: write ipv4 or ipv6, " + several, Found: config.Found(element.Text)})
-		case slices.Contains(all, family):
-			v.Bad = true
-			c.Errorf(element.At, "is listed twice: remove one of the two")
-		default:
-			all = append(all, family)
-		}
+	several := c.Dialect.Several
+	if v.At.Line == InEnvironment {
+		several = INI.Several
 	}
-	return all, nil
+	return elements(c, v, func(text string) (string, *config.ValueError) {
+		family := strings.ToLower(strings.TrimSpace(text))
+		if family != "ipv4" && family != "ipv6" {
+			return "", &config.ValueError{Message: "is not a valid IP family: write ipv4 or ipv6, " + several, Found: config.Found(text)}
+		}
+		return family, nil
+	}, c.listedTwice), nil
+}
+
+func (c *checker) listedTwice(element *Value) {
+	c.Errorf(element.At, "is listed twice: remove one of the two")
 }
 
 // networks takes names of networks, each as an element of its own: a name may
 // have a comma.
 func (c *checker) networks(v *Value, _ *config.Field) (any, *config.ValueError) {
+	c.bounded(v.List[min(len(v.List)-1, maxNetworks)].At, len(v.List), maxNetworks, "names of networks")
 	var patterns []string
-	for i := range v.List {
-		element := &v.List[i]
-		c.bounded(element.At, i+1, maxNetworks, "names of networks")
-		switch wrong := parseName(element.Text); {
-		case wrong != nil && strings.TrimSpace(element.Text) == "":
-			c.reject(element, &config.ValueError{Message: "is blank: write the name of a network, or remove the element"})
-		case c.reject(element, wrong):
-		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, element.Text) }):
-			c.Warnf(element.At, "names a network that the list already has")
-		default:
-			patterns = append(patterns, element.Text)
+	elements(c, v, func(text string) (string, *config.ValueError) {
+		if strings.TrimSpace(text) == "" {
+			return "", &config.ValueError{Message: "is blank: write the name of a network, or remove the element"}
 		}
-	}
+		name, wrong := parseName(text)
+		if !slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, name) }) {
+			patterns = append(patterns, name)
+		}
+		return strings.ToLower(name), wrong
+	}, func(e *Value) { c.Warnf(e.At, "names a network that the list already has") })
 	return patterns, nil
 }
 
 func (c *checker) paths(v *Value, f *config.Field) (any, *config.ValueError) {
-	var paths []topology.PathKind
-	for i := range v.List {
-		element := &v.List[i]
-		switch which := slices.Index(f.Words, element.Text); {
-		case element.Bad:
-		case which < 0:
-			c.reject(element, &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(element.Text)})
-		case slices.Contains(paths, topology.DefaultPaths()[which]):
-			c.Errorf(element.At, "is listed twice: remove one of the two")
-		default:
-			paths = append(paths, topology.DefaultPaths()[which])
+	return elements(c, v, func(text string) (topology.PathKind, *config.ValueError) {
+		if which := slices.Index(f.Words, text); which >= 0 {
+			return topology.DefaultPaths()[which], nil
 		}
-	}
-	return paths, nil
+		return "", &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(text)}
+	}, c.listedTwice), nil
 }
 
 // subnets reads CIDRs between commas.
@@ -254,39 +249,40 @@ func (c *checker) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 		part = strings.TrimSpace(part)
 		addr, notAddress := netip.ParseAddr(part)
 		subnet, err := netip.ParsePrefix(part)
+		var wrong *config.ValueError
 		switch {
 		case part == "":
-			v.Bad = c.reject(v, &config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"})
+			wrong = &config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"}
 		case notAddress == nil && addr.Zone() == "":
-			v.Bad = c.reject(v, &config.ValueError{Message: "has an address without a prefix length: write a CIDR",
-				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())})
+			wrong = &config.ValueError{Message: "has an address without a prefix length: write a CIDR",
+				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())}
 		case err != nil:
-			v.Bad = c.reject(v, &config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, " +
-				"such as 10.0.0.0/8 or fd00::/8", Found: config.Found(part)})
-		default:
-			subnets = append(subnets, subnet.Masked())
+			wrong = &config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, such as 10.0.0.0/8 or fd00::/8",
+				Found: config.Found(part)}
 		}
+		v.Bad = c.reject(v, wrong) || v.Bad
+		subnets = append(subnets, subnet.Masked())
 	}
 	return subnets, nil
 }
 
-// parseName checks a name that vSphere chose or was given, which may be nearly
+// parseName takes a name that vSphere chose or was given, which may be nearly
 // anything.
-func parseName(s string) *config.ValueError {
+func parseName(s string) (string, *config.ValueError) {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return &config.ValueError{Message: "is blank: write a name, or remove the key"}
+		return "", &config.ValueError{Message: "is blank: write a name, or remove the key"}
 	case strings.IndexFunc(s, unicode.IsControl) >= 0:
-		return &config.ValueError{Message: "has a line break or another control character: write it on one line"}
+		return "", &config.ValueError{Message: "has a line break or another control character: write it on one line"}
 	case strings.TrimSpace(s) != s:
-		return &config.ValueError{Message: "begins or ends with a blank: remove it"}
+		return "", &config.ValueError{Message: "begins or ends with a blank: remove it"}
 	}
-	return nil
+	return s, nil
 }
 
 // isEntryName reports whether a text can be a vCenter's name. It is written onto Nodes and into
 // labels of metrics, so it is no longer than a host name.
-func isEntryName(s string) bool { return parseName(s) == nil && len(s) <= 253 }
+func isEntryName(s string) bool { _, wrong := parseName(s); return wrong == nil && len(s) <= 253 }
 
 // alternatives lists words between commas, with an or.
 func alternatives(words []string) string {
@@ -397,14 +393,12 @@ func isFullAddress(s string) bool {
 
 // parseHostGroup checks a name of DRS host groups, in which a * stands for any
 // characters. One that no label's value can have is of no use.
-func parseHostGroup(s string) *config.ValueError {
-	if wrong := parseName(s); wrong != nil {
-		return wrong
+func parseHostGroup(s string) (string, *config.ValueError) {
+	name, wrong := parseName(s)
+	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); wrong == nil && why != "" {
+		return "", &config.ValueError{Message: "stands for names that cannot be a label's value: " + why + ": rename the groups, or take the label from a tag", Found: config.Found(s)}
 	}
-	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); why != "" {
-		return &config.ValueError{Message: "stands for names that cannot be a label's value: " + why + ": rename the groups, or take the label from a tag", Found: config.Found(s)}
-	}
-	return nil
+	return name, wrong
 }
 
 // NoThumbprint in place of a fingerprint keeps the global section's from an entry.

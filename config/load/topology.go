@@ -331,17 +331,9 @@ func (c *checker) categoryNames() []string {
 			c.Errorf(r.At, "stands beside topology-categories: write one of the two")
 		}
 	}
-	var names []string
-	for i := range c.Categories.List {
-		category := &c.Categories.List[i]
-		switch {
-		case c.reject(category, parseName(category.Text)):
-		case slices.Contains(names, category.Text):
-			c.Errorf(category.At, "names a category twice: remove one of the two%s", config.Found(category.Text))
-		default:
-			names = append(names, category.Text)
-		}
-	}
+	names := elements(c, c.Categories, parseName, func(e *Value) {
+		c.Errorf(e.At, "names a category twice: remove one of the two%s", config.Found(e.Text))
+	})
 	if len(names) > maxCategories {
 		c.Errorf(c.Categories.At, "names %d categories: write at most %d, as many as the CSI driver takes", len(names), maxCategories)
 	}
