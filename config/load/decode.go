@@ -86,7 +86,6 @@ func (d *decoder) take(n *Node, k *key, into *Section) {
 
 // value reads the value of a field.
 func (d *decoder) value(n *Node, f *config.Field, into *Section) {
-	v := &Value{At: n.At}
 	switch {
 	case f.Kind == config.KindMapping:
 		sub := into.sub(f)
@@ -95,66 +94,48 @@ func (d *decoder) value(n *Node, f *config.Field, into *Section) {
 		} else {
 			sub.Unsure = true
 		}
-		return
 	case f.Kind == config.KindEntries:
 		d.entries(n, f, into.V(f.Key))
-		return
 	case f.Kind == config.KindLevels:
-		d.levels(n, f, v)
+		into.Put(f.Key, d.levels(n, f))
 	case f.Kind == config.KindLabels:
-		d.labels(n, v)
+		into.Put(f.Key, d.labels(n))
 	case f.Kind == config.KindRule:
-		v.Set, v.Section = true, &Section{At: n.At, In: f.Of}
-		if n.Kind == Mapping {
-			d.mapping(n, v.Section)
+		rule := &Section{At: n.At, In: f.Of, IsShort: n.Kind != Mapping}
+		into.Put(f.Key, &Value{At: n.At, Set: true, Section: rule})
+		if rule.IsShort {
+			rule.Put("tag", d.text(n))
 		} else {
-			v.Section.IsShort = true
-			v.Section.Put("tag", d.text(n))
+			d.mapping(n, rule)
 		}
 	case f.Kind.IsList():
-		d.list(n, v)
+		into.Put(f.Key, d.list(n))
 	case f.Kind == config.KindBool:
-		d.toggle(n, v)
+		into.Put(f.Key, d.toggle(n))
 	case f.Kind == config.KindInt:
-		d.number(n, v)
+		into.Put(f.Key, d.number(n))
 	case f.Kind == config.KindPassword:
-		v = d.secret(n)
+		into.Put(f.Key, d.secret(n))
 	default:
-		v = d.text(n)
+		into.Put(f.Key, d.text(n))
 	}
-	into.Put(f.Key, v)
-}
-
-// split takes what is between commas. Blank parts do not count, as in the CPI.
-func split(t *Value) *Value {
-	l := &Value{At: t.At}
-	for part := range strings.SplitSeq(t.Text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			l.List = append(l.List, Value{Text: part, At: t.At, Set: true, Hidden: t.Hidden})
-		}
-	}
-	l.Set = len(l.List) > 0
-	return l
 }
 
 // text takes any single value as it is written, as the CPI does: a password of
 // digits needs no quotes.
 func (d *decoder) text(n *Node) *Value {
-	v := &Value{At: n.At, Text: n.Text, Set: true, Bad: true, Hidden: n.has(Shared)}
+	v := &Value{At: n.At, Hidden: n.has(Shared)}
 	switch {
 	case n.isText() && n.has(NoValue):
-		d.Errorf(n.At, "has no value: write %s = and the value behind it", n.Key)
+		d.bad(v, "has no value: write %s = and the value behind it", n.Key)
 	case n.Kind == Mapping || n.Kind == Sequence:
-		d.Errorf(n.At, "is %s: write text", n.describe())
+		d.bad(v, "is %s: write text", n.describe())
 	case n.has(Anchored):
-		d.Errorf(n.At, "begins with &, which makes it the name of a YAML anchor: put the value in quotes")
+		d.bad(v, "begins with &, which makes it the name of a YAML anchor: put the value in quotes")
 	case n.hasOddTag():
-		d.Errorf(n.At, "begins with !, which makes it a YAML tag: put the value in quotes")
-	default:
-		v.Set, v.Bad = n.Kind != Null && n.Text != "", false
-	}
-	if v.Bad || !v.Set {
-		v.Text = ""
+		d.bad(v, "begins with !, which makes it a YAML tag: put the value in quotes")
+	case n.Kind != Null:
+		v.Text, v.Set = n.Text, n.Text != ""
 	}
 	return v
 }
@@ -171,8 +152,7 @@ func (d *decoder) secret(n *Node) *Value {
 	}
 	v := d.text(n)
 	if !v.Set && n.has(CutByComment) {
-		d.Errorf(v.At, "is empty, since a comment begins at a ; or #: put the value in quotes")
-		v.Set, v.Bad = true, true
+		d.bad(v, "is empty, since a comment begins at a ; or #: put the value in quotes")
 	}
 	v.Data, v.Text, v.Hidden = config.NewPassword(v.Text), "", true
 	return v
@@ -184,33 +164,26 @@ func (d *decoder) cutShort(n *Node) {
 }
 
 // number takes a whole number.
-func (d *decoder) number(n *Node, v *Value) {
-	if n.isText() {
-		t := d.text(n)
-		number, err := strconv.ParseInt(strings.TrimSpace(t.Text), 10, 32)
-		if t.Usable() && err != nil {
-			d.Errorf(n.At, "is not a whole number: write it in decimal digits")
-			t.Bad = true
-		}
-		v.Data, v.Set, v.Bad = int(number), t.Set && (t.Bad || number != 0), t.Bad
-		return
+func (d *decoder) number(n *Node) *Value {
+	if n.Kind == Null || n.isText() && (n.has(NoValue) || n.Text == "") {
+		return d.text(n)
 	}
-	if n.Kind == Null {
-		return
-	}
-	v.Set, v.Bad = true, true
-	decimal, err := strconv.ParseInt(n.Text, 10, 32)
+	v := &Value{At: n.At}
+	decimal, err := strconv.ParseInt(strings.TrimSpace(n.Text), 10, 32)
 	switch {
-	case n.Kind == Scalar && n.Tag != "!!int" && err == nil && !n.hasOddTag():
-		d.Errorf(v.At, "is text: write the number without quotes")
-	case n.Kind != Scalar || n.Tag != "!!int":
-		d.Errorf(v.At, "is %s: write a whole number", n.describe())
-	case err != nil || strconv.FormatInt(decimal, 10) != n.Text:
+	case n.isText() && err != nil:
+		d.bad(v, "is not a whole number: write it in decimal digits")
+	case n.isText() || n.Tag == "!!int" && strconv.FormatInt(decimal, 10) == n.Text:
+		v.Data, v.Set = int(decimal), decimal != 0
+	case n.Tag == "!!int":
 		// A leading 0 means octal to some YAML readers and nothing to others.
-		d.Errorf(v.At, "is not a number that fits: write it in decimal digits, without a leading 0")
+		d.bad(v, "is not a number that fits: write it in decimal digits, without a leading 0")
+	case n.Kind == Scalar && err == nil && !n.hasOddTag():
+		d.bad(v, "is text: write the number without quotes")
 	default:
-		v.Data, v.Set, v.Bad = int(decimal), decimal != 0, false
+		d.bad(v, "is %s: write a whole number", n.describe())
 	}
+	return v
 }
 
 // yaml11 are the words that the CPI's YAML reader takes for truth values
@@ -221,56 +194,53 @@ var yaml11 = map[string]bool{
 }
 
 // toggle takes a truth value, in INI by the words that gcfg takes, where a key without a value means true.
-func (d *decoder) toggle(n *Node, v *Value) {
+func (d *decoder) toggle(n *Node) *Value {
+	v := &Value{At: n.At, Set: n.Kind != Null}
 	word := strings.ToLower(n.Text)
 	old, isOld := yaml11[word]
 	isWord := word == "true" || word == "false"
-	v.Set = true
-	switch on, err := strconv.ParseBool(n.Text); {
+	switch on, err := types.ParseBool(n.Text); {
 	case n.Kind == Null:
-		v.Set = false
+	case n.isText() && err != nil && !n.has(NoValue):
+		d.bad(v, "is neither true nor false: write one of the two")
 	case n.isText():
-		if n.At.Line != InEnvironment {
-			on, err = types.ParseBool(n.Text)
-		}
-		if v.Data = on || n.has(NoValue); err != nil && !n.has(NoValue) {
-			d.Errorf(n.At, "is neither true nor false: write one of the two")
-			v.Bad = true
-		}
-	case n.Kind == Scalar && n.Tag == "!!bool" && isWord:
+		v.Data = on || n.has(NoValue)
+	case n.Tag == "!!bool" && isWord:
 		v.Data = word == "true"
 	case n.Kind == Scalar && n.has(Plain) && !n.hasOddTag() && isOld:
 		v.Data = old
 	case n.Kind == Scalar && isWord:
-		v.Bad = true
-		d.Errorf(n.At, "is text: write %s without quotes", word)
+		d.bad(v, "is text: write %s without quotes", word)
 	default:
-		v.Bad = true
-		d.Errorf(n.At, "is %s: write true or false", n.describe())
+		d.bad(v, "is %s: write true or false", n.describe())
 	}
+	return v
 }
 
-// list takes a list of single values.
-func (d *decoder) list(n *Node, v *Value) {
+// list takes a list of single values. In a text they have commas between them, and blank ones do not count, as
+// in the CPI.
+func (d *decoder) list(n *Node) *Value {
+	v := &Value{At: n.At}
 	switch {
 	case n.isText():
 		t := d.text(n)
-		if *v = *split(t); t.Bad {
-			v.Set, v.Bad = true, true
+		for part := range strings.SplitSeq(t.Text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				v.List = append(v.List, Value{Text: part, At: t.At, Set: true, Hidden: t.Hidden})
+			}
 		}
-	case n.Kind == Null:
-	case n.Kind != Sequence:
-		v.Set, v.Bad = true, true
-		d.Errorf(n.At, "is %s: write a list, such as [a, b]", n.describe())
-	default:
-		elements := n.children(shownName)
-		for _, item := range elements {
+		v.Set, v.Bad = t.Bad || len(v.List) > 0, t.Bad
+	case n.Kind == Sequence:
+		for _, item := range n.children(shownName) {
 			d.visit()
 			element := d.text(item)
 			v.List, v.Bad = append(v.List, *element), v.Bad || element.Bad
 		}
 		v.Set = len(v.List) > 0
+	case n.Kind != Null:
+		d.bad(v, "is %s: write a list, such as [a, b]", n.describe())
 	}
+	return v
 }
 
 // entries reads a mapping whose keys are names of vCenters.
@@ -296,17 +266,15 @@ func (d *decoder) entries(n *Node, f *config.Field, v *Value) {
 }
 
 // levels reads a list of mappings.
-func (d *decoder) levels(n *Node, f *config.Field, v *Value) {
-	switch n.Kind {
-	case Null:
-		return
-	case Sequence:
-	default:
+func (d *decoder) levels(n *Node, f *config.Field) *Value {
+	v := &Value{At: n.At}
+	if n.Kind != Sequence && n.Kind != Null {
 		d.Errorf(n.At, "is %s: write a list of mappings, each behind a -", n.describe())
-		return
 	}
-	elements := n.children(shownName)
-	for i, item := range elements {
+	if n.Kind != Sequence {
+		return v
+	}
+	for i, item := range n.children(shownName) {
 		d.visit()
 		d.bounded(item.At, i+1, maxLevels, "levels")
 		if d.isMapping(item) {
@@ -315,10 +283,12 @@ func (d *decoder) levels(n *Node, f *config.Field, v *Value) {
 			d.mapping(item, level)
 		}
 	}
+	return v
 }
 
 // labels reads a mapping whose keys and values are any text.
-func (d *decoder) labels(n *Node, v *Value) {
+func (d *decoder) labels(n *Node) *Value {
+	v := &Value{At: n.At}
 	if d.isMapping(n) {
 		for _, entry := range d.pairs(n, shownName) {
 			row := d.text(entry)
@@ -327,6 +297,7 @@ func (d *decoder) labels(n *Node, v *Value) {
 		}
 	}
 	v.Set = len(v.List) > 0
+	return v
 }
 
 func (d *decoder) isMapping(n *Node) bool {

@@ -47,6 +47,8 @@ func (c *checker) applyEnvironment(environ []string) {
 				c.Warnf(n.At, "counts as true, as in the vSphere CPI: any value does")
 			}
 			n.Text = "true"
+		} else if f.Kind == config.KindBool && notBool == nil {
+			n.Text = strconv.FormatBool(on)
 		}
 		key, before := c.Dialect.Key(f.Key), g.V(f.Key)
 		write, instead := key, "it"

@@ -34,18 +34,21 @@ func (c *checker) makeFleet() []config.VCenter {
 	c.warnUnverified()
 	c.warnVerified(all)
 	var fleet []config.VCenter
-	seen := make(map[string][]config.VCenter)
+	byAddress := make(map[string][]int)
 	for i, e := range all {
-		c.credentials(e)
-		from := c.Fleet[i]
+		from, server := c.Fleet[i], e.V("server")
 		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(from))}
 		assign(from, nil, &vc)
 		c.trustWithoutEffect(from)
-		if e.V("server").Usable() && !from.V("port").Bad {
-			c.sameVCenter(e.V("server").At, &vc, seen[vc.Address()], all)
-			seen[vc.Address()] = append(seen[vc.Address()], vc)
-		}
 		fleet = append(fleet, vc)
+		if server.Usable() && !from.V("port").Bad {
+			same := byAddress[vc.Address()]
+			if first := slices.IndexFunc(same, func(o int) bool { return isSameVCenter(&vc, &fleet[o]) }); first >= 0 {
+				c.Errorf(server.At, "is the same vCenter as %v, with the same account and the same datacenters: "+
+					"remove one of the two, or give them different ones", all[same[first]].At)
+			}
+			byAddress[vc.Address()] = append(same, i)
+		}
 	}
 	return fleet
 }
@@ -61,35 +64,26 @@ func (c *checker) settings(s *Section) {
 // half from the global section would name a Secret that nobody wrote down.
 func (c *checker) secret(name, namespace *Value) *Value {
 	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
-	half := func(has *Value, variable, key string) {
-		if has.At.Line == InEnvironment {
-			key = variable
-		}
-		v.At, v.Bad = has.At, true
-		c.Errorf(has.At, "has no %s beside it: write both in the same place", key)
+	lacks := "secretNamespace"
+	if namespace.Set {
+		v.At, lacks = namespace.At, "secretName"
 	}
-	switch {
-	case name.Set && !namespace.Set:
-		half(name, "VSPHERE_SECRET_NAMESPACE", c.Dialect.Key("secretNamespace"))
-	case namespace.Set && !name.Set:
-		half(namespace, "VSPHERE_SECRET_NAME", c.Dialect.Key("secretName"))
+	if name.Set != namespace.Set {
+		key := c.Dialect.Key(lacks)
+		if v.At.Line == InEnvironment {
+			key = config.FieldOf(config.SectionGlobal, lacks).Env
+		}
+		c.bad(v, "has no %s beside it: write both in the same place", key)
 	}
 	return v
 }
 
-// sameVCenter reports an entry that is another one of the same vCenter in all that could make
-// a difference. With another account or other datacenters it is meant, as in the CPI.
-func (c *checker) sameVCenter(at Position, vc *config.VCenter, others []config.VCenter, all []*Section) {
+// isSameVCenter reports whether two entries with one address are the same vCenter in all that could make a
+// difference. With another account or other datacenters both are meant, as in the CPI.
+func isSameVCenter(a, b *config.VCenter) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
-	for i := range others {
-		o := &others[i]
-		account := vc.User == o.User && vc.Secret == o.Secret && vc.SecretsDirectory == o.SecretsDirectory
-		if account && slices.Equal(sorted(vc.Datacenters), sorted(o.Datacenters)) {
-			first := all[slices.IndexFunc(all, func(e *Section) bool { return e.Name == o.Name })]
-			c.Errorf(at, "is the same vCenter as %v, with the same account and the same datacenters: remove one of the two, or give them different ones", first.At)
-			return
-		}
-	}
+	return a.User == b.User && a.Secret == b.Secret && a.SecretsDirectory == b.SecretsDirectory &&
+		slices.Equal(sorted(a.Datacenters), sorted(b.Datacenters))
 }
 
 // entryServer lets an entry's name stand for its server where it can be nothing
@@ -98,14 +92,12 @@ func (c *checker) entryServer(e *Section) {
 	switch server := e.V("server"); {
 	case server.Set:
 	case server.isWritten():
-		server.Bad = true
-		c.Errorf(server.At, "is empty: %s", wantAddress)
+		c.bad(server, "is empty: %s", wantAddress)
 	case isFullAddress(e.Name):
 		address, _ := parseServer(e.Name)
 		e.Put("server", &Value{Text: address, Data: address, At: e.At, Set: true})
 		c.underscore(e.At, address)
 	default:
-		server.Bad = true
 		c.Errorf(e.At, "has no server: write server with a host name or an IP address "+
 			"(the name of the entry stands for it only if it is an IP address or a full host name)")
 	}
@@ -140,39 +132,50 @@ func (c *checker) hasOwnSecret(e *Section) bool {
 	return e.V("secret").Set && e.V("secret").At != c.Global.V("secret").At
 }
 
-// account returns the user and the password for an entry, each from the entry
-// or from the global section. Where a Secret or a directory applies, the entry's
-// own alone count, as in the CPI: another vCenter's account is not tried on it.
-// The CPI does that only if the file's global section names one of the two.
-func (c *checker) account(e *Section) (user, password *Value) {
-	if c.hasOwnAccount(e) {
-		return e.V("user"), e.V("password")
-	}
-	return either(e.V("user"), c.Global.V("user")), either(e.V("password"), c.Global.V("password"))
-}
-
 func (c *checker) hasOwnAccount(e *Section) bool { return c.hasOwnSecret(e) || c.isApart }
 
-// directory returns where an entry's credentials are besides its Secret. As in the
-// CPI, an entry with a Secret of its own has no directory.
-func (c *checker) directory(e *Section) *Value {
-	if c.hasOwnSecret(e) {
-		return new(Value)
+// inherit returns an entry with what it leaves unset from the global section: as the table says,
+// but for credentials, and for what several keys mean together. User and password each come from either. Where
+// a Secret or a directory applies, the entry's own alone count, as in the CPI: another vCenter's account is not
+// tried on it. The CPI does that only if the file's global section names one of the two. As there, an entry
+// with a Secret of its own has no directory.
+func (c *checker) inherit(e *Section) *Section {
+	of := e.Clone()
+	of.In = config.SectionGlobal
+	for _, f := range config.FieldsOf(config.SectionEntry) {
+		if f.Inherited && !e.V(f.Key).Set {
+			of.Put(f.Key, c.Global.V(f.Key))
+		}
 	}
-	return c.Global.V("secretsDirectory")
+	if c.hasOwnAccount(e) {
+		of.Put("user", e.V("user"))
+		of.Put("password", e.V("password"))
+	}
+	if !c.hasOwnSecret(e) {
+		for _, key := range []string{"secret", "secretName", "secretNamespace", "secretsDirectory"} {
+			of.Put(key, c.Global.V(key))
+		}
+	}
+	c.credentials(e, of)
+	trust := either(e.V("authority"), c.Global.V("authority"))
+	of.Put("authority", trust)
+	a, _ := trust.Data.(authority)
+	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.file})
+	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.pem})
+	return of
 }
 
-// credentials demands a user with a password, a Secret or a directory.
-func (c *checker) credentials(e *Section) {
-	user, password := c.account(e)
-	secret, directory := either(e.V("secret"), c.Global.V("secret")), c.directory(e)
+// credentials demands a user with a password, a Secret or a directory. Half an account does not count.
+func (c *checker) credentials(e, of *Section) {
+	user, password, directory := of.V("user"), of.V("password"), of.V("secretsDirectory")
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
 	}
-	switch given := secret.Set || directory.Set; {
+	switch given := of.V("secret").Set || directory.Set; {
 	case user.Set && password.Set:
 		c.pair(user, password)
+		return
 	case e.Unsure, c.Global.Unsure:
 	case user.Set && given:
 		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
@@ -186,14 +189,14 @@ func (c *checker) credentials(e *Section) {
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there",
 			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"))
 	}
+	of.Put("user", new(Value))
+	of.Put("password", new(Value))
 }
 
 // unusedAccount warns of a global user or password that no vCenter gets.
 func (c *checker) unusedAccount(all []*Section) {
-	for _, e := range all {
-		if !c.hasOwnAccount(e) || e.At == c.Global.V("server").At {
-			return
-		}
+	if slices.ContainsFunc(all, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
+		return
 	}
 	why := "has no effect: every vCenter has a Secret"
 	if directory := c.Global.V("secretsDirectory"); directory.Set {
@@ -253,8 +256,12 @@ func (c *checker) warnUnverified() {
 		names[insecure.At] = append(names[insecure.At], quote.Value(e.Name))
 	}
 	for _, at := range settings {
-		c.Warnf(at, "switches the verification of the server's certificate off for %s: whoever is between vzones and the vCenter gets the password: "+
-			"remove it, and trust the certificate by %s", vCenters(names[at]), c.Dialect.Trust)
+		which := "vCenter "
+		if len(names[at]) > 1 {
+			which = "vCenters "
+		}
+		c.Warnf(at, "switches the verification of the server's certificate off for %s%s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", which, quote.Some(names[at], 5), c.Dialect.Trust)
 	}
 }
 
@@ -271,44 +278,4 @@ func (c *checker) warnVerified(all []*Section) {
 				on.At.Key(), c.Dialect.Unverified, c.Dialect.Trust)
 		}
 	}
-}
-
-// vCenters lists vCenters whose names are quoted.
-func vCenters(names []string) string {
-	const most = 5
-	which := "vCenter "
-	if len(names) > 1 {
-		which = "vCenters "
-	}
-	return which + quote.Some(names, most)
-}
-
-// inherit returns an entry with what it leaves unset from the global section: as the table says,
-// but for the account, and for what several keys mean together.
-func (c *checker) inherit(e *Section) *Section {
-	of := e.Clone()
-	of.In = config.SectionGlobal
-	for _, f := range config.FieldsOf(config.SectionEntry) {
-		if f.Inherited && !e.V(f.Key).Set {
-			of.Put(f.Key, c.Global.V(f.Key))
-		}
-	}
-	user, password := c.account(e)
-	if !user.Set || !password.Set {
-		user, password = new(Value), new(Value)
-	}
-	of.Put("user", user)
-	of.Put("password", password)
-	of.Put("secretsDirectory", c.directory(e))
-	if !e.V("secret").Set {
-		for _, key := range []string{"secret", "secretName", "secretNamespace"} {
-			of.Put(key, c.Global.V(key))
-		}
-	}
-	trust := either(e.V("authority"), c.Global.V("authority"))
-	of.Put("authority", trust)
-	a, _ := trust.Data.(authority)
-	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.file})
-	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.pem})
-	return of
 }

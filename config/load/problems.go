@@ -46,6 +46,12 @@ func (p *Problems) Errorf(at Position, format string, args ...any) {
 	}
 }
 
+// bad reports a mistake in a value, and marks the value.
+func (p *Problems) bad(v *Value, format string, args ...any) {
+	v.Set, v.Bad = true, true
+	p.Errorf(v.At, format, args...)
+}
+
 // Warnf adds a warning. What several entries inherit is one.
 func (p *Problems) Warnf(at Position, format string, args ...any) {
 	p.warn(p.message(at, format, args))
