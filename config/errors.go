@@ -59,10 +59,7 @@ func (es Errors) Error() string {
 
 // A Warning is something in the file that is valid and does not do what one
 // might expect, such as a setting without effect. It is made like an Error.
-type Warning Error
-
-// String returns FILE:LINE: FIELD: MESSAGE.
-func (w Warning) String() string { return Error(w).Error() }
+type Warning = Error
 
 // A ValueError says what is wrong with a value and what to write. Found may show parts of the value,
 // so it is left out where those might be a secret's.

@@ -253,7 +253,7 @@ func SecretsOf(data []byte, isINI bool) []string {
 func WarningsOf(c *config.Config) []string {
 	var all []string
 	for _, w := range c.Warnings {
-		all = append(all, w.String())
+		all = append(all, w.Error())
 	}
 	return all
 }

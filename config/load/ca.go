@@ -127,10 +127,10 @@ func (c *checker) authority(file, data *Value) *Value {
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
-		inline, checked := c.caData[data.Text]
-		if !checked { // Once: an alias may stand for them in each entry.
+		inline, isChecked := c.ca["\x00"+data.Text]
+		if !isChecked { // Once: an alias may stand for them in each entry.
 			inline = caFile{data: []byte(data.Text), wrong: parseAuthority(data.Text)}
-			c.caData[data.Text] = inline
+			c.ca["\x00"+data.Text] = inline
 		}
 		v.Bad = c.reject(data, inline.wrong)
 		v.Data = authority{pem: inline.data}
@@ -160,11 +160,11 @@ func (c *checker) authorityFile(path *Value) *Value {
 		c.Errorf(path.At, "%s", wrong)
 		return v
 	}
-	data, isKept := c.lists[path.Text]
-	if !isKept {
-		data, v.Bad = c.listed(path, files)
+	list, isRead := c.ca[path.Text]
+	if !isRead || list.wrong != nil {
+		list.data, v.Bad = c.listed(path, files)
 	}
-	v.Data = authority{path.Text, data}
+	v.Data = authority{path.Text, list.data}
 	return v
 }
 
@@ -175,14 +175,14 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 		if slices.Contains(files[:i], name) {
 			continue
 		}
-		file, isRead := c.caFiles[name]
+		file, isRead := c.ca[name]
 		if !isRead {
 			c.files = append(c.files, name)
 			c.bounded(path.At, len(c.files), maxCAFiles, "CA files")
 			if c.read != nil {
 				file = readCA(c.read, name)
 			}
-			c.caFiles[name] = file
+			c.ca[name] = file
 		}
 		if file.wrong != nil {
 			c.badFile(path, files, i, file)
@@ -199,7 +199,7 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 		}
 	}
 	if !bad {
-		c.lists[path.Text] = slices.Clip(data)
+		c.ca[path.Text] = caFile{data: slices.Clip(data)}
 	}
 	return data, bad
 }

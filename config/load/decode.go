@@ -88,7 +88,7 @@ func (d *decoder) take(n *Node, k *key, into *Section) {
 func (d *decoder) value(n *Node, f *config.Field, into *Section) {
 	switch {
 	case f.Kind == config.KindMapping:
-		sub := into.sub(f)
+		sub := into.sub(f.Key)
 		if sub.At = n.At; d.isMapping(n) {
 			d.mapping(n, sub)
 		} else {
@@ -257,6 +257,7 @@ func (d *decoder) entries(n *Node, f *config.Field, v *Value) {
 		case !d.isMapping(entry):
 			v.Bad = true
 		default:
+			entry.At.VCenter = entry.Key
 			e := &Section{Name: entry.Key, At: entry.At, In: f.Of}
 			v.Sections = append(v.Sections, e)
 			d.bounded(entry.At, i+1, maxVCenters, "vCenters")

@@ -62,6 +62,7 @@ func readINI(data []byte, p *Problems) *Section {
 	}
 	for _, s := range order {
 		for _, n := range nodes[s] {
+			n.At.VCenter = s.At.VCenter
 			if n.has(NoValue) && d.find(d.keysOf(s.In), n.Key) != nil {
 				n.At.Path += " " + n.Key
 			}
@@ -82,7 +83,7 @@ func (d *decoder) section(b *block, root *Section) *Section {
 	n, k := &Node{Key: b.section, At: b.at, Kind: Mapping, size: 1}, d.find(keys, b.section)
 	switch {
 	case b.isBad: // its keys may belong to any section
-		vcenters.Bad, root.sub(config.FieldOf(config.SectionRoot, "global")).Unsure = true, true
+		vcenters.Bad, root.sub("global").Unsure = true, true
 	case k == nil:
 		d.unknown(n, keys, root)
 	case k.use != own:
@@ -91,7 +92,7 @@ func (d *decoder) section(b *block, root *Section) *Section {
 		d.Errorf(b.at, "takes no name: write [%s]", k.name)
 		markPresent(root, *k, b.at)
 	case k.field.Kind == config.KindMapping:
-		s := root.sub(k.field)
+		s := root.sub(k.field.Key)
 		s.At = b.at
 		return s
 	case !b.isNamed:
@@ -105,6 +106,9 @@ func (d *decoder) section(b *block, root *Section) *Section {
 		d.Errorf(b.at, noName)
 		vcenters.Bad = true
 	default:
+		if k.field.Of == config.SectionEntry {
+			b.at.VCenter = b.name
+		}
 		v := root.V(k.field.Key)
 		i := slices.IndexFunc(v.Sections, func(e *Section) bool { return e.Name == b.name })
 		if i < 0 {

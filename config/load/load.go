@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,7 +30,8 @@ import (
 
 // Options say how a file is read other than by Parse.
 type Options struct {
-	// Environ are environment variables, see Read.
+	// Environ are environment variables as os.Environ returns them; the vSphere CPI's among them override
+	// the file.
 	Environ []string
 	// SkipFiles leaves the files unread that the configuration names, for where
 	// they are not: they are in the daemon's Pod. CA is empty then.
@@ -43,15 +43,8 @@ type Options struct {
 }
 
 // Read reads and validates a configuration file, in whichever format it is, and
-// the CA files that it names. Environ are environment variables as os.Environ
-// returns them; the vSphere CPI's among them override the file. The error of a
-// file with mistakes is of type Errors and holds all of them; a file that cannot
-// be read gives another error, which names the file.
-func Read(path string, environ ...string) (*config.Config, error) {
-	return Options{Environ: environ}.Read(path)
-}
-
-// Read is the function Read, with options.
+// the CA files that it names. The error of a file with mistakes is of type Errors and holds all of them; a file
+// that cannot be read gives another error, which names the file.
 func (o Options) Read(path string) (*config.Config, error) {
 	read := o.ReadFile
 	if read == nil {
@@ -64,13 +57,13 @@ func (o Options) Read(path string) (*config.Config, error) {
 	return o.Parse(path, data)
 }
 
-// Parse is Read with the content of the file at hand; file names it in
-// messages. Relative paths in it are relative to the working directory.
+// Parse is Options.Parse for tests.
 func Parse(file string, data []byte, environ ...string) (*config.Config, error) {
 	return Options{Environ: environ}.Parse(file, data)
 }
 
-// Parse is the function Parse, with options.
+// Parse is Read with the content of the file at hand; file names it in
+// messages. Relative paths in it are relative to the working directory.
 func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	d, err := o.Load(file, data)
 	if err != nil {
@@ -106,13 +99,11 @@ type checker struct {
 	// isApart reports whether the global account is not for the entries, since the file names
 	// one place besides where theirs are. The environment has no part in that.
 	isApart bool
-	// files are the CA files that were read, each once, and caFiles what they hold.
-	files   []string
-	caFiles map[string]caFile
-	// caData are the certificates in the configuration itself.
-	caData map[string]caFile
-	// lists are the certificates of lists of files, which have caBytes together.
-	lists   map[string][]byte
+	// files are the CA files that were read, each once.
+	files []string
+	// ca has the certificates of CA files, of lists of them, which have caBytes together, and, behind a NUL,
+	// those in the configuration itself.
+	ca      map[string]caFile
 	caBytes int
 }
 
@@ -140,25 +131,23 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 		return nil, p.Err()
 	}
 	c := &checker{Problems: p, Document: new(Document), read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
-		caFiles: make(map[string]caFile), caData: make(map[string]caFile), lists: make(map[string][]byte)}
+		ca: make(map[string]caFile)}
 	if c.read == nil {
 		c.read = config.ReadFileAtMost
 	}
 	if o.SkipFiles {
 		c.read = nil
 	}
-	for key, s := range map[string]**Section{"global": &c.Global, "labels": &c.labels, "topology": &c.Topology, "nodes": &c.Nodes} {
-		*s = root.sub(config.FieldOf(config.SectionRoot, key))
-	}
+	c.Global, c.labels, c.Topology, c.Nodes = root.sub("global"), root.sub("labels"), root.sub("topology"), root.sub("nodes")
 	c.applyEnvironment(o.Environ)
-	c.Region, c.Zone = c.labels.sub(config.FieldOf(config.SectionLabels, "region")), c.labels.sub(config.FieldOf(config.SectionLabels, "zone"))
+	c.Region, c.Zone = c.labels.sub("region"), c.labels.sub("zone")
+	c.Region.Name, c.Zone.Name = topology.LabelRegion, topology.LabelZone
 	c.Levels, c.Categories = c.Topology.V("levels").Sections, c.labels.V(categories.Key)
 	c.VCenters, c.Config = c.vcenters.Sections, c.makeConfig()
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c.Config.Warnings = Sorted(p.Warnings, func(w config.Warning) config.Error { return config.Error(w) })
-	c.nameVCenters(c.Config.Warnings)
+	c.Config.Warnings = Sorted(p.Warnings)
 	if p.omitted > 0 {
 		last := c.Config.Warnings[len(c.Config.Warnings)-1]
 		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
@@ -200,25 +189,6 @@ func assign(s *Section, cfg *config.Config, vc *config.VCenter) {
 		if data != nil {
 			into := reflect.ValueOf(f.Ref(cfg, vc)).Elem()
 			into.Set(reflect.ValueOf(data).Convert(into.Type()))
-		}
-	}
-}
-
-// nameVCenters says of warnings in whose entries they are, by the paths that the parser has
-// made. Where two entries have the same one, cut short, neither is named.
-func (c *checker) nameVCenters(warnings []config.Warning) {
-	for i := range warnings {
-		w := &warnings[i]
-		names := map[string]bool{}
-		for _, e := range c.vcenters.Sections {
-			rest, inside := strings.CutPrefix(w.Field, e.At.Path)
-			if inside && e.At.Path != "" && (rest == "" || strings.ContainsRune(".[ ", rune(rest[0]))) {
-				names[e.Name] = true
-				w.VCenter = e.Name
-			}
-		}
-		if len(names) > 1 {
-			w.VCenter = ""
 		}
 	}
 }

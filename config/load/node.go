@@ -171,10 +171,10 @@ func (s *Section) Clone() *Section {
 }
 
 // sub returns the section below a key.
-func (s *Section) sub(f *config.Field) *Section {
-	v := s.V(f.Key)
+func (s *Section) sub(key string) *Section {
+	v := s.V(key)
 	if v.Section == nil {
-		v.Section = &Section{In: f.Of}
+		v.Section = &Section{In: config.FieldOf(s.In, key).Of}
 	}
 	return v.Section
 }

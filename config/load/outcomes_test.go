@@ -65,7 +65,7 @@ func outcome(file string, cfg *config.Config, err error) string {
 	}
 	writeFields(&b, "", reflect.ValueOf(*cfg), reflect.ValueOf(defaults))
 	for _, w := range cfg.Warnings {
-		writeMessage(&b, "warning ", config.Error(w))
+		writeMessage(&b, "warning ", w)
 	}
 	return b.String()
 }

@@ -21,9 +21,15 @@ type Problems struct {
 	// seen are all of them, each of which is kept once; omitted is how many warnings are not.
 	seen    map[config.Error]bool
 	omitted int
-	// stops reports whether whoever reads the file recovers from stop.
+	// stops reports whether whoever reads the file recovers from stopped.
 	stops bool
 }
+
+// maxProblems is how many mistakes are looked for, and warnings are kept.
+const maxProblems = 1000
+
+// stopped is what ends the reading of a file that is not worth going on with.
+type stopped struct{}
 
 // where returns a position as FILE:LINE: FIELD, or names an environment variable.
 func (p *Problems) where(at Position) string {
@@ -35,14 +41,19 @@ func (p *Problems) where(at Position) string {
 
 // Errorf reports a mistake. What several entries inherit is one.
 func (p *Problems) Errorf(at Position, format string, args ...any) {
-	e := p.message(at, format, args)
-	if p.isDuplicate(e) {
-		return
+	if e := p.message(at, format, args); p.isNew(e) {
+		p.Errors = append(p.Errors, e)
+		if len(p.Errors) == maxProblems && p.stops {
+			panic(stopped{})
+		}
 	}
-	p.Errors = append(p.Errors, e)
-	if len(p.Errors) == maxProblems && p.stops {
-		last := slices.MaxFunc(p.Errors, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
-		p.stop(Position{Line: last.Line}, "there may be more mistakes than these %d: correct these first", maxProblems)
+}
+
+// stop reports a last mistake and ends the reading.
+func (p *Problems) stop(at Position, format string, args ...any) {
+	p.Errors = append(p.Errors, p.message(at, format, args))
+	if p.stops {
+		panic(stopped{})
 	}
 }
 
@@ -54,35 +65,29 @@ func (p *Problems) bad(v *Value, format string, args ...any) {
 
 // Warnf adds a warning. What several entries inherit is one.
 func (p *Problems) Warnf(at Position, format string, args ...any) {
-	p.warn(p.message(at, format, args))
+	p.warn(at, false, fmt.Sprintf(format, args...))
 }
 
-// warnCSI is Warnf of what the CSI driver sees otherwise.
-func (p *Problems) warnCSI(at Position, message string) {
+// warn adds a warning, perhaps of what the CSI driver sees otherwise.
+func (p *Problems) warn(at Position, isCSI bool, message string) {
 	w := p.message(at, "%s", []any{message})
-	w.IsCSI = true
-	p.warn(w)
-}
-
-func (p *Problems) warn(w config.Error) {
+	w.VCenter, w.IsCSI = at.VCenter, isCSI
 	switch {
-	case p.isDuplicate(w):
+	case !p.isNew(w):
 	case len(p.Warnings) >= maxProblems:
 		p.omitted++
 	default:
-		p.Warnings = append(p.Warnings, config.Warning(w))
+		p.Warnings = append(p.Warnings, w)
 	}
 }
 
-func (p *Problems) isDuplicate(e config.Error) bool {
-	if p.seen[e] {
-		return true
-	}
+func (p *Problems) isNew(e config.Error) bool {
 	if p.seen == nil {
 		p.seen = make(map[config.Error]bool)
 	}
+	isNew := !p.seen[e]
 	p.seen[e] = true
-	return false
+	return isNew
 }
 
 // message returns a message about a position, without adding it.
@@ -99,24 +104,18 @@ func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
 	}
-	return Sorted(p.Errors, func(e config.Error) config.Error { return e })
-}
-
-// Sorted returns messages by line.
-func Sorted[S ~[]E, E any](all S, as func(E) config.Error) S {
-	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
-	return all
-}
-
-// stopped is what ends the reading of a file that is not worth going on with.
-type stopped struct{}
-
-// stop reports a last mistake and ends the reading.
-func (p *Problems) stop(at Position, format string, args ...any) {
-	p.Errors = append(p.Errors, p.message(at, format, args))
-	if p.stops {
-		panic(stopped{})
+	all := Sorted(p.Errors)
+	if len(all) == maxProblems {
+		all = append(all, config.Error{File: p.File, Line: max(all[len(all)-1].Line, 1),
+			Message: fmt.Sprintf("there may be more mistakes than these %d: correct these first", maxProblems)})
 	}
+	return config.Errors(all)
+}
+
+// Sorted sorts messages by line.
+func Sorted(all []config.Error) []config.Error {
+	slices.SortStableFunc(all, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
+	return all
 }
 
 // bounded counts what is taken of a list whose elements all take time, and stops the
@@ -126,9 +125,6 @@ func (p *Problems) bounded(at Position, number, most int, what string) {
 		p.stop(at, "there are more than %d %s: write fewer", most, what)
 	}
 }
-
-// maxProblems is how many mistakes are looked for, and warnings are kept.
-const maxProblems = 1000
 
 // InEnvironment is the line of what an environment variable says, InDefault of what nothing sets.
 const (
@@ -140,7 +136,12 @@ const (
 type Position struct {
 	Line int
 	Path string
+	// VCenter is the name of the entry that it is in.
+	VCenter string
 }
+
+// at returns a position below, or beside, another one.
+func (at Position) at(line int, path string) Position { return Position{line, path, at.VCenter} }
 
 // String returns the position as a message names it beside its own.
 func (at Position) String() string {
@@ -161,7 +162,7 @@ func (at Position) Key() string {
 
 // variable is the position of an environment variable.
 func variable(name string) Position {
-	return Position{InEnvironment, "environment variable " + name}
+	return Position{Line: InEnvironment, Path: "environment variable " + name}
 }
 
 // child is the path to a key of a mapping.

@@ -46,7 +46,7 @@ func TestReadOddFiles(t *testing.T) {
 	} {
 		done := make(chan error, 1)
 		go func() {
-			_, err := Read(path(name))
+			_, err := Options{}.Read(path(name))
 			done <- err
 		}()
 		select {
@@ -63,10 +63,10 @@ func TestReadOddFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
-	if _, err := Read(path("missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (Options{}).Read(path("missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if cfg, err := Read(configtest.Path(t, "good", "no-labels.yaml")); err != nil || cfg.VCenters[0].Password.Reveal() != "password" {
+	if cfg, err := (Options{}).Read(configtest.Path(t, "good", "no-labels.yaml")); err != nil || cfg.VCenters[0].Password.Reveal() != "password" {
 		t.Errorf("a file that is right: %+v, %v", cfg, err)
 	}
 	if data, err := config.ReadFile("/proc/self/stat"); err == nil && len(data) == 0 {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,6 +17,7 @@ func (c *checker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
 	}
 	for _, l := range c.Levels {
 		c.check(l)
+		l.Name = l.V("label").Text
 	}
 	c.sameSource(c.Region, c.Zone)
 	policy.Rules, policy.Levels = c.makeRules(), c.makeLevels()
@@ -90,25 +90,22 @@ func (c *checker) makeRules() topology.Rules {
 	}
 	c.regionWithoutZone()
 	var rules topology.Rules
-	for label, r := range c.rules() {
-		if r.In == config.SectionLevel {
-			break
-		}
+	for _, r := range []*Section{c.Region, c.Zone} {
 		tag, value := r.V("tag"), r.V("value")
 		if r.IsShort && tag.isWritten() && !tag.Set {
-			_, what, _ := strings.Cut(label, "/")
+			_, what, _ := strings.Cut(r.Name, "/")
 			c.Warnf(r.At, "is empty: Nodes get no %s", what)
 			continue
 		}
-		rule, ok := c.rule(r, label, true)
+		rule, ok := c.rule(r, true)
 		if ok {
 			rules = append(rules, rule)
 		}
 		switch {
 		case value.Usable():
-			c.warnCSI(value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+			c.warn(value.At, true, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
 		case ok && (r.V("inventory").Usable() || r.V("hostGroup").Usable()):
-			c.warnCSI(r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
+			c.warn(r.At, true, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
 		}
 	}
 	return rules
@@ -128,7 +125,7 @@ func (c *checker) regionWithoutZone() {
 
 // rule checks where a label's value comes from. There is none if nothing is
 // written.
-func (c *checker) rule(r *Section, label string, required bool) (topology.Rule, bool) {
+func (c *checker) rule(r *Section, required bool) (topology.Rule, bool) {
 	if r.At.Line == 0 || r.Bad {
 		return topology.Rule{}, false
 	}
@@ -142,10 +139,10 @@ func (c *checker) rule(r *Section, label string, required bool) (topology.Rule, 
 		}
 	}
 	return topology.Rule{
-		Label:     label,
+		Label:     r.Name,
 		Category:  r.V("tag").Text,
 		Inventory: topology.Inventory(r.V("inventory").Text),
-		Value:     c.template(r, label),
+		Value:     c.template(r),
 		HostGroup: r.V("hostGroup").Text,
 		Required:  isOnOr(r.V("required"), required),
 	}, true
@@ -179,17 +176,18 @@ func (c *checker) makeLevels() topology.Rules {
 	var rules topology.Rules
 	seen := make(map[string]Position)
 	for _, l := range c.Levels {
-		first, again := seen[l.V("label").Text]
+		label := l.V("label")
+		first, again := seen[l.Name]
 		switch {
-		case !l.V("label").Set:
+		case !label.Set:
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
-		case l.V("label").Bad || !topology.IsReservedLevel(l.V("label").Text) && c.reject(l.V("label"), config.ParseLabelKey(l.V("label").Text)):
+		case label.Bad || !topology.IsReservedLevel(l.Name) && c.reject(label, config.ParseLabelKey(l.Name)):
 		case again:
-			c.Errorf(l.V("label").At, "is the label of %v too: remove one of the two", first)
+			c.Errorf(label.At, "is the label of %v too: remove one of the two", first)
 		default:
-			seen[l.V("label").Text] = l.At
+			seen[l.Name] = l.At
 		}
-		if rule, ok := c.rule(l, l.V("label").Text, false); ok {
+		if rule, ok := c.rule(l, false); ok {
 			rule.Nested = isOnOr(l.V("nested"), rule.Inventory == "" || rule.Inventory.Nested())
 			rules = append(rules, rule)
 		}
@@ -200,7 +198,7 @@ func (c *checker) makeLevels() topology.Rules {
 // vcenterNames refuses names of vCenters that a rule would make an invalid label
 // of for each of their Nodes.
 func (c *checker) vcenterNames(fleet []config.VCenter) {
-	rules := append([]*Section{c.Region, c.Zone}, c.Levels...)
+	rules := c.rules()
 	by := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})
@@ -222,18 +220,18 @@ func (c *checker) vcenterNames(fleet []config.VCenter) {
 
 // template checks what a label's value is composed of. It returns nothing for a rule
 // without such a value.
-func (c *checker) template(r *Section, label string) topology.Template {
+func (c *checker) template(r *Section) topology.Template {
 	value := r.V("value")
 	if !value.Usable() {
 		return nil
 	}
 	var composable []string
-	for label, of := range c.rules() {
-		if of.At.Line != 0 && !of.V("label").Bad && label != "" {
-			composable = append(composable, label)
+	for _, of := range c.rules() {
+		if of.At.Line != 0 && !of.V("label").Bad && of.Name != "" {
+			composable = append(composable, of.Name)
 		}
 	}
-	template, err := topology.ParseTemplate(value.Text, label, composable)
+	template, err := topology.ParseTemplate(value.Text, r.Name, composable)
 	source := len(sources(r)) > 0
 	value.Bad = true
 	switch {
@@ -251,27 +249,15 @@ func (c *checker) template(r *Section, label string) topology.Template {
 	return template
 }
 
-// rules returns the rules of region, zone and levels by their labels, in this order.
-func (c *checker) rules() iter.Seq2[string, *Section] {
-	return func(yield func(string, *Section) bool) {
-		ok := yield(topology.LabelRegion, c.Region) && yield(topology.LabelZone, c.Zone)
-		for i := 0; ok && i < len(c.Levels); i++ {
-			ok = yield(c.Levels[i].V("label").Text, c.Levels[i])
-		}
-	}
-}
+// rules returns the rules of region, zone and levels, in this order. Their names are their labels.
+func (c *checker) rules() []*Section { return append([]*Section{c.Region, c.Zone}, c.Levels...) }
 
 // cycle refuses labels that are composed of each other.
 func (c *checker) cycle(policy topology.Policy) {
-	labels := policy.Cycle()
-	if labels == nil {
-		return
-	}
-	for label, r := range c.rules() {
-		if label == labels[0] {
-			c.Errorf(r.V("value").At, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
-			return
-		}
+	if labels := policy.Cycle(); labels != nil {
+		rules := c.rules()
+		r := rules[slices.IndexFunc(rules, func(r *Section) bool { return r.Name == labels[0] })]
+		c.Errorf(r.V("value").At, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
 	}
 }
 
@@ -346,29 +332,22 @@ func (c *checker) categoryLabels(names []string) map[string]string {
 	labels := make(map[string]string)
 	by := make(map[string]Position)
 	for _, given := range c.csiLabels {
-		if !slices.Contains(names, given.Name) {
+		value := given.V("label")
+		domain, key, _ := strings.Cut(value.Text, "/")
+		label := "topology.kubernetes.io/" + key
+		switch first, again := by[label]; {
+		case !slices.Contains(names, given.Name):
 			c.Warnf(given.At, "has no effect: topology-categories does not have it")
-			continue
-		}
-		if !given.V("label").Usable() {
-			continue
-		}
-		domain, key, _ := strings.Cut(given.V("label").Text, "/")
-		switch domain {
-		case "topology.kubernetes.io", "failure-domain.beta.kubernetes.io":
-			label := "topology.kubernetes.io/" + key
-			if label != topology.LabelRegion && label != topology.LabelZone {
-				c.Warnf(given.V("label").At, "is the label of neither region nor zone: it does not say what the category is")
-				continue
-			}
-			if other, again := by[label]; again {
-				c.Errorf(given.V("label").At, "is the label of %v too: remove one of the two", other)
-			}
-			labels[given.Name], by[label] = label, given.At
-		case topology.CSIDomain:
+		case !value.Usable() || domain == topology.CSIDomain:
+		case domain != "topology.kubernetes.io" && domain != "failure-domain.beta.kubernetes.io":
+			c.reject(value, &config.ValueError{Message: "is not a topology label: write " + topology.LabelRegion + " or " +
+				topology.LabelZone, Found: config.Found(value.Text)})
+		case label != topology.LabelRegion && label != topology.LabelZone:
+			c.Warnf(value.At, "is the label of neither region nor zone: it does not say what the category is")
+		case again:
+			c.Errorf(value.At, "is the label of %v too: remove one of the two", first)
 		default:
-			c.reject(given.V("label"), &config.ValueError{Message: "is not a topology label: write " + topology.LabelRegion + " or " +
-				topology.LabelZone, Found: config.Found(given.V("label").Text)})
+			labels[given.Name], by[label] = label, given.At
 		}
 	}
 	return labels

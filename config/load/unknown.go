@@ -134,9 +134,9 @@ func markPresent(into *Section, k key, at Position) {
 	}
 	switch v := into.V(k.field.Key); k.field.Kind {
 	case config.KindMapping:
-		into.sub(k.field).Unsure = true
+		into.sub(k.field.Key).Unsure = true
 	case config.KindRule:
-		into.sub(k.field).Bad = true
+		into.sub(k.field.Key).Bad = true
 	case config.KindEntries:
 		v.Bad = true
 	case config.KindLevels, config.KindLabels:

@@ -92,12 +92,12 @@ func nodeOf(key string, at Position, y *yaml.Node) *Node {
 	switch y.Kind {
 	case yaml.MappingNode:
 		n.Kind = Mapping
-		n.children = func(show func(string) string) []*Node { return pairsOf(y, at, show) }
+		n.children = func(show func(string) string) []*Node { return pairsOf(y, n.At, show) }
 	case yaml.SequenceNode:
 		n.Kind = Sequence
 		n.children = func(func(string) string) (all []*Node) {
 			for i, item := range y.Content {
-				all = append(all, nodeOf("", Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", at.Path, i)}, item))
+				all = append(all, nodeOf("", at.at(item.Line, fmt.Sprintf("%s[%d]", at.Path, i)), item))
 			}
 			return all
 		}
@@ -133,7 +133,7 @@ func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*Node) 
 				}
 				continue
 			}
-			n := nodeOf(key.Value, Position{Line: key.Line, Path: child(at.Path, show(key.Value))}, value)
+			n := nodeOf(key.Value, at.at(key.Line, child(at.Path, show(key.Value))), value)
 			n.Style |= style
 			if y.Style&yaml.FlowStyle != 0 && n.Kind == Null && n.Text == "" && value.Kind == yaml.ScalarNode {
 				n.Style |= NoValue
@@ -144,7 +144,7 @@ func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*Node) 
 			all = append(all, n)
 		}
 		for _, source := range sources {
-			n := nodeOf("", Position{Line: source.Line, Path: at.Path}, source)
+			n := nodeOf("", at.at(source.Line, at.Path), source)
 			if n.Kind != Mapping {
 				n.Style |= Merge
 				all = append(all, n)

@@ -104,7 +104,7 @@ func validateData(report io.Writer, file string, data []byte, o load.Options, mo
 		return nil, cli.Mistakes(report, err)
 	}
 	for i, w := range c.Warnings {
-		c.Warnings[i] = config.Warning(moved(config.Error(w)))
+		c.Warnings[i] = moved(w)
 	}
 	cli.PrintWarnings(report, "warning", c.Warnings)
 	return c, nil

@@ -131,7 +131,7 @@ func LogWarnings(ctx context.Context, before []config.Warning, now *config.Confi
 			if w.VCenter != "" {
 				log = log.WithValues("vCenter", w.VCenter)
 			}
-			log.Info("The configuration is in force with a warning", "warning", w.String())
+			log.Info("The configuration is in force with a warning", "warning", w.Error())
 		}
 	}
 }

@@ -68,7 +68,7 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 		}
 	}
 	w.Data = writer{}.file(s, "Written by vzones convert from "+oneLine(file)+".")
-	w.Lost = load.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
+	w.Lost = load.Sorted(append(p.Warnings, l.walkedTogether()...))
 	return w, nil
 }
 
