@@ -87,6 +87,8 @@ type Field struct {
 	In   Section
 	Key  string // in YAML
 	Kind Kind
+	// INISection is the section of the INI format that a key of the root is.
+	INISection string
 	// Of is the section that a mapping, an entry or an element is.
 	Of Section
 	// Env is the environment variable that overrides it.
@@ -180,20 +182,20 @@ const SkipDeletionVariable = "SKIP_NODE_DELETION"
 // environment, inheritance, Diff, the effective configuration, the JSON schema and the reference
 // have them from here.
 var Fields = []Field{
-	{Key: "global", Kind: KindMapping, Of: SectionGlobal,
+	{Key: "global", INISection: "Global", Kind: KindMapping, Of: SectionGlobal,
 		Doc: "defaults for all vCenters"},
-	{Key: "vcenter", Kind: KindEntries, Of: SectionEntry,
+	{Key: "vcenter", INISection: "VirtualCenter", Kind: KindEntries, Of: SectionEntry,
 		Doc: "one entry for each vCenter; the key is its name in messages, logs and Events"},
-	{Key: "labels", Kind: KindMapping, Of: SectionLabels,
+	{Key: "labels", INISection: "Labels", Kind: KindMapping, Of: SectionLabels,
 		Doc: "the sources of region and zone"},
-	{Key: "topology", Kind: KindMapping, Of: SectionTopology,
+	{Key: "topology", INISection: "Topology", YAMLOnly: true, Kind: KindMapping, Of: SectionTopology,
 		Doc: "the rule for several tags, further labels, and later changes of labels; not in the CPI"},
-	{Key: "nodes", Kind: KindMapping, Of: SectionNodes,
+	{Key: "nodes", INISection: "Nodes", Kind: KindMapping, Of: SectionNodes,
 		Doc: "the Nodes that vzones manages, and their addresses"},
-	{Key: "loadBalancer", Unsupported: noNSXT},
-	{Key: "loadBalancerClass", Unsupported: noNSXT},
-	{Key: "route", Unsupported: noNSXT},
-	{Key: "nsxt", Unsupported: noNSXT},
+	{Key: "loadBalancer", INISection: "LoadBalancer", Unsupported: noNSXT},
+	{Key: "loadBalancerClass", INISection: "LoadBalancerClass", Unsupported: noNSXT},
+	{Key: "route", INISection: "Route", Unsupported: noNSXT},
+	{Key: "nsxt", INISection: "NSXT", Unsupported: noNSXT},
 
 	{In: SectionBoth, Key: "user", Kind: KindUser, Inherited: true, Env: "VSPHERE_USER", Effect: EffectCredentials,
 		Ref: func(_ *Config, v *VCenter) any { return &v.User },

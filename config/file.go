@@ -26,24 +26,16 @@ func ReadFile(path string) ([]byte, error) { return ReadFileAtMost(path, MaxSize
 
 // ReadFileAtMost is ReadFile with another bound.
 func ReadFileAtMost(path string, most int64) ([]byte, error) {
-	// Opening some devices does something, so what is there is looked at before. It
-	// may be another file by then, so what is open is looked at too.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Unwrap(err)} // as if it had been opened
-	}
-	if err := readable(path, info, most); err != nil {
-		return nil, err
-	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
+	info, err := f.Stat()
+	if err == nil {
+		err = readable(path, info, most)
 	}
-	if err := readable(path, info, most); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))

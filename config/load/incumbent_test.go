@@ -48,7 +48,7 @@ func below(f *config.Field, d *Dialect) []key { return keysOf(f.Of, d) }
 // accepted or refused as a whole is [Disk].
 func iniEffects() map[string]string {
 	all := make(map[string]string)
-	for _, s := range iniSections {
+	for _, s := range keysOf(config.SectionRoot, &INI) {
 		switch {
 		case s.use != own:
 			effects("[", "", []key{{name: s.name + "]", use: s.use, why: s.why}}, &INI, all)

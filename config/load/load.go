@@ -142,7 +142,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	c.applyEnvironment(o.Environ)
 	c.Region, c.Zone = c.labels.sub("region"), c.labels.sub("zone")
 	c.Region.Name, c.Zone.Name = topology.LabelRegion, topology.LabelZone
-	c.Levels, c.Categories = c.Topology.V("levels").Sections, c.labels.V(categories.Key)
+	c.Levels, c.Categories = c.Topology.V("levels").Sections, c.labels.V(categories)
 	c.VCenters, c.Config = c.vcenters.Sections, c.makeConfig()
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"slices"
 	"strings"
 
 	"vzones/config"
@@ -53,61 +52,47 @@ const (
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 var others = []struct {
 	in   config.Section
-	why  string // with NAME for the key
+	of   *Dialect // nil for both formats
+	why  string   // with NAME for the key
 	keys string
 }{
-	{config.SectionGlobal, forDriver, "cluster-id supervisor-id cluster-distribution cnsregistervolumes-cleanup-intervalinmin " +
+	{config.SectionRoot, nil, forVolumes, "Workspace Disk NetPermissions NetPermission Snapshot"},
+	{config.SectionRoot, nil, inTree, "Network"},
+	{config.SectionRoot, nil, forDriver, "FeatureStates GC"},
+	{config.SectionRoot, &YAML, forVolumes, "workspace disk netpermissions netpermission snapshot"},
+	{config.SectionRoot, &YAML, inTree, "network"},
+	{config.SectionRoot, &YAML, forDriver, "featurestates gc"},
+	{config.SectionRoot, &YAML, noCategories, "TopologyCategory topologycategory"},
+	{config.SectionGlobal, nil, forDriver, "cluster-id supervisor-id cluster-distribution cnsregistervolumes-cleanup-intervalinmin " +
 		"cnspvcprotection-cleanup-intervalinmin cnsvolumeoperationrequest-cleanup-intervalinmin volumemigration-cr-cleanup-intervalinmin " +
 		"vc-client-timeout csi-auth-check-intervalinmin csi-fetch-preferred-datastores-intervalinmin query-limit list-volume-threshold vcenterip"},
-	{config.SectionGlobal, ofSession, sessionURL + " " + sessionToken},
-	{config.SectionGlobal, inTree, "working-dir vm-uuid vm-name secret-not-managed datacenter"},
-	{config.SectionGlobal, forVolumes, "datastore default-datastore"},
-	{config.SectionGlobal, forCPI, "service-account"},
-	{config.SectionEntry, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url default-datastore"},
-	{config.SectionEntry, forDriver, "filevolumeactivated"},
-	{config.SectionEntry, ofSession, sessionURL + " " + sessionToken},
-	{config.SectionEntry, config.SetByCPI, "ipfamilypriority"},
+	{config.SectionGlobal, nil, ofSession, sessionURL + " " + sessionToken},
+	{config.SectionGlobal, nil, inTree, "working-dir vm-uuid vm-name secret-not-managed datacenter"},
+	{config.SectionGlobal, nil, forVolumes, "datastore default-datastore"},
+	{config.SectionGlobal, nil, forCPI, "service-account"},
+	{config.SectionEntry, nil, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url default-datastore"},
+	{config.SectionEntry, nil, forDriver, "filevolumeactivated"},
+	{config.SectionEntry, nil, ofSession, sessionURL + " " + sessionToken},
+	{config.SectionEntry, nil, config.SetByCPI, "ipfamilypriority"},
+	{config.SectionLabels, &YAML, noCategories, categories},
 }
 
 // sectionCategory is a [TopologyCategory "NAME"] of the INI format.
 const sectionCategory config.Section = -1
 
-// categories and categoryLabel are the CSI driver's way to say where labels come from, which the INI
-// format alone has: topology-categories in [Labels], and label in [TopologyCategory "NAME"].
-var (
-	categories    = config.Field{Key: "topology-categories", Kind: config.KindNames}
-	categoryLabel = config.Field{Key: "label", Kind: config.KindText}
-)
+// categories is the key with the CSI driver's tag categories.
+const categories = "topology-categories"
 
-// iniSections are the sections of the INI format. Those with a field are the sections of the YAML format.
-var iniSections = func() []key {
-	field := func(name string) *config.Field { return config.FieldOf(config.SectionRoot, name) }
-	all := []key{
-		{name: "Global", field: field("global")},
-		{name: "VirtualCenter", field: field("vcenter")},
-		{name: "Labels", field: field("labels")},
-		{name: "TopologyCategory", field: &config.Field{Key: "TopologyCategory", Kind: config.KindEntries, Of: sectionCategory}},
-		{name: "Nodes", field: field("nodes")},
-	}
-	for _, o := range []struct{ why, names string }{
-		{forVolumes, "Workspace Disk"}, {inTree, "Network"}, {forVolumes, "NetPermissions NetPermission Snapshot"}, {forDriver, "FeatureStates GC"},
-	} {
-		for name := range strings.FieldsSeq(o.names) {
-			all = append(all, key{name: name, use: noEffect, why: o.why})
-		}
-	}
-	for name := range strings.FieldsSeq("LoadBalancer LoadBalancerClass Route NSXT NSX-T") {
-		all = append(all, key{name: name, use: unsupported, why: field("nsxt").Unsupported})
-	}
-	return all
-}()
+// iniFields are the CSI driver's way to say where labels come from, which the INI format alone has.
+var iniFields = []config.Field{
+	{In: config.SectionRoot, Key: "TopologyCategory", Kind: config.KindEntries, Of: sectionCategory},
+	{In: config.SectionLabels, Key: categories, Kind: config.KindNames},
+	{In: sectionCategory, Key: "label", Kind: config.KindText},
+}
 
 // keysOf returns the keys of a section in a format: those of the table, in YAML their spelling in the INI
 // format, which the chart of the CPI writes there for caFile, and those of neighbors.
 func keysOf(s config.Section, d *Dialect) []key {
-	if d == &INI && s == config.SectionRoot {
-		return append(slices.Clone(iniSections), key{name: "Topology", use: unsupported, why: onlyYAML})
-	}
 	var all, spelt []key
 	for _, f := range config.FieldsOf(s) {
 		k, dashed := key{name: f.Key, field: f}, Dash(f.Key)
@@ -119,34 +104,26 @@ func keysOf(s config.Section, d *Dialect) []key {
 		case f.NoEffect != "":
 			k.use, k.why = noEffect, f.NoEffect
 		}
-		if d == &INI {
+		switch {
+		case d == &INI && f.INISection != "":
+			k.name = f.INISection
+		case d == &INI:
 			k.name = dashed
-		} else if dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule {
+		case dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
 			spelt = append(spelt, key{name: dashed, use: noEffect, why: strings.ReplaceAll(ofINI, "NAME", f.Key)})
 		}
 		all = append(all, k)
 	}
 	all = append(all, spelt...)
-	for _, o := range others {
-		if o.in == s {
-			for name := range strings.FieldsSeq(o.keys) {
-				all = append(all, key{name: name, use: noEffect, why: strings.ReplaceAll(o.why, "NAME", name)})
-			}
+	for i := range iniFields {
+		if f := &iniFields[i]; f.In == s && d == &INI {
+			all = append(all, key{name: f.Key, field: f})
 		}
 	}
-	switch {
-	case s == sectionCategory:
-		all = append(all, key{name: categoryLabel.Key, field: &categoryLabel})
-	case d == &INI && s == config.SectionLabels:
-		all = append(all, key{name: categories.Key, field: &categories})
-	case d == &YAML && s == config.SectionLabels:
-		all = append(all, key{name: categories.Key, use: noEffect, why: noCategories})
-	case d == &YAML && s == config.SectionRoot:
-		for _, k := range append(slices.Clone(iniSections), key{name: "TopologyCategory", use: noEffect, why: noCategories}) {
-			if k.use == noEffect {
-				lower := k
-				lower.name = strings.ToLower(k.name)
-				all = append(all, k, lower)
+	for _, o := range others {
+		if o.in == s && (o.of == nil || o.of == d) {
+			for name := range strings.FieldsSeq(o.keys) {
+				all = append(all, key{name: name, use: noEffect, why: strings.ReplaceAll(o.why, "NAME", name)})
 			}
 		}
 	}
