@@ -361,13 +361,18 @@ func (d *decoder) glued(p, in *Node, keys []key, into *Section) bool {
 		}
 		return p.has(NoValue)
 	}
-	name, isGlued := cutGlued(p.Key)
-	near := slices.IndexFunc(keys, func(k key) bool { return k.use == own && suggest.Plain(k.name) == suggest.Plain(name) })
-	if isGlued && near >= 0 {
-		at := Position{Line: p.At.Line, Path: child(in.At.Path, keys[near].name)}
-		d.Errorf(at, "is not a key with a value: write %s: and the value, with a blank between them", keys[near].name)
-		markPresent(into, keys[near], at)
-		return true
+	end := gluedSecret(p.Key)
+	if end == 0 {
+		end = strings.IndexAny(p.Key, ":=")
+	}
+	if end > 0 {
+		own := names(keys, func(k key) bool { return k.use == own })
+		if name := suggest.Nearest(strings.TrimRight(p.Key[:end], " \t"), own); name != "" {
+			at := Position{Line: p.At.Line, Path: child(in.At.Path, name)}
+			d.Errorf(at, "is not a key with a value: write %s: and the value, with a blank between them", name)
+			markPresent(into, *d.find(keys, name), at)
+			return true
+		}
 	}
 	if p.has(NoValue) {
 		d.Errorf(Position{Line: p.At.Line, Path: in.At.Path}, "a key in the braces has no value: write key: value, and put a value with a comma in quotes")

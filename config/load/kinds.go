@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -90,7 +91,7 @@ func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
 	case v.Hidden:
 		c.Errorf(v.At, "%s", wrong.Message)
 	default:
-		c.Errorf(v.At, "%s%s", wrong.Message, c.Dialect.example(wrong.Found))
+		c.Errorf(v.At, "%s%s", wrong.Message, wrong.Found)
 	}
 	return wrong != nil
 }
@@ -318,7 +319,7 @@ func parseServer(s string) (string, *config.ValueError) {
 		return s, nil
 	}
 	if host, port, ok := splitPort(s); ok {
-		return "", &config.ValueError{Message: "holds a port: write the address in server and the port in port", Found: ", here server: " + host + " and port: " + port}
+		return "", &config.ValueError{Message: "holds a port: write the address in server and the port in port", Found: ", here server " + host + " and port " + port}
 	}
 	if strings.Contains(s, "/") {
 		return "", &config.ValueError{Message: "holds a path: " + wantAddress, Found: serverHint("https://" + s)}
@@ -341,7 +342,7 @@ func serverHint(s string) string {
 		return ""
 	}
 	if port := u.Port(); port != "" && port != strconv.Itoa(config.DefaultPort) {
-		return ", here server: " + host + " and port: " + port
+		return ", here server " + host + " and port " + port
 	}
 	return ", here " + host
 }
@@ -354,15 +355,9 @@ func isHost(s string) bool {
 
 // splitPort splits host:port and [v6]:port where that is what s is.
 func splitPort(s string) (host, port string, ok bool) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return "", "", false
-	}
-	host, port = strings.TrimSuffix(strings.TrimPrefix(s[:i], "["), "]"), s[i+1:]
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return "", "", false
-	}
-	return host, port, isHost(host)
+	host, port, err := net.SplitHostPort(s)
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	return host, port, err == nil && notPort == nil && n > 0 && isHost(host)
 }
 
 // isHostName follows RFC 1123, but for _, which names of servers have all the same. A

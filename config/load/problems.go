@@ -195,8 +195,6 @@ type Dialect struct {
 	Trust string
 	// Unverified says who takes a global insecureFlag for each vCenter's.
 	Unverified string
-	// assign stands between a key and its value.
-	assign string
 	// Key names a key as the format does, from its name in YAML.
 	Key func(string) string
 }
@@ -213,7 +211,6 @@ var YAML = Dialect{
 	Lines:      "each line of it on a line of its own",
 	Trust:      "caData, caFile or thumbprint",
 	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
-	assign:     ": ",
 	Key:        func(name string) string { return name },
 }
 
@@ -227,20 +224,11 @@ var INI = Dialect{
 	Lines:      `in quotes and with \n for each line break`,
 	Trust:      "ca-file or thumbprint",
 	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
-	assign:     " = ",
 	Key:        Dash,
 }
 
 // secret names the keys for a Secret.
 func (d *Dialect) secret() string { return d.Key("secretName") + " and " + d.Key("secretNamespace") }
-
-// example writes the keys of an example as the format does.
-func (d *Dialect) example(detail string) string {
-	if strings.HasPrefix(detail, ", here server: ") {
-		return strings.NewReplacer("server: ", "server"+d.assign, "port: ", "port"+d.assign).Replace(detail)
-	}
-	return detail
-}
 
 // Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
 func Dash(key string) string {

@@ -10,19 +10,6 @@ import (
 	"vzones/topology/suggest"
 )
 
-// cutGlued cuts a value from a key to which it is glued; what is before it may be
-// the key of a password, misspelled, and is that key then.
-func cutGlued(key string) (before string, found bool) {
-	const password = "password"
-	if i := strings.IndexAny(key, ":= \t"); i > 0 && suggest.Nearest(key[:i], []string{password}) != "" {
-		return password, true
-	}
-	if i := strings.IndexAny(key, ":="); i > 0 {
-		return strings.TrimRight(key[:i], " \t"), true
-	}
-	return key, false
-}
-
 // secretKeys are the keys whose values are in no message.
 var secretKeys = []string{"password", sessionToken}
 
