@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io"
-	"log/slog"
 )
 
 // redacted is printed in place of every secret.
@@ -50,25 +49,10 @@ func (p Password) String() string {
 	return redacted
 }
 
-// GoString is String.
-func (p Password) GoString() string { return p.String() }
-
 // Format writes String for every verb, flag and width.
 func (p Password) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, p.String())
 }
 
-// MarshalText is String, for encodings that know nothing better.
+// MarshalText is String, for JSON, YAML and slog.
 func (p Password) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// MarshalJSON is String as a JSON text.
-func (p Password) MarshalJSON() ([]byte, error) { return []byte(`"` + p.String() + `"`), nil }
-
-// MarshalYAML is String as a YAML text.
-func (p Password) MarshalYAML() (any, error) { return p.String(), nil }
-
-// MarshalLog is String, for logr's sinks.
-func (p Password) MarshalLog() any { return p.String() }
-
-// LogValue is String, for slog.
-func (p Password) LogValue() slog.Value { return slog.StringValue(p.String()) }

@@ -29,13 +29,8 @@ var costly = map[string]func(n int) string{
 		return "vcenter: }\n" + strings.Repeat("- bbbbbbbbbbbbbbbbbbbbbbbb\n", n*1024/27)
 	},
 	"deep brackets": func(n int) string { return "vcenter: " + strings.Repeat("[", n*1024) },
-	"deep mappings": func(n int) string { return "vcenter: " + strings.Repeat("{a: ", n*256) },
-	"deep lists":    func(n int) string { return "vcenter:\n" + strings.Repeat("- ", n*512) + "\n" },
 	"one long line": func(n int) string { return "vcenter: " + strings.Repeat("a", n*1024) },
-	"one long key":  func(n int) string { return strings.Repeat("a", n*1024) + ": 1\n" },
-	"tabs":          func(n int) string { return strings.Repeat("\t", n*1024) },
 	"tabs in lines": func(n int) string { return "vcenter:\n" + strings.Repeat("\t\t\t\tx: 1\n", n*1024/9) },
-	"blanks":        func(n int) string { return "vcenter:\n" + strings.Repeat(" \n", n*512) },
 	"unknown keys":  func(n int) string { return manyKeys(n*1024/14, "k%08d: 1\n") },
 	"repeated keys": func(n int) string { return "vcenter: {}\n" + strings.Repeat("global: {}\n", n*1024/11) },
 	"anchors":       func(n int) string { return "vcenter:\n" + manyKeys(n*1024/26, "  k%06d: &a%06d {}\n") },
@@ -92,7 +87,6 @@ var costly = map[string]func(n int) string{
 	"INI open sections": func(n int) string { return strings.Repeat("[Global\n", n*128) },
 	"INI continued":     func(n int) string { return "[Global]\nuser = " + strings.Repeat("a\\\n", n*341) },
 	"INI bad escapes":   func(n int) string { return "[Global]\n" + strings.Repeat("a = \"\\x\"\n", n*1024/9) },
-	"INI long line":     func(n int) string { return "[Global]\nuser = " + strings.Repeat("a", n*1024) },
 	"INI datacenters":   func(n int) string { return "[Global]\ndatacenters = \"" + manyKeys(n*1024/10, "dc%06d, ") + "\"\n" },
 	"INI one line":      func(n int) string { return "[Global]\n" + strings.Repeat("[", n*1024) },
 	"certificates": func(n int) string {

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,33 +74,18 @@ func checkConfig(t *testing.T, cfg *config.Config) {
 func checkTopology(t *testing.T, top *config.Topology) {
 	t.Helper()
 	seen := make(map[string]bool)
-	for _, rules := range []topology.Rules{top.Policy.Rules, top.Policy.Levels} {
-		for _, rule := range rules {
-			sources := 0
-			for _, source := range []string{rule.Category, string(rule.Inventory), rule.HostGroup} {
-				if source != "" {
-					sources++
-				}
+	for _, rule := range slices.Concat(top.Policy.Rules, top.Policy.Levels) {
+		sources := 0
+		for _, source := range []string{rule.Category, string(rule.Inventory), rule.HostGroup} {
+			if source != "" {
+				sources++
 			}
-			if sources > 1 || (sources == 1) != (rule.Value == nil || rule.Value.UsesOwn()) || seen["label "+rule.Label] {
-				t.Errorf("bad rules: %+v", top.Policy)
-			}
-			seen["label "+rule.Label] = true
 		}
-	}
-	for _, rule := range top.Policy.Rules {
-		source := rule.Category + "/" + string(rule.Inventory) + "/" + rule.HostGroup
-		further := rule.Label != topology.LabelRegion && rule.Label != topology.LabelZone
-		// The CSI driver's file has more than two. Region and zone may have one tag.
-		if source != "//" && seen[source] && (further || rule.Category == "") || further && (rule.Label != rule.Category || config.ParseLabelKey(rule.Label) != nil) {
-			t.Errorf("bad rules: %+v", top.Policy.Rules)
+		isOurs := rule.Label == topology.LabelRegion || rule.Label == topology.LabelZone || topology.IsReservedLevel(rule.Label)
+		if sources > 1 || (sources == 1) != (rule.Value == nil || rule.Value.UsesOwn()) || seen[rule.Label] || !isOurs && config.ParseLabelKey(rule.Label) != nil {
+			t.Errorf("bad rule %+v of %+v", rule, top.Policy)
 		}
-		seen[source] = true
-	}
-	for _, rule := range top.Policy.Levels {
-		if config.ParseLabelKey(rule.Label) != nil && !topology.IsReservedLevel(rule.Label) {
-			t.Errorf("bad levels: %+v", top.Policy.Levels)
-		}
+		seen[rule.Label] = true
 	}
 	if cycle := top.Policy.Cycle(); cycle != nil {
 		t.Errorf("a cycle of %v", cycle)

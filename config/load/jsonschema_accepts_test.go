@@ -6,20 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/tools/txtar"
 
 	"gopkg.in/yaml.v3"
 
 	"vzones/config/configtest"
-	"vzones/test/page"
 )
 
 // compiledSchema returns the schema as it is on disk.
@@ -129,91 +125,6 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("files that are not there: %v", slices.Sorted(maps.Keys(left)))
 	}
-}
-
-// TestJSONSchemaOfOthers: the schema takes each configuration in the documentation and in the scenarios
-// that the daemon takes.
-func TestJSONSchemaOfOthers(t *testing.T) {
-	s := compiledSchema(t)
-	placeholder := regexp.MustCompile(`\$\{[^}]*\}`)
-	blocks := func(data []byte) (texts []string) {
-		for _, b := range page.Blocks(string(data)) {
-			if b.Kind == "yaml" {
-				texts = append(texts, b.Text)
-			}
-		}
-		return texts
-	}
-	files := func(data []byte) (texts []string) {
-		for _, f := range txtar.Parse(data).Files {
-			if ext := filepath.Ext(f.Name); (ext == ".yaml" || ext == ".conf") && f.Name != "fleet.yaml" {
-				texts = append(texts, string(placeholder.ReplaceAllFunc(f.Data, plausible)))
-			}
-		}
-		return texts
-	}
-	for _, c := range []struct {
-		pattern string
-		texts   func(data []byte) []string
-		least   int
-	}{{"../README.md", blocks, 0}, {"../docs/*/*.md", blocks, 5}, {"../test/scenarios/*.txtar", files, 100}} {
-		paths, err := filepath.Glob(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		taken := 0
-		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, text := range c.texts(data) {
-				var parts map[string]any
-				if yaml.Unmarshal([]byte(text), &parts) != nil || !parses(parts) {
-					continue // INI, an object of Kubernetes, or a mistake on purpose
-				}
-				taken++
-				if err := schemaSays(t, s, []byte(text)); err != nil {
-					t.Errorf("%s: the schema refuses\n%s\n%v", path, text, err)
-				}
-			}
-		}
-		if taken < c.least {
-			t.Errorf("only %d configurations in %s", taken, c.pattern)
-		}
-	}
-}
-
-// plausible returns what may stand in the place of a scenario's placeholder.
-func plausible(placeholder []byte) []byte {
-	switch name := strings.Trim(string(placeholder), "${}"); {
-	case strings.HasSuffix(name, ".port"):
-		return []byte("8443")
-	case strings.HasSuffix(name, ".sha1"):
-		return []byte(strings.Repeat("ab", 20))
-	case strings.HasSuffix(name, ".sha256"):
-		return []byte(strings.Repeat("ab", 32))
-	case strings.Contains(name, ".id:"):
-		return []byte("datacenter-3")
-	case name == "credentials":
-		return []byte("/etc/cloud")
-	}
-	return []byte("10.0.0.1")
-}
-
-// parses reports whether the parts of a file are right, with vCenters and an account where
-// they have none.
-func parses(parts map[string]any) bool {
-	whole := maps.Clone(parts)
-	if _, ok := whole["vcenter"]; !ok {
-		whole["vcenter"] = map[string]any{"vc.example.com": map[string]any{"user": "u", "password": "p"}}
-	}
-	data, err := yaml.Marshal(whole)
-	if err != nil {
-		return false
-	}
-	_, err = Parse("f", data)
-	return err == nil
 }
 
 // TestJSONSchemaRefusesNothingValid puts values of every kind in the place of each value of

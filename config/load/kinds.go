@@ -218,12 +218,15 @@ func (c *checker) listedTwice(element *Value) {
 
 // networks takes names of networks, each as an element of its own: a name may
 // have a comma.
-func (c *checker) networks(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c *checker) networks(v *Value, f *config.Field) (any, *config.ValueError) {
 	c.bounded(v.List[min(len(v.List)-1, maxNetworks)].At, len(v.List), maxNetworks, "names of networks")
 	var patterns []string
 	elements(c, v, func(text string) (string, *config.ValueError) {
 		if strings.TrimSpace(text) == "" {
 			return "", &config.ValueError{Message: "is blank: write the name of a network, or remove the element"}
+		}
+		if f.Key == "excludeNetworks" && strings.Trim(text, "*") == "" {
+			return "", &config.ValueError{Message: "excludes every network: write the names of those to leave out"}
 		}
 		name, wrong := parseName(text)
 		if !slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, name) }) {
@@ -299,36 +302,32 @@ var hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_
 // parseServer returns the address of a vCenter as configured, without brackets
 // around an IPv6 address.
 func parseServer(s string) (string, *config.ValueError) {
+	inner := s
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		inner = s[1 : len(s)-1]
+	}
+	addr, err := netip.ParseAddr(inner)
+	host, port, hasPort := splitPort(s)
 	switch {
+	case err == nil && addr.Zone() == "" && (inner == s || addr.Is6()), isHostName(s):
+		return inner, nil
 	case strings.Contains(s, "://"):
 		return "", &config.ValueError{Message: "is a URL: " + wantAddress, Found: serverHint(s)}
-	case strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]"):
-		inner := s[1 : len(s)-1]
-		if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
-			return inner, nil
-		}
+	case inner != s:
 		return "", &config.ValueError{Message: "is not an IPv6 address: write one such as fd00::10, or [fd00::10]"}
-	}
-	if addr, err := netip.ParseAddr(s); err == nil {
-		if addr.Zone() != "" {
-			return "", &config.ValueError{Message: "is an address with a zone (%): write one that is reachable without"}
-		}
-		return s, nil
-	}
-	if isHostName(s) {
-		return s, nil
-	}
-	if host, port, ok := splitPort(s); ok {
+	case err == nil:
+		return "", &config.ValueError{Message: "is an address with a zone (%): write one that is reachable without"}
+	case hasPort:
 		return "", &config.ValueError{Message: "holds a port: write the address in server and the port in port", Found: ", here server " + host + " and port " + port}
-	}
-	if strings.Contains(s, "/") {
+	case strings.Contains(s, "/"):
 		return "", &config.ValueError{Message: "holds a path: " + wantAddress, Found: serverHint("https://" + s)}
 	}
-	detail := config.Found(s)
-	if strings.Contains(s, ":") && strings.Trim(s, "0123456789abcdefABCDEF.:[]/") != "" {
-		detail = "" // Before and after a colon may be a user and a password.
+	wrong := &config.ValueError{Message: "is neither an IP address nor a host name: write one, such as vc.example.com"}
+	// Before and after a colon may be a user and a password.
+	if !strings.Contains(s, ":") || strings.Trim(s, "0123456789abcdefABCDEF.:[]/") == "" {
+		wrong.Found = config.Found(s)
 	}
-	return "", &config.ValueError{Message: "is neither an IP address nor a host name: write one, such as vc.example.com", Found: detail}
+	return "", wrong
 }
 
 // serverHint shows what to write instead of a URL, if that is certain.

@@ -65,11 +65,6 @@ func (c *checker) nodeLabels(v *Value) map[string]string {
 
 // excludedNetworks checks what the lists of networks leave out.
 func (c *checker) excludedNetworks(rules *config.AddressRules) {
-	for i := range c.Nodes.V("excludeNetworks").List {
-		if element := &c.Nodes.V("excludeNetworks").List[i]; strings.Trim(element.Text, "*") == "" && element.Text != "" {
-			c.reject(element, &config.ValueError{Message: "excludes every network: write the names of those to leave out"})
-		}
-	}
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
 			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks leaves out: change one of the two"})
@@ -280,18 +275,26 @@ func (c *checker) withoutEffect(policy topology.Policy) {
 
 // makeCategories makes rules of the CSI driver's tag categories. All of them are
 // decided together, and each is required, as the driver wants it. One can be the
-// region and one the zone, see role; a further one gives a label of its own name,
-// since topology.csi.vmware.com is kubelet's.
+// region and one the zone: where no section says so, the one whose name has that word. To the driver neither
+// the order nor the names mean anything, so which of several it is would be a guess. A further category gives
+// a label of its own name, since topology.csi.vmware.com is kubelet's.
 func (c *checker) makeCategories() topology.Rules {
 	names := c.categoryNames()
 	labels := c.categoryLabels(names)
 	var rules topology.Rules
 	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
-		c.role(names, labels, label)
-		for _, name := range names {
-			if labels[name] == label {
-				rules = append(rules, topology.Rule{Label: label, Category: name, Required: true})
+		having := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return labels[name] != label })
+		if _, word, _ := strings.Cut(label, "/"); len(having) == 0 {
+			having = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return labels[name] != "" || !hasWord(name, word) })
+			if len(having) > 1 {
+				c.Errorf(c.Categories.At, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
+					"with label = %s", word, having[0], label)
+				continue
 			}
+		}
+		for _, name := range having {
+			labels[name] = label
+			rules = append(rules, topology.Rule{Label: label, Category: name, Required: true})
 		}
 	}
 	if len(rules) == 0 && len(names) > 0 {
@@ -351,30 +354,6 @@ func (c *checker) categoryLabels(names []string) map[string]string {
 		}
 	}
 	return labels
-}
-
-// role finds the category that is the region or the zone where no section says so:
-// the one whose name has that word. To the driver neither the order nor the names
-// mean anything, so which of several it is would be a guess.
-func (c *checker) role(names []string, labels map[string]string, label string) {
-	_, word, _ := strings.Cut(label, "/")
-	var having []string
-	for _, name := range names {
-		if labels[name] == label {
-			return
-		}
-		if labels[name] == "" && hasWord(name, word) {
-			having = append(having, name)
-		}
-	}
-	switch len(having) {
-	case 0:
-	case 1:
-		labels[having[0]] = label
-	default:
-		c.Errorf(c.Categories.At, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
-			"with label = %s", word, having[0], label)
-	}
 }
 
 // hasWord reports whether a category may be the region or the zone by its name.

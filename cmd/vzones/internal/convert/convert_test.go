@@ -153,7 +153,7 @@ nodes:
 	})
 	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret vzones/own: ` +
 		`write user and password there if it has none for fd00::10`
-	if len(w.Lost) != 1 || w.Lost[0].String() != lost {
+	if len(w.Lost) != 1 || w.Lost[0].Error() != lost {
 		t.Errorf("lost: %v", w.Lost)
 	}
 }
@@ -164,7 +164,7 @@ func TestConvertLosesTheCommonWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(w.Lost) != 1 || w.Lost[0].Line != 5 || !strings.Contains(w.Lost[0].String(), "in one walk") {
+	if len(w.Lost) != 1 || w.Lost[0].Line != 5 || !strings.Contains(w.Lost[0].Error(), "in one walk") {
 		t.Errorf("lost: %v", w.Lost)
 	}
 	if want := "labels:\n  zone: k8s-zone\ntopology:\n  levels:\n    - label: k8s-rack\n      tag: k8s-rack\n      required: true\n      nested: false\n"; !strings.HasSuffix(string(w.Data), want) {
