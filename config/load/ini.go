@@ -36,7 +36,6 @@ func IsINI(data []byte) bool {
 // A block is a section of a file in the INI format, from its header to the next.
 type block struct {
 	section, name string
-	isNamed       bool
 	at            Position
 	keys          []*Node
 	// isBad reports whether the header could not be read, so that whose the keys are is
@@ -84,18 +83,19 @@ func (d *decoder) section(b *block, root *Section) *Section {
 	switch {
 	case b.isBad: // its keys may belong to any section
 		vcenters.Bad, root.sub("global").Unsure = true, true
+	case b.section == "": // above the first header
 	case k == nil:
 		d.unknown(n, keys, root)
 	case k.use != own:
 		d.take(n, k, root)
-	case k.field.Kind == config.KindMapping && b.isNamed:
+	case k.field.Kind == config.KindMapping && b.name != "":
 		d.Errorf(b.at, "takes no name: write [%s]", k.name)
 		markPresent(root, *k, b.at)
 	case k.field.Kind == config.KindMapping:
 		s := root.sub(k.field.Key)
 		s.At = b.at
 		return s
-	case !b.isNamed:
+	case b.name == "":
 		such := "k8s-zone"
 		if k.field.Of == config.SectionEntry {
 			such = "vc.example.com"
@@ -146,7 +146,7 @@ type scan struct {
 
 // scanINI returns the sections of a file. The mistakes are those of its syntax.
 func scanINI(data []byte, p *Problems) []*block {
-	r := &scan{Problems: p}
+	r := &scan{Problems: p, blocks: []*block{{}}}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for first, i := 0, 1; i <= len(lines); i++ {
 		if i < len(lines) && bytes.HasSuffix(bytes.TrimRight(lines[i-1], "\r\n"), []byte(`\`)) {
@@ -172,7 +172,7 @@ func (r *scan) scan(text []byte, line int) {
 	for r.next(); r.tok != token.EOF || r.fault != ""; {
 		switch {
 		case r.fault != "":
-			r.fail(r.within(), r.said())
+			r.fail(r.in().at.Path, r.said())
 		case r.tok == token.EOL, r.tok == token.COMMENT:
 			r.next()
 		case r.tok == token.LBRACK:
@@ -193,20 +193,8 @@ func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
 
-// within returns the section that the scan is in.
-func (r *scan) within() string {
-	if b := r.last(); b != nil {
-		return b.at.Path
-	}
-	return ""
-}
-
-func (r *scan) last() *block {
-	if len(r.blocks) == 0 {
-		return nil
-	}
-	return r.blocks[len(r.blocks)-1]
-}
+// in returns the section that the scan is in, at first one without a name.
+func (r *scan) in() *block { return r.blocks[len(r.blocks)-1] }
 
 // fail reports a mistake, at the fault if there is one and else at the token, and ends the line.
 func (r *scan) fail(path, message string) {
@@ -215,9 +203,7 @@ func (r *scan) fail(path, message string) {
 		bad = r.faulty
 	}
 	r.Errorf(Position{Line: bad, Path: path}, "%s", message)
-	if b := r.last(); b != nil {
-		b.isLossy = true
-	}
+	r.in().isLossy = true
 	r.isOpen = r.fault == notClosed
 	r.tok, r.fault = token.EOF, ""
 }
@@ -258,12 +244,13 @@ func (r *scan) header() {
 	}
 	b.section = r.lit
 	r.next()
+	isNamed := r.tok == token.STRING
 	switch {
-	case r.tok == token.STRING && r.fault != "":
+	case isNamed && r.fault != "":
 		r.fail("", r.said())
 		return
-	case r.tok == token.STRING:
-		b.name, b.isNamed = unquote(r.lit), true
+	case isNamed:
+		b.name = escapes.Replace(r.lit)
 		r.next()
 	case r.tok != token.RBRACK && !r.ended():
 		r.fail("", noQuotes)
@@ -271,8 +258,8 @@ func (r *scan) header() {
 	}
 	if r.tok == token.RBRACK {
 		r.next()
-		if r.ended() && (!b.isNamed || b.name != "") {
-			b.at.Path, b.isBad = header(b.section, b.name, b.isNamed), false
+		if r.ended() && (!isNamed || b.name != "") {
+			b.at.Path, b.isBad = header(b.section, b.name), false
 			return
 		}
 	}
@@ -281,9 +268,9 @@ func (r *scan) header() {
 }
 
 // header writes a section's header as the file does.
-func header(section, name string, named bool) string {
+func header(section, name string) string {
 	section = strings.Trim(quote.Value(shownKey(section)), `"`)
-	if named {
+	if name != "" {
 		return fmt.Sprintf("[%s %s]", section, quote.Value(shownName(name)))
 	}
 	return "[" + section + "]"
@@ -291,15 +278,14 @@ func header(section, name string, named bool) string {
 
 // key reads a key with its value, or without.
 func (r *scan) key() {
-	at := Position{Line: r.at(), Path: r.within()}
+	at := Position{Line: r.at(), Path: r.in().at.Path}
 	if r.tok != token.IDENT {
 		r.fail(at.Path, noKey)
 		return
 	}
-	in := r.last()
-	if in == nil {
-		in = &block{isBad: true}
-		r.blocks = append(r.blocks, in)
+	in := r.in()
+	if len(r.blocks) == 1 && !in.isBad {
+		in.isBad = true
 		r.Errorf(at, "the key stands before any section: write [Global] above it")
 	}
 	k := &Node{Key: r.lit, At: at}
@@ -320,7 +306,7 @@ func (r *scan) key() {
 			r.fail(k.At.Path, r.said())
 			return
 		}
-		k.Text = unquote(r.lit)
+		k.Text = escapes.Replace(r.lit)
 		if strings.Contains(r.lit, `"`) {
 			k.Style |= Quoted
 		}
@@ -337,9 +323,5 @@ func (r *scan) key() {
 	in.keys = append(in.keys, k)
 }
 
-// unquote returns the text of a literal of the scanner, which has made sure that
-// its quotes and escapes are sound.
-func unquote(literal string) string { return escapes.Replace(literal) }
-
-// escapes are those that the scanner knows. A \ at the end of a line continues it, and quotes are of no value.
+// escapes are those of a literal of the scanner, which has made sure that quotes and escapes are sound. A \ at the end of a line continues it, and quotes are of no value.
 var escapes = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

@@ -39,7 +39,7 @@ func checkWithGCFG(t *testing.T, data []byte) {
 	var sections, keys someNames
 	ours := content{}
 	for _, b := range read {
-		if b.isBad {
+		if b.isBad || b.section == "" {
 			continue
 		}
 		s := sections.index(b.section)

@@ -15,18 +15,6 @@ import (
 // readYAML reads a file in the YAML format. Without a section the file could not be read at all,
 // and the problems have the reason.
 func readYAML(data []byte, p *Problems) *Section {
-	n := root(data, p)
-	if n == nil {
-		return nil
-	}
-	d := &decoder{Problems: p, size: len(data)}
-	s := new(Section)
-	d.mapping(n, s)
-	return s
-}
-
-// root returns the mapping that a file is, or nil if it is none.
-func root(data []byte, p *Problems) *Node {
 	first, second, err := documents(data)
 	switch {
 	case err != nil && (bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})):
@@ -50,7 +38,9 @@ func root(data []byte, p *Problems) *Node {
 		p.Errorf(Position{Line: second.Line}, "a second YAML document begins here: "+
 			"write one document, without a further --- line")
 	}
-	return n
+	root := new(Section)
+	(&decoder{Problems: p, size: len(data)}).mapping(n, root)
+	return root
 }
 
 // documents parses a file. The first document is nil if it has nothing in it, the second if none
