@@ -25,19 +25,8 @@ const noName = "is not a valid name of a vCenter: write one of at most 253 bytes
 // a key's kind and goes on; what values mean is not its concern.
 type decoder struct {
 	*Problems
-	keys map[config.Section][]key
 	// size is how many bytes the file has, visits how many keys and elements were taken.
 	size, visits int
-}
-
-func (d *decoder) keysOf(s config.Section) []key {
-	if d.keys[s] == nil {
-		if d.keys == nil {
-			d.keys = make(map[config.Section][]key)
-		}
-		d.keys[s] = keysOf(s, d.Dialect)
-	}
-	return d.keys[s]
 }
 
 // find returns the key of a name, or nil. Letter case counts in YAML alone.
@@ -53,7 +42,7 @@ func (d *decoder) find(keys []key, name string) *key {
 
 // mapping reads a mapping with known keys.
 func (d *decoder) mapping(n *Node, into *Section) {
-	keys := d.keysOf(into.In)
+	keys := keysOf(into.In, d.Dialect)
 	for _, p := range d.pairs(n, shownKey) {
 		k := d.find(keys, p.Key)
 		switch {

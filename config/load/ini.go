@@ -48,10 +48,11 @@ type block struct {
 func readINI(data []byte, p *Problems) *Section {
 	root := new(Section)
 	d := &decoder{Problems: p, size: len(data)}
+	keys := keysOf(config.SectionRoot, &INI)
 	var order []*Section
 	nodes := make(map[*Section][]*Node)
 	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
-		if s := d.section(b, root); s != nil {
+		if s := d.section(b, keys, root); s != nil {
 			if nodes[s] == nil {
 				order = append(order, s)
 			}
@@ -60,9 +61,10 @@ func readINI(data []byte, p *Problems) *Section {
 		}
 	}
 	for _, s := range order {
+		keys := keysOf(s.In, &INI)
 		for _, n := range nodes[s] {
 			n.At.VCenter = s.At.VCenter
-			if n.has(NoValue) && d.find(d.keysOf(s.In), n.Key) != nil {
+			if n.has(NoValue) && d.find(keys, n.Key) != nil {
 				n.At.Path += " " + n.Key
 			}
 		}
@@ -77,8 +79,8 @@ func readINI(data []byte, p *Problems) *Section {
 }
 
 // section returns the section that a block belongs to, or nil.
-func (d *decoder) section(b *block, root *Section) *Section {
-	keys, vcenters := d.keysOf(config.SectionRoot), root.V("vcenter")
+func (d *decoder) section(b *block, keys []key, root *Section) *Section {
+	vcenters := root.V("vcenter")
 	n, k := &Node{Key: b.section, At: b.at, Kind: Mapping, size: 1}, d.find(keys, b.section)
 	switch {
 	case b.isBad: // its keys may belong to any section

@@ -36,7 +36,6 @@ const (
 	aSubnet = `(` + ipv4 + `/(3[0-2]|[12]?[0-9])|` + ipv6 + `/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))`
 
 	// The last label of a host name has more than digits: isHostName.
-	hostPart = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
 	lastPart = `(([0-9_][0-9_-]{0,61})?[A-Za-z]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|[0-9_]+(-+[0-9_]+)+)`
 	hostName = `(` + hostPart + `\.)*` + lastPart + `\.?`
 

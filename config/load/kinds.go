@@ -297,7 +297,9 @@ func alternatives(words []string) string {
 // wantAddress is what to write for an address.
 const wantAddress = "write a host name or an IP address"
 
-var hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+const hostPart = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
+
+var hostParts = regexp.MustCompile(`^` + hostPart + `(\.` + hostPart + `)*$`)
 
 // parseServer returns the address of a vCenter as configured, without brackets
 // around an IPv6 address.
@@ -364,16 +366,8 @@ func splitPort(s string) (host, port string, ok bool) {
 // mistyped one.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
-	if s == "" || len(s) > 253 {
-		return false
-	}
-	labels := strings.Split(s, ".")
-	for _, label := range labels {
-		if !hostLabel.MatchString(label) {
-			return false
-		}
-	}
-	return strings.Trim(labels[len(labels)-1], "0123456789_") != ""
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return len(s) <= 253 && hostParts.MatchString(s) && strings.Trim(last, "0123456789_") != ""
 }
 
 // isFullAddress reports whether a text can only be meant as an address: an entry's

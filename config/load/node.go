@@ -53,23 +53,16 @@ func (n *Node) has(s Style) bool { return n.Style&s != 0 }
 // isText reports whether the format knows nothing but text.
 func (n *Node) isText() bool { return n.Tag == "" && n.Kind == Scalar }
 
-// isBlank reports whether nothing is written behind the key.
-func (n *Node) isBlank() bool {
-	return n.Kind == Null || n.Kind == Scalar && n.Text == "" && !n.has(Damaged) && (!n.isText() || !n.has(NoValue))
-}
-
 // asks reports whether it is none of the zero values that generators write for everything that
 // they leave unset.
 func (n *Node) asks() bool {
 	switch {
-	case n.At.Line == InEnvironment:
-		return true
 	case n.Kind == Mapping || n.Kind == Sequence:
 		return n.size > 0
 	case n.isText():
-		return !n.isBlank()
+		return n.Text != "" || n.has(NoValue|Damaged)
 	}
-	return !n.isBlank() && n.Text != "false" && n.Text != "0"
+	return n.Kind != Null && n.Text != "" && n.Text != "false" && n.Text != "0"
 }
 
 // hasOddTag reports whether a scalar has a tag that means nothing here.

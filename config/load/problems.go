@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"vzones/config"
 	"vzones/topology/quote"
@@ -230,14 +229,7 @@ var INI = Dialect{
 // secret names the keys for a Secret.
 func (d *Dialect) secret() string { return d.Key("secretName") + " and " + d.Key("secretNamespace") }
 
+var upper = regexp.MustCompile(`[A-Z]`)
+
 // Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
-func Dash(key string) string {
-	var b strings.Builder
-	for _, c := range key {
-		if unicode.IsUpper(c) {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(c))
-	}
-	return b.String()
-}
+func Dash(key string) string { return strings.ToLower(upper.ReplaceAllString(key, "-$0")) }

@@ -87,12 +87,12 @@ func (d *decoder) unknown(n *Node, keys []key, into *Section) {
 // place returns where a key belongs that is not known in its place, if that is one place only.
 func (d *decoder) place(name string) string {
 	var places []string
-	for _, section := range d.keysOf(config.SectionRoot) {
+	for _, section := range keysOf(config.SectionRoot, d.Dialect) {
 		if d.Dialect == &YAML && section.use == own && section.name == name {
 			places = append(places, "at the top level")
 		}
 		if section.use == own && section.field.Of != config.SectionRoot {
-			if k := d.find(d.keysOf(section.field.Of), name); k != nil && k.use == own {
+			if k := d.find(keysOf(section.field.Of, d.Dialect), name); k != nil && k.use == own {
 				places = append(places, fmt.Sprintf(d.Dialect.Place, section.name))
 			}
 		}
