@@ -87,23 +87,19 @@ type Datacenter struct {
 func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
+		isMeant := func(of Datacenter) bool { return d.isNamed(of) || err == nil && d.matches(of) }
+		// The ID counts where nothing has the name.
+		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(all, isMeant) {
+			isMeant = func(of Datacenter) bool { return id[1] == of.ID }
+		}
 		found := false
-		add := func(is func(*Datacenter) bool) {
-			for j := range all {
-				if is(&all[j]) {
-					found = true
-					if !slices.Contains(matched, all[j]) {
-						matched = append(matched, all[j])
-					}
+		for _, of := range all {
+			if isMeant(of) {
+				found = true
+				if !slices.Contains(matched, of) {
+					matched = append(matched, of)
 				}
 			}
-		}
-		add(d.named)
-		if err == nil {
-			add(d.matches)
-		}
-		if id := datacenterID.FindStringSubmatch(element); !found && id != nil {
-			add(func(of *Datacenter) bool { return id[1] == of.ID }) // the ID counts where nothing has the name
 		}
 		if !found {
 			unmatched = append(unmatched, element)
@@ -112,13 +108,13 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 	return matched, unmatched
 }
 
-// named reports whether the element is the name as it stands, whatever form it has: a name
+// isNamed reports whether the element is the name as it stands, whatever form it has: a name
 // may have any character.
-func (d *datacenter) named(of *Datacenter) bool {
+func (d *datacenter) isNamed(of Datacenter) bool {
 	return d.text == of.Name || d.text == topology.Unescaped(of.Name)
 }
 
-func (d *datacenter) matches(of *Datacenter) bool {
+func (d *datacenter) matches(of Datacenter) bool {
 	if !d.isPath {
 		return d.isPattern && matchName(d.text, of.Name)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -152,37 +151,27 @@ func (f *Field) shown(pointer any) string {
 	return fmt.Sprint(v)
 }
 
-// labels returns the source of each label, and the labels in the order of the rules.
-func (c *Config) labels() (sources map[string]string, order []string) {
-	sources = make(map[string]string)
+// labels returns the rule of each label, and the labels in the order of the rules.
+func (c *Config) labels() (rules map[string]string, order []string) {
+	rules = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
-		of := "label " + r.Label
-		order, sources[of] = append(order, r.Label), source(&r)
+		var all []string
+		for _, part := range []struct{ what, of string }{
+			{"tag ", r.Category}, {"hostGroup ", r.HostGroup}, {"inventory ", string(r.Inventory)}, {"value ", strings.Join(words(r.Value...), "")},
+		} {
+			if part.of != "" {
+				all = append(all, part.what+part.of)
+			}
+		}
 		if r.Required {
-			sources[of+" required"] = "yes"
+			all = append(all, "required")
 		}
 		if r.Nested {
-			sources[of+" nested"] = "yes"
+			all = append(all, "nested")
 		}
+		order, rules["label "+r.Label] = append(order, r.Label), strings.Join(all, " ")
 	}
-	return sources, order
-}
-
-// source names what gives a label its value.
-func source(r *topology.Rule) string {
-	var of []string
-	switch {
-	case r.Category != "":
-		of = append(of, "tag "+r.Category)
-	case r.HostGroup != "":
-		of = append(of, "hostGroup "+r.HostGroup)
-	case r.Inventory != "":
-		of = append(of, "inventory "+string(r.Inventory))
-	}
-	if r.Value != nil {
-		of = append(of, "value "+strings.Join(words(r.Value...), ""))
-	}
-	return strings.Join(of, " ")
+	return rules, order
 }
 
 // list writes texts with commas between them.

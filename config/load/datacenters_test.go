@@ -34,7 +34,7 @@ func TestMatchDatacenters(t *testing.T) {
 		{"a%2fb", "5"},
 		{"100%", "9"},
 		{`c:\x`, "8"},
-		{"dc[1]", "6 2 4"}, // the name itself, and what the pattern fits
+		{"dc[1]", "2 4 6"}, // the name itself, and what the pattern fits
 		{"dc*", "2 3 4 6"},
 		{"dc?", "2 3 4"},
 		{"dc[2-9]", "3"},

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"maps"
 
 	"vzones/config"
@@ -83,14 +84,10 @@ func (n *Node) describe() string {
 		return "a list"
 	case n.Kind == Null:
 		return "empty"
-	case n.Tag == "!!int" || n.Tag == "!!float":
-		return "a number"
-	case n.Tag == "!!bool":
-		return "true or false"
 	case n.hasOddTag():
 		return "a value with a YAML tag"
 	}
-	return "text"
+	return cmp.Or(map[string]string{"!!int": "a number", "!!float": "a number", "!!bool": "true or false"}[n.Tag], "text")
 }
 
 // A Value is a key's value as a file gives it.
