@@ -148,12 +148,8 @@ var fieldsOf = func() map[Section][]*Field {
 	return all
 }()
 
-// What holds unless it is configured.
-const (
-	DefaultPort       = 443
-	defaultRoundTrips = 3
-	defaultSettle     = "60s"
-)
+// DefaultPort is a vCenter's port unless one is configured.
+const DefaultPort = 443
 
 // PathWords are the words for topology.DefaultPaths, in the same order.
 var PathWords = []string{"compute", "resourcePool", "folder"}
@@ -215,7 +211,7 @@ var Fields = []Field{
 	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectMachines,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Datacenters },
 		Doc: "The [datacenters](#datacenters) with Nodes' machines: names, inventory paths, patterns of either, or managed object references. A machine elsewhere never belongs to a Node. An element may have several between commas."},
-	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: defaultRoundTrips, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
+	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: 3, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
 		Ref: func(_ *Config, v *VCenter) any { return &v.RoundTrips },
 		Doc: "How often vzones tries a SOAP call if the network fails, at least 1. A login is not repeated."},
 	{In: SectionBoth, Key: "caFile", Kind: KindFiles, Inherited: true, Env: "VSPHERE_CAFILE",
@@ -270,7 +266,7 @@ var Fields = []Field{
 	{In: SectionTopology, Key: "drift", Kind: KindWord, Default: string(DriftReport), Words: words(DriftReport, DriftTaint, DriftUpdate),
 		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Drift },
 		Doc: "The reaction to a wrong label of an initialized Node: `report`, `taint` or `update`. A wrong instance type never taints."},
-	{In: SectionTopology, Key: "settle", Kind: KindDuration, Default: defaultSettle,
+	{In: SectionTopology, Key: "settle", Kind: KindDuration, Default: "60s",
 		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Settle },
 		Doc: "How long a label must be wrong before the reaction, from `0s` to `24h`. A number with its unit: `s`, `m` or `h`."},
 

@@ -146,18 +146,16 @@ func (c *checker) authorityFile(path *Value) *Value {
 	if !path.Usable() {
 		return v
 	}
-	files, wrong := filepath.SplitList(path.Text), ""
+	files := filepath.SplitList(path.Text)
 	switch {
 	case strings.Contains(path.Text, beginPEM):
-		wrong = "is a certificate: write " + c.Dialect.InlineCA + "the path of a file that holds it"
+		c.bad(v, "is a certificate: write %sthe path of a file that holds it", c.Dialect.InlineCA)
 	case slices.Contains(files, ""):
-		wrong = fmt.Sprintf("names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
+		c.bad(v, "names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
 	case len(files) > most:
-		wrong = fmt.Sprintf("names %d files: write at most %d, several certificates can be in one", len(files), most)
+		c.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), most)
 	}
-	if wrong != "" {
-		v.Bad = true
-		c.Errorf(path.At, "%s", wrong)
+	if v.Bad {
 		return v
 	}
 	list, isRead := c.ca[path.Text]

@@ -74,7 +74,6 @@ func (c *checker) check(s *Section) {
 		}
 		data, wrong := parse(c, v, f)
 		if c.reject(v, wrong) {
-			v.Bad = true
 			continue
 		}
 		v.Data = data
@@ -84,16 +83,17 @@ func (c *checker) check(s *Section) {
 	}
 }
 
-// reject reports what is wrong with a value, if anything is.
+// reject reports what is wrong with a value, if anything is, and marks the value.
 func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
-	switch {
-	case wrong == nil:
-	case v.Hidden:
-		c.Errorf(v.At, "%s", wrong.Message)
-	default:
-		c.Errorf(v.At, "%s%s", wrong.Message, wrong.Found)
+	if wrong == nil {
+		return false
 	}
-	return wrong != nil
+	found := wrong.Found
+	if v.Hidden {
+		found = ""
+	}
+	c.bad(v, "%s%s", wrong.Message, found)
+	return true
 }
 
 func (c *checker) server(v *Value, _ *config.Field) (any, *config.ValueError) {
@@ -264,7 +264,7 @@ func (c *checker) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 			wrong = &config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, such as 10.0.0.0/8 or fd00::/8",
 				Found: config.Found(part)}
 		}
-		v.Bad = c.reject(v, wrong) || v.Bad
+		c.reject(v, wrong)
 		subnets = append(subnets, subnet.Masked())
 	}
 	return subnets, nil

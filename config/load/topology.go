@@ -41,24 +41,21 @@ func isOnOr(v *Value, unset bool) bool {
 
 // nodeLabels checks the labels that each Node gets.
 func (c *checker) nodeLabels(v *Value) map[string]string {
-	var all map[string]string
+	all := make(map[string]string)
 	for i := range v.List {
 		r := &v.List[i]
-		if r.Bad {
-			continue
-		}
 		level := slices.IndexFunc(c.Levels, func(l *Section) bool { return l.V("label").Usable() && l.V("label").Text == r.Key })
 		switch {
-		case c.reject(&Value{At: r.At}, config.ParseLabelKey(r.Key)):
+		case r.Bad || c.reject(&Value{At: r.At}, config.ParseLabelKey(r.Key)):
 		case level >= 0:
 			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.Levels[level].At)
 		case c.reject(r, config.ParseLabelValue(r.Text)):
 		default:
-			if all == nil {
-				all = make(map[string]string)
-			}
 			all[r.Key] = r.Text
 		}
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	return all
 }
@@ -228,18 +225,15 @@ func (c *checker) template(r *Section) topology.Template {
 	}
 	template, err := topology.ParseTemplate(value.Text, r.Name, composable)
 	source := len(sources(r)) > 0
-	value.Bad = true
 	switch {
 	case err != nil && value.Hidden:
-		c.Errorf(value.At, "is not made of text and names of sources in braces, such as {region}: write it so")
+		c.bad(value, "is not made of text and names of sources in braces, such as {region}: write it so")
 	case err != nil:
-		c.Errorf(value.At, "%v", err)
+		c.bad(value, "%v", err)
 	case template.UsesOwn() && !source:
-		c.Errorf(value.At, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
+		c.bad(value, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
 	case source && !template.UsesOwn():
-		c.Errorf(value.At, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
-	default:
-		value.Bad = false
+		c.bad(value, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
 	}
 	return template
 }
@@ -258,14 +252,9 @@ func (c *checker) cycle(policy topology.Policy) {
 
 // withoutEffect warns of settings that no rule needs.
 func (c *checker) withoutEffect(policy topology.Policy) {
-	together := 0
-	for _, r := range policy.Rules {
-		if r.Category != "" {
-			together++
-		}
-	}
+	tags := slices.DeleteFunc(slices.Clone(policy.Rules), func(r topology.Rule) bool { return r.Category == "" })
 	precedence, paths := c.Topology.V("precedence"), c.Topology.V("paths")
-	if precedence.Usable() && together < 2 {
+	if precedence.Usable() && len(tags) < 2 {
 		c.Warnf(precedence.At, "has no effect unless region and zone are both from tags")
 	}
 	if paths.Usable() && len(policy.Categories()) == 0 {

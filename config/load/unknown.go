@@ -19,10 +19,8 @@ func gluedSecret(s string) int {
 	for _, secret := range secretKeys {
 		want := suggest.Plain(secret)
 		for end := range min(len(s), 2*len(secret)) {
-			if have := suggest.Plain(s[:end]); have == want && suggest.Plain(s[end:]) != "" {
+			if suggest.Plain(s[:end]) == want && suggest.Plain(s[end:]) != "" {
 				return end
-			} else if len(have) > len(want) {
-				break
 			}
 		}
 		if i := strings.IndexAny(s, ":= \t"); i > 0 && suggest.Nearest(s[:i], []string{secret}) != "" {
@@ -42,16 +40,11 @@ func shownName(name string) string {
 
 // shownKey shows of a key what may be one: a secret may be glued to it.
 func shownKey(key string) string {
+	key = shownName(key)
 	end := strings.IndexFunc(key, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
 	})
-	if end < 0 {
-		end = len(key)
-	}
-	if secret := gluedSecret(key); secret > 0 {
-		end = min(end, secret)
-	}
-	if end < len(key) {
+	if end >= 0 {
 		return key[:end] + "…"
 	}
 	return key
