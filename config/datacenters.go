@@ -46,22 +46,16 @@ func IsDatacenterPattern(element string) bool {
 
 func readDatacenter(s string) (datacenter, error) {
 	d := datacenter{text: s, isPath: strings.Contains(s, "/"), isPattern: strings.ContainsAny(s, "*?[")}
-	if !d.isPath {
-		if d.isPattern && malformed(s) {
-			return d, errPattern
-		}
-		return d, nil
-	}
 	for _, element := range strings.Split(s, "/") {
 		switch {
-		case element == "" || element == ".":
-			continue
-		case element == "..":
-			return d, errUpwards
 		case d.isPattern && malformed(element):
 			return d, errPattern
+		case !d.isPath || element == "" || element == ".":
+		case element == "..":
+			return d, errUpwards
+		default:
+			d.elements = append(d.elements, element)
 		}
-		d.elements = append(d.elements, element)
 	}
 	if n := len(d.elements); n > 0 && d.elements[n-1] == anyDepth {
 		d.elements, d.isDeep = d.elements[:n-1], true

@@ -112,7 +112,8 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// authority takes the one that a section gives.
+// authority returns what a server's certificate is verified with: the PEM certificates, and in Text the paths of
+// their files. Without either it is the system's certificates.
 func (c *checker) authority(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
@@ -133,7 +134,7 @@ func (c *checker) authority(file, data *Value) *Value {
 			c.ca["\x00"+data.Text] = inline
 		}
 		v.Bad = c.reject(data, inline.wrong)
-		v.Data = authority{pem: inline.data}
+		v.Data = inline.data
 	}
 	return v
 }
@@ -162,7 +163,7 @@ func (c *checker) authorityFile(path *Value) *Value {
 	if !isRead || list.wrong != nil {
 		list.data, v.Bad = c.listed(path, files)
 	}
-	v.Data = authority{path.Text, list.data}
+	v.Text, v.Data = path.Text, list.data
 	return v
 }
 
@@ -321,13 +322,6 @@ const (
 
 // A Reader reads a file of at most that many bytes, as config.ReadFileAtMost does.
 type Reader func(path string, most int64) ([]byte, error)
-
-// authority is what a server's certificate is verified with: nothing set means
-// the system's certificates.
-type authority struct {
-	file string
-	pem  []byte
-}
 
 // caFile is what a file of certificates holds, or what is wrong with it.
 type caFile struct {

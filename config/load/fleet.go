@@ -159,9 +159,8 @@ func (c *checker) inherit(e *Section) *Section {
 	c.credentials(e, of)
 	trust := either(e.V("authority"), c.Global.V("authority"))
 	of.Put("authority", trust)
-	a, _ := trust.Data.(authority)
-	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.file})
-	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: a.pem})
+	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Text})
+	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Data})
 	return of
 }
 
@@ -232,8 +231,8 @@ func (c *checker) trustWithoutEffect(e *Section) {
 	if e.At.Line == InEnvironment {
 		which = "the vCenter of " + e.At.Key()
 	}
-	if a, _ := e.V("authority").Data.(authority); a.file != "" || len(a.pem) > 0 {
-		c.Warnf(e.V("authority").At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
+	if trust := e.V("authority"); trust.Data != nil {
+		c.Warnf(trust.At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
 	}
 	if e.V("thumbprint").Text != "" {
 		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", which, by)

@@ -25,7 +25,6 @@ import (
 type kind func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
 
 var kinds = map[config.Kind]kind{
-	config.KindText:        func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return v.Text, nil },
 	config.KindName:        parsed(parseName),
 	config.KindHostGroup:   parsed(parseHostGroup),
 	config.KindThumbprint:  parsed(parseThumbprint),
@@ -373,10 +372,8 @@ func isHostName(s string) bool {
 // isFullAddress reports whether a text can only be meant as an address: an entry's
 // name that is one needs no server besides.
 func isFullAddress(s string) bool {
-	if _, wrong := parseServer(s); wrong != nil {
-		return false
-	}
-	return strings.ContainsAny(s, ".:")
+	_, wrong := parseServer(s)
+	return wrong == nil && strings.ContainsAny(s, ".:")
 }
 
 // parseHostGroup checks a name of DRS host groups, in which a * stands for any

@@ -80,12 +80,17 @@ func (c *checker) makeRules() topology.Rules {
 	for _, given := range c.csiLabels {
 		c.Warnf(given.At, "has no effect without topology-categories")
 	}
-	c.regionWithoutZone()
+	isGiven := func(r *Section) bool { return !r.Bad && (len(sources(r)) > 0 || r.V("value").Set) }
 	var rules topology.Rules
-	for _, r := range []*Section{c.Region, c.Zone} {
+	for _, pair := range [][2]*Section{{c.Region, c.Zone}, {c.Zone, c.Region}} {
+		r, other := pair[0], pair[1]
+		_, what, _ := strings.Cut(r.Name, "/")
+		if _, without, _ := strings.Cut(other.Name, "/"); isGiven(r) && !isGiven(other) && !other.Bad {
+			c.Warnf(r.At, "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %[2]s too, "+
+				"or remove this key if Nodes are to get neither", what, without)
+		}
 		tag, value := r.V("tag"), r.V("value")
 		if r.IsShort && tag.isWritten() && !tag.Set {
-			_, what, _ := strings.Cut(r.Name, "/")
 			c.Warnf(r.At, "is empty: Nodes get no %s", what)
 			continue
 		}
@@ -101,18 +106,6 @@ func (c *checker) makeRules() topology.Rules {
 		}
 	}
 	return rules
-}
-
-// regionWithoutZone warns of a region without a zone, or the reverse: the CPI's zones label neither.
-func (c *checker) regionWithoutZone() {
-	given := func(r *Section) bool { return !r.Bad && (len(sources(r)) > 0 || r.V("value").Set) }
-	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
-	switch region, zone := c.Region, c.Zone; {
-	case given(region) && !given(zone) && !zone.Bad:
-		c.Warnf(region.At, why, "region", "zone", "zone")
-	case given(zone) && !given(region) && !region.Bad:
-		c.Warnf(zone.At, why, "zone", "region", "region")
-	}
 }
 
 // rule checks where a label's value comes from. There is none if nothing is
@@ -154,12 +147,15 @@ func (c *checker) sameSource(region, zone *Section) {
 	if region.At.Line > zone.At.Line {
 		later = region
 	}
+	isSame := func(key string) bool {
+		return region.V(key).Usable() && zone.V(key).Usable() && region.V(key).Text == zone.V(key).Text
+	}
 	switch {
-	case region.V("tag").Usable() && zone.V("tag").Usable() && region.V("tag").Text == zone.V("tag").Text:
+	case isSame("tag"):
 		c.Warnf(later.At, oneTag)
-	case region.V("inventory").Usable() && zone.V("inventory").Usable() && region.V("inventory").Text == zone.V("inventory").Text:
+	case isSame("inventory"):
 		c.Errorf(later.At, "region and zone are the same part of the inventory: write another one for one of them")
-	case region.V("hostGroup").Usable() && zone.V("hostGroup").Usable() && region.V("hostGroup").Text == zone.V("hostGroup").Text:
+	case isSame("hostGroup"):
 		c.Errorf(later.At, "region and zone are the same host groups: write another name for one of them")
 	}
 }
