@@ -40,12 +40,9 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most)}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most)}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return data, err
 }
 
 // readable returns what is wrong with a file of that kind and size.

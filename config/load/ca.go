@@ -33,11 +33,7 @@ const (
 // them, and is the one of that number, from 1; 0 says that none is.
 func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
-	for {
-		block, rest := pem.Decode(data)
-		if block == nil {
-			break
-		}
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(data) {
 		// What cannot be decoded is passed over by the decoder.
 		passed := begun(data[:len(data)-len(rest)])
 		data = rest

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,13 +30,12 @@ type decoder struct {
 
 // find returns the key of a name, or nil. Letter case counts in YAML alone.
 func (d *decoder) find(keys []key, name string) *key {
-	i := slices.IndexFunc(keys, func(k key) bool {
-		return k.name == name || d.Dialect == &INI && strings.EqualFold(k.name, name)
-	})
-	if i < 0 {
-		return nil
+	for i, k := range keys {
+		if k.name == name || d.Dialect == &INI && strings.EqualFold(k.name, name) {
+			return &keys[i]
+		}
 	}
-	return &keys[i]
+	return nil
 }
 
 // mapping reads a mapping with known keys.

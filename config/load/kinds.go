@@ -334,13 +334,10 @@ func parseServer(s string) (string, *config.ValueError) {
 // serverHint shows what to write instead of a URL, if that is certain.
 func serverHint(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.User != nil || strings.Contains(s, "@") {
+	if err != nil || u.User != nil || strings.Contains(s, "@") || !isHost(u.Hostname()) {
 		return ""
 	}
 	host := u.Hostname()
-	if !isHost(host) {
-		return ""
-	}
 	if port := u.Port(); port != "" && port != strconv.Itoa(config.DefaultPort) {
 		return ", here server " + host + " and port " + port
 	}

@@ -132,11 +132,11 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	c := &checker{Problems: p, Document: new(Document), read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
 		ca: make(map[string]caFile)}
-	if c.read == nil {
-		c.read = config.ReadFileAtMost
-	}
-	if o.SkipFiles {
+	switch {
+	case o.SkipFiles:
 		c.read = nil
+	case c.read == nil:
+		c.read = config.ReadFileAtMost
 	}
 	c.Global, c.labels, c.Topology, c.Nodes = root.sub("global"), root.sub("labels"), root.sub("topology"), root.sub("nodes")
 	c.applyEnvironment(o.Environ)
