@@ -19,7 +19,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// What certificates and keys begin with, and what stands for them.
+// The beginnings of PEM blocks, and the word for the system's certificates.
 const (
 	beginPEM         = "-----BEGIN "
 	beginCertificate = "-----BEGIN CERTIFICATE-----"
@@ -55,8 +55,7 @@ func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	return sound, 0
 }
 
-// parseAuthority checks PEM certificates in the configuration itself. What it says
-// never holds a part of them.
+// parseAuthority checks PEM certificates in the configuration itself. A mistake holds no part of them.
 func parseAuthority(data string) *config.ValueError {
 	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
 	sound, damaged := Certificates([]byte(data))
@@ -79,8 +78,7 @@ func parseAuthority(data string) *config.ValueError {
 // IsPEM reports whether a text is PEM.
 func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
 
-// parseKey says what is wrong with the private key of a certificate, in words
-// that hold nothing of it.
+// parseKey returns the mistake in the private key of a certificate, and nothing of the key.
 func parseKey(data, certificate string) string {
 	const write = ": write the PEM private key of the certificate in user"
 	block, rest := pem.Decode([]byte(data))
@@ -108,8 +106,8 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// authority returns what a server's certificate is verified with: the PEM certificates, and in Text the paths of
-// their files. Without either it is the system's certificates.
+// authority returns the certificates to verify a server with: PEM in Data, and the paths of their files in Text.
+// Without either they are the system's.
 func (c *checker) authority(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
@@ -199,7 +197,7 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 	return data, bad
 }
 
-// badFile reports what is wrong with one of the files that a text names. The path is shown unless it may be a
+// badFile reports the mistake in one of the files that a text names. The path is shown unless it may be a
 // secret in the wrong place.
 func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
 	which, hint := "", ""
@@ -308,7 +306,7 @@ func (c *checker) validity(at Position, leaf *x509.Certificate) {
 	}
 }
 
-// Bounds on what a configuration may cost.
+// Bounds on the cost of a configuration.
 const (
 	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
 	// how much is kept of them.
@@ -319,7 +317,7 @@ const (
 // A Reader reads a file of at most that many bytes, as config.ReadFileAtMost does.
 type Reader func(path string, most int64) ([]byte, error)
 
-// caFile is what a file of certificates holds, or what is wrong with it.
+// caFile has the content of a file of certificates, or the mistake in it.
 type caFile struct {
 	data  []byte
 	wrong *config.ValueError

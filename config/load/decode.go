@@ -10,18 +10,18 @@ import (
 	"vzones/topology/suggest"
 )
 
-// Bounds on what a configuration may cost.
+// Bounds on the cost of a configuration.
 const (
 	maxVCenters = 1000
 	maxLevels   = 100
 	maxNetworks = 1000
 )
 
-// noName is what is wrong with a name that no vCenter can have.
+// noName is the mistake in a name that no vCenter can have.
 const noName = "is not a valid name of a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
 
-// A decoder puts nodes into sections, by the keys that their format has. It reports what does not fit
-// a key's kind and goes on; what values mean is not its concern.
+// A decoder puts nodes into sections, by the keys of their format. It reports a value that does not fit its
+// key's kind, and goes on. The checker judges the meaning of values.
 type decoder struct {
 	*Problems
 	// size is how many bytes the file has, visits how many keys and elements were taken.

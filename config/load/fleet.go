@@ -14,7 +14,7 @@ func (c *checker) makeFleet() []config.VCenter {
 	var all []*Section
 	for _, e := range c.vcenters.Sections {
 		c.settings(e)
-		e = e.Clone() // the file keeps what it says
+		e = e.Clone() // the section of the file stays as it is
 		c.entryServer(e)
 		all = append(all, e)
 	}
@@ -53,7 +53,7 @@ func (c *checker) makeFleet() []config.VCenter {
 	return fleet
 }
 
-// settings checks the values of the global section or an entry, also those that mean something together.
+// settings checks the values of the global section or an entry, and the pairs of keys with one meaning.
 func (c *checker) settings(s *Section) {
 	c.check(s)
 	s.Put("authority", c.authority(s.V("caFile"), s.V("caData")))
@@ -134,10 +134,9 @@ func (c *checker) hasOwnSecret(e *Section) bool {
 
 func (c *checker) hasOwnAccount(e *Section) bool { return c.hasOwnSecret(e) || c.isApart }
 
-// inherit returns an entry with what it leaves unset from the global section: as the table says,
-// but for credentials, and for what several keys mean together. User and password each come from either. Where
-// a Secret or a directory applies, the entry's own alone count, as in the CPI: another vCenter's account is not
-// tried on it. The CPI does that only if the file's global section names one of the two. As there, an entry
+// inherit returns an entry with the settings of the global section that it leaves unset. The table names them,
+// except for credentials and certificates. User and password each come from either. If a Secret or a directory
+// applies, the entry's own alone count, as in the CPI: another vCenter's account is not tried on it. The CPI does that only if the file's global section names one of the two. As there, an entry
 // with a Secret of its own has no directory.
 func (c *checker) inherit(e *Section) *Section {
 	of := e.Clone()

@@ -212,8 +212,7 @@ func (r *scan) fail(path, message string) {
 
 const notClosed = "string not terminated"
 
-// said says in our words what the scanner complained of: its own can hold a
-// character of a value.
+// said returns our words for the complaint of the scanner, whose own can hold a character of a value.
 func (r *scan) said() string {
 	switch {
 	case r.fault == notClosed:

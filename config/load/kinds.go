@@ -20,8 +20,8 @@ import (
 	"vzones/topology"
 )
 
-// A kind checks a usable value. It returns what it is in the result, or what is wrong with it. One
-// that reports several mistakes does that itself and marks the value as bad.
+// A kind checks a usable value. It returns the value in the result, or the mistake. A kind that can find several
+// mistakes reports them itself.
 type kind func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
 
 var kinds = map[config.Kind]kind{
@@ -82,7 +82,7 @@ func (c *checker) check(s *Section) {
 	}
 }
 
-// reject reports what is wrong with a value, if anything is, and marks the value.
+// reject reports the mistake in a value, if there is one, and marks the value.
 func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
 	if wrong == nil {
 		return false
@@ -135,7 +135,7 @@ func parseDuration(s string) (time.Duration, *config.ValueError) {
 	return d, nil
 }
 
-// parseSelector takes what kubectl takes.
+// parseSelector accepts the syntax of kubectl.
 func parseSelector(s string) (labels.Selector, *config.ValueError) {
 	selector, err := labels.Parse(s)
 	if err != nil || selector.Empty() {
@@ -293,7 +293,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// wantAddress is what to write for an address.
+// wantAddress asks for an address.
 const wantAddress = "write a host name or an IP address"
 
 const hostPart = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
@@ -331,7 +331,7 @@ func parseServer(s string) (string, *config.ValueError) {
 	return "", wrong
 }
 
-// serverHint shows what to write instead of a URL, if that is certain.
+// serverHint returns the server and the port of a URL, if they are certain.
 func serverHint(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.User != nil || strings.Contains(s, "@") || !isHost(u.Hostname()) {
@@ -350,7 +350,7 @@ func isHost(s string) bool {
 	return err == nil && addr.Zone() == "" || isHostName(s)
 }
 
-// splitPort splits host:port and [v6]:port where that is what s is.
+// splitPort splits host:port and [v6]:port.
 func splitPort(s string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(s)
 	n, notPort := strconv.ParseUint(port, 10, 16)

@@ -72,7 +72,7 @@ func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	return d.Config, nil
 }
 
-// Document is a file without mistakes: what it says and what that means.
+// Document is a file without mistakes: its sections, and the Config that they mean.
 type Document struct {
 	Config *config.Config
 	// Global, Topology and Nodes are sections of the file, with the environment, and VCenters its entries.
@@ -83,7 +83,7 @@ type Document struct {
 	Levels       []*Section
 	// Categories are those of the CSI driver's file, from which all labels come if they are set.
 	Categories *Value
-	// Fleet is what Config.VCenters were made of, in the same order: with what they inherit.
+	// Fleet has a section for each of Config.VCenters, in the same order, with the inherited settings.
 	Fleet []*Section
 }
 
@@ -167,7 +167,7 @@ func (c *checker) makeConfig() *config.Config {
 	return cfg
 }
 
-// assign puts the values of a section, or what holds without them, into the result.
+// assign puts the values of a section, or the defaults, into the result.
 func assign(s *Section, cfg *config.Config, vc *config.VCenter) {
 	for _, f := range config.FieldsOf(s.In) {
 		if f.Ref == nil {

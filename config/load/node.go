@@ -7,13 +7,13 @@ import (
 	"vzones/config"
 )
 
-// A Node is what a file or a variable says at one place, in any format.
+// A Node is a value in a file or a variable, with its key and position, in any format.
 type Node struct {
 	Key, Text string
 	At        Position // of the key
 	Kind      NodeKind
 	Style     Style
-	// Tag is what YAML takes a scalar for, empty in the other formats, which have text alone.
+	// Tag is the YAML type of a scalar. It is empty in the other formats, which have text alone.
 	Tag string
 	// children returns the nodes below, in whose paths the keys are as they are shown.
 	children func(show func(key string) string) []*Node
@@ -97,10 +97,10 @@ type Value struct {
 	// List are the elements of a list, or the rows of a table of any keys, each with its Key.
 	List []Value
 	Key  string
-	// Section and Sections are what a mapping, or a list of them, holds.
+	// Section and Sections are the content of a mapping, or of a list of mappings.
 	Section  *Section
 	Sections []*Section
-	// Data is what the value is in the result, nil if that is not known.
+	// Data is the value in the result, nil if it is not known.
 	Data any
 	// Set reports whether the file gives a value, if only a wrong one. What is
 	// written but empty (null, "", [], a port of 0) is not set, as in the CPI.
@@ -122,7 +122,7 @@ func (v *Value) IsOn() bool { on, _ := v.Data.(bool); return on }
 // Password returns a secret.
 func (v *Value) Password() config.Password { p, _ := v.Data.(config.Password); return p }
 
-// A Section is what a mapping of a file says.
+// A Section is the content of a mapping of a file.
 type Section struct {
 	Name string
 	At   Position

@@ -6,7 +6,7 @@ import (
 	"vzones/config"
 )
 
-// use is what a key is good for.
+// use tells how a key is treated.
 type use int
 
 const (
@@ -15,7 +15,7 @@ const (
 	unsupported     // refused unless it is empty
 )
 
-// A key is what may stand in a mapping.
+// A key is a name that may stand in a mapping.
 type key struct {
 	name  string
 	use   use

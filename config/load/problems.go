@@ -11,7 +11,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// Problems collects what is wrong with one file and the environment.
+// Problems collects the mistakes in one file and the environment, and the warnings.
 type Problems struct {
 	File     string
 	Dialect  *Dialect
@@ -20,14 +20,14 @@ type Problems struct {
 	// seen are all of them, each of which is kept once; omitted is how many warnings are not.
 	seen    map[config.Error]bool
 	omitted int
-	// stops reports whether whoever reads the file recovers from stopped.
+	// stops reports whether the reader of the file recovers from stopped.
 	stops bool
 }
 
 // maxProblems is how many mistakes are looked for, and warnings are kept.
 const maxProblems = 1000
 
-// stopped is what ends the reading of a file that is not worth going on with.
+// stopped ends the reading of a file whose further mistakes help nobody.
 type stopped struct{}
 
 // where returns a position as FILE:LINE: FIELD, or names an environment variable.
@@ -67,7 +67,7 @@ func (p *Problems) Warnf(at Position, format string, args ...any) {
 	p.warn(at, false, fmt.Sprintf(format, args...))
 }
 
-// warn adds a warning, perhaps of what the CSI driver sees otherwise.
+// warn adds a warning. isCSI tells that the CSI driver sees another value than Nodes have.
 func (p *Problems) warn(at Position, isCSI bool, message string) {
 	w := p.message(at, "%s", []any{message})
 	w.VCenter, w.IsCSI = at.VCenter, isCSI
@@ -125,7 +125,7 @@ func (p *Problems) bounded(at Position, number, most int, what string) {
 	}
 }
 
-// InEnvironment is the line of what an environment variable says, InDefault of what nothing sets.
+// InEnvironment is the line of an environment variable, InDefault the one of a default.
 const (
 	InEnvironment = -1
 	InDefault     = -2
@@ -150,7 +150,7 @@ func (at Position) String() string {
 	return fmt.Sprintf("%s in line %d", at.Path, at.Line)
 }
 
-// Key names what stands there, without its line: a message about it is the same when
+// Key names the key or the variable, without its line: a message about it is the same when
 // lines are written before it.
 func (at Position) Key() string {
 	if at.Line == InEnvironment {
@@ -177,7 +177,7 @@ func child(path, key string) string {
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// A Dialect is what differs between formats: above all how messages name what one has.
+// A Dialect has the differences between formats: above all the words of messages.
 type Dialect struct {
 	// Place says in which section a key belongs, Global in the one for all vCenters. Entry is one vCenter's
 	// section, and VCenters the path of all of those.

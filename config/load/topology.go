@@ -31,7 +31,7 @@ func sources(r *Section) []string {
 	return slices.DeleteFunc([]string{"tag", "inventory", "hostGroup"}, func(key string) bool { return !r.V(key).Set })
 }
 
-// isOnOr returns a truth value, or what holds where it is not set.
+// isOnOr returns a truth value, or the default if it is not set.
 func isOnOr(v *Value, unset bool) bool {
 	if v.Set {
 		return v.IsOn()
@@ -60,7 +60,7 @@ func (c *checker) nodeLabels(v *Value) map[string]string {
 	return all
 }
 
-// excludedNetworks checks what the lists of networks leave out.
+// excludedNetworks reports networks with a role that the lists of networks leave out.
 func (c *checker) excludedNetworks(rules *config.AddressRules) {
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
@@ -72,7 +72,7 @@ func (c *checker) excludedNetworks(rules *config.AddressRules) {
 // maxCategories is how many the CSI driver takes.
 const maxCategories = 5
 
-// makeRules takes a region without a zone, or the reverse, for what it says.
+// makeRules makes the rules of region and zone. Either may stand without the other.
 func (c *checker) makeRules() topology.Rules {
 	if c.Categories.Set {
 		return c.makeCategories()
@@ -133,7 +133,7 @@ func (c *checker) rule(r *Section, required bool) (topology.Rule, bool) {
 	}, true
 }
 
-// oneTag is what a region and a zone of one category come to. The CPI's LookupZoneByMoref
+// oneTag warns of one category for region and zone. The CPI's LookupZoneByMoref
 // takes each tag of the category for the zone and fails without a region. The CSI driver's
 // getNodeTopologyInfo labels the zone.
 const oneTag = "region and zone have the same tag category, so that both labels come from one tag and each region is one zone: " +
@@ -206,8 +206,7 @@ func (c *checker) vcenterNames(fleet []config.VCenter) {
 	}
 }
 
-// template checks what a label's value is composed of. It returns nothing for a rule
-// without such a value.
+// template returns the composition of a label's value, nil if the rule has none.
 func (c *checker) template(r *Section) topology.Template {
 	value := r.V("value")
 	if !value.Usable() {

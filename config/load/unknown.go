@@ -38,7 +38,7 @@ func shownName(name string) string {
 	return name
 }
 
-// shownKey shows of a key what may be one: a secret may be glued to it.
+// shownKey returns the beginning of a text that can be a key: a secret may be glued to it.
 func shownKey(key string) string {
 	key = shownName(key)
 	end := strings.IndexFunc(key, func(r rune) bool {
@@ -106,8 +106,8 @@ func names(keys []key, are func(key) bool) []string {
 	return all
 }
 
-// markPresent takes what stands under a misspelled key as given, if only wrongly, so that it
-// is not reported as missing too.
+// markPresent marks the key that a misspelled one means as given, if only wrongly, so that it is not reported as
+// missing too.
 func markPresent(into *Section, k key, at Position) {
 	if k.use != own {
 		return

@@ -174,8 +174,8 @@ func BrokenLine(data []byte, failure error) (int, []byte) {
 	return said, lines[said-1]
 }
 
-// syntaxProblem says what the parser found. Its own words are never passed on:
-// they can hold text of the file, such as a password that begins with a *.
+// syntaxProblem returns our words for the complaint of the parser, whose own can hold text of the file, such as
+// a password that begins with a *.
 func syntaxProblem(err error, line []byte) string {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 	if bytes.ContainsRune(indent, '\t') {
