@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"vzones/config"
-
 	"vzones/config/configtest"
 )
 
@@ -19,44 +18,35 @@ func effects(path, join string, keys []key, d *Dialect, into map[string]string) 
 		switch {
 		case k.use == unsupported:
 			into[name] = "refused: " + k.why
-			continue
 		case k.use == noEffect:
 			into[name] = "ignored: " + k.why
-			continue
-		}
-		switch k.field.Kind {
-		case config.KindMapping:
-			effects(name+join, join, below(k.field, d), d, into)
-		case config.KindEntries:
-			effects(name+join+"NAME"+join, join, below(k.field, d), d, into)
-		case config.KindLevels:
-			effects(name+join, join, below(k.field, d), d, into)
-		case config.KindRule:
-			into[name] = "read"
-			if d == &YAML {
-				effects(name+join, join, below(k.field, d), d, into)
-			}
+		case k.field.Kind == config.KindMapping || k.field.Kind == config.KindLevels:
+			effects(name+join, join, keysOf(k.field.Of, d), d, into)
+		case k.field.Kind == config.KindEntries:
+			effects(name+join+"NAME"+join, join, keysOf(k.field.Of, d), d, into)
 		default:
 			into[name] = "read"
+			if k.field.Kind == config.KindRule && d == &YAML {
+				effects(name+join, join, keysOf(k.field.Of, d), d, into)
+			}
 		}
 	}
 }
-
-func below(f *config.Field, d *Dialect) []key { return keysOf(f.Of, d) }
 
 // iniEffects are those of the INI format, such as of [Global] port; a section that is
 // accepted or refused as a whole is [Disk].
 func iniEffects() map[string]string {
 	all := make(map[string]string)
 	for _, s := range keysOf(config.SectionRoot, &INI) {
-		switch {
-		case s.use != own:
+		if s.use != own {
 			effects("[", "", []key{{name: s.name + "]", use: s.use, why: s.why}}, &INI, all)
-		case s.field.Kind == config.KindEntries:
-			effects("["+s.name+" NAME] ", " ", below(s.field, &INI), &INI, all)
-		default:
-			effects("["+s.name+"] ", " ", below(s.field, &INI), &INI, all)
+			continue
 		}
+		name := s.name
+		if s.field.Kind == config.KindEntries {
+			name += " NAME"
+		}
+		effects("["+name+"] ", " ", keysOf(s.field.Of, &INI), &INI, all)
 	}
 	return all
 }

@@ -116,8 +116,7 @@ func TestINIIsReadAsByGCFG(t *testing.T) {
 	}
 	for _, folder := range []string{"ini-good", "ini-mistakes"} {
 		for _, c := range configtest.Cases(t, folder) {
-			data := c.Data
-			checkWithGCFG(t, bytes.TrimPrefix(data, byteOrderMark))
+			checkWithGCFG(t, bytes.TrimPrefix(c.Data, byteOrderMark))
 		}
 	}
 }
@@ -127,14 +126,4 @@ func FuzzINI(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { checkWithGCFG(t, data) })
-}
-
-// TestManyMistakesCostLittle: reading begins again after each.
-func TestManyMistakesCostLittle(t *testing.T) {
-	const lines = 20000
-	p := &Problems{File: "f", Dialect: &INI}
-	scanINI([]byte("[Global]\n"+strings.Repeat("a:b\n", lines)), p)
-	if got := len(p.Errors); got < lines-1 {
-		t.Errorf("got %d mistakes", got)
-	}
 }
