@@ -159,27 +159,27 @@ type SecretRef struct {
 	Name      string
 }
 
-// Check returns what is wrong with the names, if anything is.
+// Check returns the mistake in the names, if there is one.
 func (r SecretRef) Check() error {
-	if wrong := KindSecretName.CheckName(r.Name); wrong != nil {
+	if _, wrong := KindSecretName.ParseName(r.Name); wrong != nil {
 		return fmt.Errorf("%q %s", r.Name, wrong.Message)
 	}
-	if wrong := KindNamespace.CheckName(r.Namespace); wrong != nil {
+	if _, wrong := KindNamespace.ParseName(r.Namespace); wrong != nil {
 		return fmt.Errorf("%q %s", r.Namespace, wrong.Message)
 	}
 	return nil
 }
 
-// CheckName returns what is wrong with a name of that kind, a Secret's or a namespace's. The message does not
+// ParseName takes a name of that kind, a Secret's or a namespace's. A mistake does not
 // show it: perhaps the secret itself was written in its place.
-func (k Kind) CheckName(name string) *ValueError {
+func (k Kind) ParseName(name string) (string, *ValueError) {
 	switch {
 	case k == KindSecretName && len(validation.IsDNS1123Subdomain(name)) > 0:
-		return &ValueError{Message: "is not a valid name of a Secret: write lower-case letters, digits, - and ."}
+		return "", &ValueError{Message: "is not a valid name of a Secret: write lower-case letters, digits, - and ."}
 	case k == KindNamespace && len(validation.IsDNS1123Label(name)) > 0:
-		return &ValueError{Message: "is not a valid name of a namespace: write lower-case letters, digits and -"}
+		return "", &ValueError{Message: "is not a valid name of a namespace: write lower-case letters, digits and -"}
 	}
-	return nil
+	return name, nil
 }
 
 // AddressRules say which addresses of a machine become its Node's internal and

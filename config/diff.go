@@ -163,13 +163,14 @@ func (c *Config) labels() (rules map[string]string, order []string) {
 				all = append(all, part.what+part.of)
 			}
 		}
+		label := "label " + r.Label
+		order, rules[label] = append(order, r.Label), strings.Join(all, " ")
 		if r.Required {
-			all = append(all, "required")
+			rules[label+" required"] = "yes"
 		}
 		if r.Nested {
-			all = append(all, "nested")
+			rules[label+" nested"] = "yes"
 		}
-		order, rules["label "+r.Label] = append(order, r.Label), strings.Join(all, " ")
 	}
 	return rules, order
 }

@@ -24,8 +24,7 @@ func (c *checker) makeFleet() []config.VCenter {
 		all = slices.Insert(all, 0, e)
 	}
 	if len(all) == 0 && !c.vcenters.Bad && !c.Global.V("server").Set {
-		at := Position{Path: c.Dialect.VCenters, Line: c.vcenters.At.Line}
-		c.Errorf(at, "no vCenter: write at least one %s", c.Dialect.Entry)
+		c.Errorf(Position{Path: c.Dialect.VCenters, Line: c.vcenters.At.Line}, "no vCenter: write at least one %s", c.Dialect.Entry)
 	}
 	c.unusedAccount(all)
 	for _, e := range all {

@@ -31,8 +31,8 @@ var kinds = map[config.Kind]kind{
 	config.KindDirectory:   parsed(parseDirectory),
 	config.KindDuration:    parsed(parseDuration),
 	config.KindSelector:    parsed(parseSelector),
-	config.KindSecretName:  kubernetesName,
-	config.KindNamespace:   kubernetesName,
+	config.KindSecretName:  parsed(config.KindSecretName.ParseName),
+	config.KindNamespace:   parsed(config.KindNamespace.ParseName),
 	config.KindUser:        (*checker).user,
 	config.KindPassword:    (*checker).password,
 	config.KindServer:      (*checker).server,
@@ -58,10 +58,6 @@ var kinds = map[config.Kind]kind{
 // parsed makes a kind of a function that parses a text.
 func parsed[T any](parse func(string) (T, *config.ValueError)) kind {
 	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
-}
-
-func kubernetesName(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
-	return v.Text, f.Kind.CheckName(v.Text)
 }
 
 // check checks the values of a section, each on its own.
@@ -151,7 +147,7 @@ func elements[T comparable](c *checker, v *Value, parse func(text string) (T, *c
 		element := &v.List[i]
 		parsed, wrong := parse(element.Text)
 		switch {
-		case element.Bad || c.reject(element, wrong):
+		case c.reject(element, wrong):
 			v.Bad = true
 		case have[parsed]:
 			again(element)
@@ -218,21 +214,26 @@ func (c *checker) listedTwice(element *Value) {
 // networks takes names of networks, each as an element of its own: a name may
 // have a comma.
 func (c *checker) networks(v *Value, f *config.Field) (any, *config.ValueError) {
-	c.bounded(v.List[min(len(v.List)-1, maxNetworks)].At, len(v.List), maxNetworks, "names of networks")
 	var patterns []string
-	elements(c, v, func(text string) (string, *config.ValueError) {
-		if strings.TrimSpace(text) == "" {
-			return "", &config.ValueError{Message: "is blank: write the name of a network, or remove the element"}
+	for i := range v.List {
+		element := &v.List[i]
+		c.bounded(element.At, i+1, maxNetworks, "names of networks")
+		pattern, wrong := parseName(element.Text)
+		switch {
+		case strings.TrimSpace(element.Text) == "":
+			wrong = &config.ValueError{Message: "is blank: write the name of a network, or remove the element"}
+		case f.Key == "excludeNetworks" && wrong == nil && strings.Trim(pattern, "*") == "":
+			wrong = &config.ValueError{Message: "excludes every network: write the names of those to leave out"}
 		}
-		if f.Key == "excludeNetworks" && strings.Trim(text, "*") == "" {
-			return "", &config.ValueError{Message: "excludes every network: write the names of those to leave out"}
+		switch {
+		case c.reject(element, wrong):
+			v.Bad = true
+		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, pattern) }):
+			c.Warnf(element.At, "names a network that the list already has")
+		default:
+			patterns = append(patterns, pattern)
 		}
-		name, wrong := parseName(text)
-		if !slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, name) }) {
-			patterns = append(patterns, name)
-		}
-		return strings.ToLower(name), wrong
-	}, func(e *Value) { c.Warnf(e.At, "names a network that the list already has") })
+	}
 	return patterns, nil
 }
 

@@ -118,10 +118,8 @@ func (c *checker) rule(r *Section, required bool) (topology.Rule, bool) {
 	if len(given) == 0 && !r.V("value").Set {
 		c.Errorf(r.At, "has no tag, inventory or hostGroup: write one of them")
 	}
-	for i := range given {
-		if i > 0 {
-			c.Errorf(r.V(given[i]).At, "stands beside %s: write one of the two", given[0])
-		}
+	for i := 1; i < len(given); i++ {
+		c.Errorf(r.V(given[i]).At, "stands beside %s: write one of the two", given[0])
 	}
 	return topology.Rule{
 		Label:     r.Name,
