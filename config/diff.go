@@ -56,8 +56,8 @@ func (c *Config) vCenter(name string) *VCenter {
 
 // Diff returns what the settings that differ between two configurations of the vCenter make the daemon do.
 func (v *VCenter) Diff(now *VCenter) (effects Effect) {
-	for i := range Fields {
-		if f := &Fields[i]; f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
+	for _, f := range FieldsOf(SectionGlobal) {
+		if f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
 			effects |= f.Effect
 		}
 	}
