@@ -66,8 +66,12 @@ func (c *cluster) patches(answer func(name string, to patched) error) {
 	})
 }
 
+// withRecord is what vzones writes to a Node that has its machine alone.
 func withRecord(value string) func(*v1.Node) {
-	return func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: value} }
+	return func(n *v1.Node) {
+		initializedByUs(n)
+		n.Annotations = map[string]string{nodeinfo.KeyMachine: value}
+	}
 }
 
 // TestNoRecord: of what is not certain, or nobody's.

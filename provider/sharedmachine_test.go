@@ -94,6 +94,30 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	}
 }
 
+// TestAloneMeansFirst: a Node that has its machine alone keeps it, whether or not another one claimed the
+// machine when vzones first annotated the Node.
+func TestAloneMeansFirst(t *testing.T) {
+	for _, claimed := range []bool{false, true} {
+		node, other := aNode("node", runs, madeAt(2)), aNode("other", runs, madeAt(3))
+		if !claimed {
+			other.Spec.ProviderID = "vsphere://" + uuidB
+		}
+		alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+			c.pass(time.Minute)
+			if n := c.node("node"); n.Annotations[nodeinfo.KeyMachine] == "" || claimed == (n.Labels[nodeinfo.KeyInitialized] != "") {
+				t.Fatalf("annotated %v, labeled %v", n.Annotations, n.Labels)
+			}
+			c.delete("other")
+			c.pass(time.Minute)
+			c.create(aNode("older", withSystemUUID(uuidA), madeAt(1)))
+			c.pass(time.Second)
+			if _, err := c.provider.placer.Join(c.node("older")); !errors.Is(err, placement.ErrShared) {
+				t.Errorf("claimed %t: the other one gets the machine: %v", claimed, err)
+			}
+		}, node, other)
+	}
+}
+
 // TestManyNodesOfOneMachine: an Event stays short.
 func TestManyNodesOfOneMachine(t *testing.T) {
 	nodes := []*v1.Node{aNode("n-0", runs)}

@@ -25,8 +25,8 @@ const (
 	// KeyFormerAddresses is the annotation that lists the addresses of an initialized Node that its machine stopped
 	// reporting, with commas between them, each as TYPE=IP. It is written with the addresses in their place.
 	KeyFormerAddresses = "vzones/former-addresses"
-	// KeyInitialized is the label of a Node that was initialized by vzones, or that had its machine alone when
-	// vzones annotated it first. It is written with the annotations. No kubelet can set a label of that domain.
+	// KeyInitialized is the label of a Node that was initialized by vzones, or that has had its machine alone
+	// since. No kubelet can set a label of that domain.
 	KeyInitialized = "vzones.node-restriction.kubernetes.io/initialized"
 	// DriftTaint is the taint of a Node that is not where its labels say.
 	DriftTaint = "vzones/topology-drift"

@@ -147,15 +147,18 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 }
 
 // annotate has a Node annotated with the location of its machine if that is to be written, and labeled as
-// initialized if no other Node claims the machine. It returns when that has to be tried again.
+// initialized once the Node has its machine alone. It returns when that has to be tried again.
 func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	if len(r.decision.Annotations) == 0 {
+	to := map[string]any{"uid": n.UID}
+	if len(r.decision.Annotations) > 0 {
+		to["annotations"] = r.decision.Annotations
+	}
+	if r.decision.MachineErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
+		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
+	}
+	if len(to) == 1 {
 		r.annotation.turn.done()
 		return 0
-	}
-	to := map[string]any{"uid": n.UID, "annotations": r.decision.Annotations}
-	if r.decision.MachineErr == nil {
-		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
 	}
 	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
 		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
