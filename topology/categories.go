@@ -18,7 +18,7 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 		for _, r := range rules {
 			for _, category := range r.categories() {
 				if slices.Contains(absent, category) {
-					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category, p.Visible}})
+					conflicts = append(conflicts, p.lacks(category, r))
 				}
 			}
 		}
@@ -26,24 +26,22 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-type noCategory struct {
-	label, category string
-	there           []string
-}
-
-func (n noCategory) text() string {
-	if len(n.there) == 0 {
-		return n.key()
+// lacks returns the conflict of a rule's category that no vCenter shows. Its key is the text without the list of
+// categories, which anybody in the vCenter may change.
+func (p Policy) lacks(category string, r Rule) Conflict {
+	key := func() string {
+		return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
+			"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
+			category, meant(category, p.Visible), r.Label)
 	}
-	names := strings.Trim(fmt.Sprintf("%q", n.there), "[]")
-	return n.key() + " The machine's vCenter has " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
-}
-
-// key is the text without the list of categories, which anybody in the vCenter may change.
-func (n noCategory) key() string {
-	return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
-		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
-		n.category, meant(n.category, n.there), n.label)
+	text := func() string {
+		if len(p.Visible) == 0 {
+			return key()
+		}
+		names := strings.Trim(fmt.Sprintf("%q", p.Visible), "[]")
+		return key() + " The machine's vCenter has " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
+	}
+	return Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: text, key: key}
 }
 
 // meant suggests the category in a list whose name is nearest to that of a missing one.
@@ -71,18 +69,11 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 			continue // where no vCenter has it, that is another conflict
 		}
 		slices.Sort(lacking)
-		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: missingCategory{category, lacking}})
+		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: func() string {
+			return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The vSphere CSI driver needs the category in each of its vCenters: "+
+				"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
+				quoted(lacking), category)
+		}})
 	}
 	return conflicts
-}
-
-type missingCategory struct {
-	category string
-	lacking  []string
-}
-
-func (m missingCategory) text() string {
-	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The vSphere CSI driver needs the category in each of its vCenters: "+
-		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
-		quoted(m.lacking), m.category)
 }

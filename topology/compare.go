@@ -1,6 +1,10 @@
 package topology
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // compare notes conflicts where the operator may expect, or the CSI driver find, another
 // value.
@@ -24,14 +28,14 @@ func (r *resolution) compare(v choice, traces []trace) {
 		}
 		switch {
 		case t.dependsOnTagOrder() && d.compute:
-			r.conflict(ConflictTagOrder, rule.Label, tagOrder{d}, d.objects()...)
+			r.conflict(ConflictTagOrder, rule.Label, d.tagOrder, d.objects()...)
 		case t.near.differs(t.far):
-			r.conflict(ConflictPrecedence, rule.Label, precedences{d}, t.near.by, t.far.by)
+			r.conflict(ConflictPrecedence, rule.Label, d.precedences, t.near.by, t.far.by)
 		}
 	}
 }
 
-func (r *resolution) conflict(kind ConflictKind, label string, why explanation, objects ...*Object) {
+func (r *resolution) conflict(kind ConflictKind, label string, why func() string, objects ...*Object) {
 	r.placement.Conflicts = append(r.placement.Conflicts,
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
@@ -50,7 +54,16 @@ func (r *resolution) noteUnread() {
 		}
 	}
 	if len(c.Objects) > 0 {
-		c.why = countsAsUntagged{c.Labels, c.Objects}
+		labels, objects := c.Labels, c.Objects
+		c.why = func() string {
+			what := "it counts"
+			if len(objects) > 1 {
+				what = "they count"
+			}
+			return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
+				"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
+				objects[0].Ref.VCenter, Named(objects), what, strings.Join(labels, ", "))
+		}
 		r.placement.Conflicts = append(r.placement.Conflicts, c)
 	}
 }
@@ -83,7 +96,7 @@ func (r *resolution) compareWithDriver() {
 		why = append(why, unseen{decision: d, subject: rules[i].subject(), driver: h.by})
 	}
 	if len(why) > 0 {
-		c.why = why
+		c.why = why.text
 		r.placement.Conflicts = append(r.placement.Conflicts, c)
 	}
 }

@@ -66,7 +66,7 @@ func (c *composition) label(rule *Rule) {
 		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), failure))
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
-		c.conflict(ConflictInvalidValue, rule.Label, why, why.objects()...)
+		c.conflict(ConflictInvalidValue, rule.Label, why.text, why.objects()...)
 		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label of fewer parts", why.what()))
 	default:
 		c.placement.Decisions = append(c.placement.Decisions, whole)

@@ -69,7 +69,9 @@ type Conflict struct {
 	// Objects are those that disagree, the nearest first.
 	Objects []*Object
 
-	why explanation
+	// why makes the text, which is made only when it is read, since placements are resolved far more
+	// often than that. It is nil in tests that only count. key is nil if it is why.
+	why, key func() string
 }
 
 // Text returns what is wrong and what to change, for a person. It names objects by
@@ -78,18 +80,14 @@ func (c Conflict) Text() string {
 	if c.why == nil {
 		return string(c.Kind)
 	}
-	return c.why.text()
+	return c.why()
 }
 
 // Key is the same for conflicts that say the same to a person. It is the text without what others than those
 // who have to change something may change.
 func (c Conflict) Key() string {
-	if n, is := c.why.(noCategory); is {
-		return n.key()
+	if c.key != nil {
+		return c.key()
 	}
 	return c.Text()
 }
-
-// An explanation is what a text is made of. Texts are made only when they are
-// read, since placements are resolved far more often than that.
-type explanation interface{ text() string }

@@ -47,30 +47,26 @@ const detachOthers = "Keep the tags of one level, and detach the others."
 // sentence begins with a capital.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-type precedences struct{ disagreement }
-
-func (p precedences) text() string {
-	t := &p.trace
-	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(p.subject), quote.Value(t.far.name), p.either(t.near))
-	if p.nearest {
-		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(p.subject), quote.Value(t.near.name), p.either(t.far))
+func (d disagreement) precedences() string {
+	t := &d.trace
+	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(d.subject), quote.Value(t.far.name), d.either(t.near))
+	if d.nearest {
+		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(d.subject), quote.Value(t.near.name), d.either(t.far))
 	}
-	if p.compute {
-		decided += fmt.Sprintf(" The CSI driver takes %s.", p.either(t.far))
+	if d.compute {
+		decided += fmt.Sprintf(" The CSI driver takes %s.", d.either(t.far))
 	}
-	return p.levels(t.near.by, t.far.by) + " " + decided + " " + detachOthers
+	return d.levels(t.near.by, t.far.by) + " " + decided + " " + detachOthers
 }
 
-type tagOrder struct{ disagreement }
-
-func (o tagOrder) text() string {
-	t := &o.trace
+func (d disagreement) tagOrder() string {
+	t := &d.trace
 	value := t.far.name
-	if o.nearest {
+	if d.nearest {
 		value = t.near.name
 	}
 	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
-		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.inVCenter(), sentence(o.subject), quote.Value(value), detachOthers)
+		d.levels(d.objects()...), d.either(t.before), d.either(t.far), t.far.by.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
 }
 
 // offPath are the values that the CSI driver does not find.
@@ -105,58 +101,6 @@ func (all offPath) text() string {
 	}
 	return fmt.Sprintf("%s. The CSI driver reads the compute path only: it %s, and places no volume. "+
 		"Move the tags to the host, its cluster or its datacenter.", sentence(strings.Join(gets, ", ")), finds)
-}
-
-type twoTags struct {
-	rule Rule
-	by   *Object
-}
-
-func (t twoTags) text() string {
-	names := t.by.tagNames(t.rule.Category)
-	return fmt.Sprintf("%s has %d tags of category %q: %s. Label %s takes one: detach the others.",
-		sentence(t.by.String()), len(names), t.rule.Category, quoted(names), t.rule.Label)
-}
-
-type invalidTag struct {
-	rule Rule
-	hit  hit
-}
-
-func (t invalidTag) text() string {
-	return fmt.Sprintf("Tag %s of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
-		quote.Value(t.hit.name), t.rule.Category, t.hit.by, t.rule.Label, InvalidLabelValue(t.hit.name))
-}
-
-type invalidName struct {
-	rule Rule
-	by   *Object
-	name string
-}
-
-func (n invalidName) text() string {
-	where, what := n.by.String(), "Rename it"
-	if n.rule.Inventory == InventoryVCenter {
-		where, what = "the vCenter's entry in the configuration", "Rename the entry"
-	}
-	return fmt.Sprintf("The name %s of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
-		quote.Value(n.name), where, n.rule.Label, InvalidLabelValue(n.name), what)
-}
-
-// countsAsUntagged are objects whose tags the account may not read.
-type countsAsUntagged struct {
-	labels  []string
-	objects []*Object
-}
-
-func (c countsAsUntagged) text() string {
-	what := "it counts"
-	if len(c.objects) > 1 {
-		what = "they count"
-	}
-	return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
-		"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
-		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
 }
 
 // subject returns what a tag decides, for a text.

@@ -33,7 +33,14 @@ func (r *resolution) decideByInventory(rule *Rule) {
 		name = Unescaped(by.Name)
 	}
 	if reason := rule.whyInvalid(name); reason != "" {
-		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
+		r.conflict(ConflictInvalidValue, rule.Label, func() string {
+			where, what := by.String(), "Rename it"
+			if rule.Inventory == InventoryVCenter {
+				where, what = "the vCenter's entry in the configuration", "Rename the entry"
+			}
+			return fmt.Sprintf("The name %s of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
+				quote.Value(name), where, rule.Label, reason, what)
+		}, by)
 		r.fail(rule, Errorf(ErrInvalid, "the name %s of %s cannot be the value of label %s: %s: rename it, or take the label from a tag",
 			quote.Value(name), by, rule.Label, reason))
 		return

@@ -26,7 +26,10 @@ func (r *resolution) decideByMembership(rule *Rule) {
 		r.fail(rule, Errorf(ErrMissing, "label %s: %s", rule.Label, absent))
 	case len(names) == 0:
 	case len(names) > 1:
-		r.conflict(ConflictTwoGroups, rule.Label, twoGroups{*rule, host, names}, host)
+		r.conflict(ConflictTwoGroups, rule.Label, func() string {
+			return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
+				rule.HostGroup, host, len(names), quoted(names), rule.Label)
+		}, host)
 		r.fail(rule, Errorf(ErrAmbiguous, "%s is in %d DRS host groups that %q stands for (%s), and label %s takes one: take the host out of the others",
 			host, len(names), rule.HostGroup, quoted(names), rule.Label))
 	default:
@@ -37,7 +40,10 @@ func (r *resolution) decideByMembership(rule *Rule) {
 // decideByGroup gives a label the name of a host group or fault domain of a cluster.
 func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	if reason := rule.whyInvalid(name); reason != "" {
-		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
+		r.conflict(ConflictInvalidValue, rule.Label, func() string {
+			return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
+				quote.Value(name), rule.group(), cluster, rule.Label, reason)
+		}, cluster)
 		r.fail(rule, Errorf(ErrInvalid, "the name %s of a %s of %s cannot be the value of label %s: %s: rename it",
 			quote.Value(name), rule.group(), cluster, rule.Label, reason))
 		return
@@ -130,26 +136,4 @@ func fits(pattern, name string) bool {
 		name = name[i+len(part):]
 	}
 	return strings.HasSuffix(name, last)
-}
-
-type twoGroups struct {
-	rule  Rule
-	host  *Object
-	names []string
-}
-
-func (t twoGroups) text() string {
-	return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
-		t.rule.HostGroup, t.host, len(t.names), quoted(t.names), t.rule.Label)
-}
-
-type invalidGroup struct {
-	rule    Rule
-	name    string
-	cluster *Object
-}
-
-func (i invalidGroup) text() string {
-	return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
-		quote.Value(i.name), i.rule.group(), i.cluster, i.rule.Label, InvalidLabelValue(i.name))
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"vzones/topology/quote"
@@ -83,46 +84,30 @@ func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object
 	}
 }
 
-func notNestedConflict(v Value, outer string, where outerValues) Conflict {
+func notNestedConflict(v Value, outer string, in outerValues) Conflict {
 	c := Conflict{Kind: ConflictNotNested, Labels: []string{outer, v.Label}}
 	if v.Label == LabelZone {
 		c.Kind = ConflictTwoRegions
 	}
-	why := notNested{v: v, outer: outer}
-	for value := range where {
-		why.values = append(why.values, value)
+	values := slices.Sorted(maps.Keys(in))
+	for _, value := range values {
+		c.Objects = append(c.Objects, in[value])
 	}
-	slices.Sort(why.values)
-	for _, value := range why.values {
-		why.by = append(why.by, where[value])
-	}
-	c.Objects, c.why = why.by, why
-	return c
-}
-
-// notNested is a value that lies in several of an outer label.
-type notNested struct {
-	v     Value
-	outer string
-	// values are those of the outer label, by the objects that decided v in each.
-	values []string
-	by     []*Object
-}
-
-func (n notNested) text() string {
-	where := make([]string, len(n.values))
-	for i, value := range n.values {
-		in := fmt.Sprintf("in %q", value)
-		if value == "" {
-			in = "in none"
+	c.why = func() string {
+		where := make([]string, len(values))
+		for i, value := range values {
+			where[i] = fmt.Sprintf("in %q by %s", value, in[value])
+			if value == "" {
+				where[i] = "in none by " + in[value].String()
+			}
 		}
-		where[i] = fmt.Sprintf("%s by %s", in, n.by[i].String())
+		all := quote.Some(where, mostNamed)
+		if v.Label == LabelZone {
+			return fmt.Sprintf("Zone %q is not of one region: it is %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
+				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, all)
+		}
+		return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
+			"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", v.Value, v.Label, outer, all)
 	}
-	all := quote.Some(where, mostNamed)
-	if n.v.Label == LabelZone {
-		return fmt.Sprintf("Zone %q is not of one region: it is %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
-			`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, n.v.Value, all)
-	}
-	return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
-		"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", n.v.Value, n.v.Label, n.outer, all)
+	return c
 }

@@ -54,7 +54,14 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 	for pair, by := range deciders {
 		if len(by) > 1 {
 			slices.SortFunc(by, CompareObjects)
-			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: by, why: spanning{pair, by}}
+			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: by, why: func() string {
+				where := make([]string, len(by))
+				for i, o := range by {
+					where[i] = o.String()
+				}
+				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
+					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(by), quote.Some(where, mostNamed))
+			}}
 		}
 	}
 	return conflicts
@@ -66,21 +73,6 @@ func CompareObjects(a, b *Object) int {
 		cmp.Compare(a.Ref.VCenter, b.Ref.VCenter), cmp.Compare(a.Path, b.Path),
 		cmp.Compare(a.Ref.Type, b.Ref.Type), cmp.Compare(a.Ref.ID, b.Ref.ID),
 	)
-}
-
-// spanning is a pair of several vCenters.
-type spanning struct {
-	pair Pair
-	by   []*Object
-}
-
-func (s spanning) text() string {
-	where := make([]string, len(s.by))
-	for i, o := range s.by {
-		where[i] = o.String()
-	}
-	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))
 }
 
 // described names the pair for a person.

@@ -194,7 +194,16 @@ func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	}
 	slices.Sort(others)
 	by := d.objects()
-	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: by, why: namesElsewhere{pair, d.list(), by[0], others}}}
+	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: by, why: func() string {
+		where := "vCenter"
+		if len(others) > 1 {
+			where = "vCenters"
+		}
+		return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
+			"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
+			"Give one of the tags another name in one of the vCenters, or detach it there.",
+			pair.described(), by[0].Ref.VCenter, by[0], where, quoted(others), d.list())
+	}}}
 }
 
 // has reports whether a vCenter has a pair, of whatever tags.
@@ -217,7 +226,11 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 		}
 		conflicts = append(conflicts, Conflict{
 			Kind: ConflictRegionAndZone, Labels: []string{LabelRegion, LabelZone}, Objects: d.objects(),
-			why: nameOfBoth{name, slices.Sorted(maps.Keys(regions)), slices.Sorted(maps.Keys(zones))},
+			why: func() string {
+				return fmt.Sprintf("Tag name %s is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
+					"so that the objects of one hide those of the other: it may place volumes on the wrong hosts, or none. Rename one of the two tags.",
+					quote.Value(name), quoted(slices.Sorted(maps.Keys(regions))), quoted(slices.Sorted(maps.Keys(zones))))
+			},
 		})
 	}
 	return conflicts
@@ -236,7 +249,7 @@ func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
 			return !ok || name != t.Name
 		})
 		if len(labels) > 0 {
-			conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: labels, Objects: t.NoHosts, why: noHosts{labels[len(labels)-1], t}})
+			conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: labels, Objects: t.NoHosts, why: func() string { return t.text(labels[len(labels)-1]) }})
 		}
 	}
 	slices.SortFunc(conflicts, func(a, b Conflict) int {
@@ -257,52 +270,19 @@ func (d *domain) list() string {
 	return joined(names, " and ")
 }
 
-type namesElsewhere struct {
-	pair   Pair
-	tags   string
-	by     *Object
-	others []string
-}
-
-func (n namesElsewhere) text() string {
-	where := "vCenter"
-	if len(n.others) > 1 {
-		where = "vCenters"
-	}
-	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
-		"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
-		"Give one of the tags another name in one of the vCenters, or detach it there.",
-		n.pair.described(), n.by.Ref.VCenter, n.by, where, quoted(n.others), n.tags)
-}
-
-type nameOfBoth struct {
-	name           string
-	regions, zones []string
-}
-
-func (n nameOfBoth) text() string {
-	return fmt.Sprintf("Tag name %s is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
-		"so that the objects of one hide those of the other: it may place volumes on the wrong hosts, or none. Rename one of the two tags.",
-		quote.Value(n.name), quoted(n.regions), quoted(n.zones))
-}
-
-type noHosts struct {
-	label string
-	tag   Tagged
-}
-
-func (n noHosts) text() string {
+// text says that the CSI driver finds no hosts below an object with the tag of a label.
+func (t *Tagged) text(label string) string {
 	what := "region"
-	if n.label == LabelZone {
+	if label == LabelZone {
 		what = "zone"
 	}
 	more := ""
-	if n.tag.Further > 0 {
-		more = fmt.Sprintf(" and %d more", n.tag.Further)
+	if t.Further > 0 {
+		more = fmt.Sprintf(" and %d more", t.Further)
 	}
 	return fmt.Sprintf("Tag %s of category %q is on %s%s of vCenter %q. The CSI driver places volumes on the hosts below each object that has the tag, "+
 		"and fails at one that is neither a host, a cluster, a datacenter, a folder of these nor a datastore: it places no volume in this %s. Detach the tag there.",
-		quote.Value(n.tag.Name), n.tag.Category, kindsAndPaths(n.tag.NoHosts), more, n.tag.VCenter, what)
+		quote.Value(t.Name), t.Category, kindsAndPaths(t.NoHosts), more, t.VCenter, what)
 }
 
 func kindsAndPaths(objects []*Object) string {
