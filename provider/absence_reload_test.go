@@ -1,12 +1,11 @@
 package provider
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -29,20 +28,28 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 		"another, and the machine is":   {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
 		"removed, and one of that name": {states{as("east", "three")}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			alone(t, &fakeFleet{states: states{as("east", "one", machine(uuidA)), as("west", "two")}}, func(cl *cluster) {
-				cl.settle() // and the machine is seen
-				cl.fleet.confirm = func(context.Context, inventory.Identity) error { return nil }
-				cl.fleet.become(c.after...)
-				cl.settle()
-				exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1"))
-				if absent := !exists && err == nil; absent != c.absent {
-					t.Errorf("%v, %v", exists, err)
+		for _, restarted := range []bool{false, true} { // then only the Node says which vCenter it was
+			t.Run(fmt.Sprint(name, ", restarted ", restarted), func(t *testing.T) {
+				n := running()
+				n.Annotations = nil
+				before := states{as("east", "one", machine(uuidA)), as("west", "two")}
+				if restarted {
+					n.Annotations, before = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: "one"}, c.after
 				}
-				if err != nil && !errors.Is(err, topology.ErrUnknown) {
-					t.Error(err)
-				}
-			}, func() *v1.Node { n := running(); n.Annotations = nil; silent(n); return n }())
-		})
+				silent(n)
+				alone(t, &fakeFleet{states: before, confirm: nobody}, func(cl *cluster) {
+					cl.settle() // and the machine is seen
+					cl.fleet.become(c.after...)
+					cl.settle()
+					exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1"))
+					if absent := !exists && err == nil; absent != c.absent {
+						t.Errorf("%v, %v", exists, err)
+					}
+					if err != nil && !errors.Is(err, topology.ErrUnknown) {
+						t.Error(err)
+					}
+				}, n)
+			})
+		}
 	}
 }
