@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"vzones/config"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -61,6 +62,9 @@ func TestRecordInAnOutage(t *testing.T) {
 	states[0].Err = errors.New("down")
 	if !is() {
 		t.Error("is written during an outage")
+	}
+	if got := location(states, aNode("n"), m, states[1].Snapshot); got[nodeinfo.KeyMachine] != "second/vm-1" || got[nodeinfo.KeyVCenter] != "i" {
+		t.Errorf("a new Node gets %v", got)
 	}
 	for name, change := range map[string]func(*inventory.Identity){
 		"of another machine":     func(id *inventory.Identity) { id.Recorded.ID = "vm-2" },
