@@ -51,11 +51,9 @@ type Options struct {
 
 // An App is a daemon. It runs once.
 type App struct {
-	args     []string
-	registry metrics.Registry
-	flags    flags.Flags
-	// keepLogging is Options.KeepLogging.
-	keepLogging bool
+	Options
+	args  []string
+	flags flags.Flags
 
 	// Written before the framework runs, and constant from then on.
 	source   source.Source
@@ -77,11 +75,10 @@ type App struct {
 
 // New returns a daemon with a command line, without the name of the program.
 func New(args []string, o Options) *App {
-	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, cancel: func() {}}
-	if a.registry == nil {
-		a.registry = metrics.Served{}
+	if o.Metrics == nil {
+		o.Metrics = metrics.Served{}
 	}
-	return a
+	return &App{Options: o, args: args, cancel: func() {}}
 }
 
 // Run runs the daemon until the context is done, and stops what it has started. It returns nil

@@ -19,7 +19,7 @@ func (a *App) execute(cmd *cobra.Command) error {
 	cmd.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	cmd.SilenceErrors = true
 	logs.AddFlags(cmd.PersistentFlags())
-	if !a.keepLogging {
+	if !a.KeepLogging {
 		cmd.PersistentPreRun = func(*cobra.Command, []string) { logs.InitLogs() }
 	}
 	return cmd.Execute()
@@ -41,7 +41,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
 			return err
 		}
-		if !a.keepLogging {
+		if !a.KeepLogging {
 			if err := logging.Apply(ctx, cmd.Flags()); err != nil {
 				return err
 			}

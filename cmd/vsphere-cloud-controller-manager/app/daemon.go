@@ -79,7 +79,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	})
 	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
-	a.registry.CustomMustRegister(
+	a.Metrics.CustomMustRegister(
 		metrics.NewLeading(leading),
 		metrics.NewFleet(leading, s.fleet, a.nodes.Outcomes),
 		metrics.NewTopology(a.nodes.Stats),

@@ -49,7 +49,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
-	s.reloads = metrics.NewReloads(a.registry)
+	s.reloads = metrics.NewReloads(a.Metrics)
 	revision := func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) }
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
@@ -57,7 +57,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 		LoginLimits:  loginLimits(a.warm()),
 		TagRefresh:   a.flags.TagRefresh,
 		AbsenceHold:  a.flags.AbsenceHold,
-		Observer:     metrics.NewObserver(a.registry),
+		Observer:     metrics.NewObserver(a.Metrics),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, o)
 	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)

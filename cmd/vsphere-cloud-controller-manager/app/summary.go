@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"k8s.io/component-base/version"
 	cmconfig "k8s.io/controller-manager/config"
@@ -26,9 +24,9 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 			datacenters = []string{"all"}
 		}
 		log.Info("Configured vCenter", "vCenter", v.Name, "server", v.Address(), "datacenters", datacenters,
-			"credentials", credentialsOf(v), "certificate", trustOf(v))
+			"credentials", credentialsOf(v), "insecure", v.Insecure)
 	}
-	log.Info("Configured labels", "labels", labelsOf(&t.Policy), "precedence", cmp.Or(t.Policy.Precedence, topology.PrecedenceCSI),
+	log.Info("Configured labels", "labels", t.Policy.Labels(), "precedence", cmp.Or(t.Policy.Precedence, topology.PrecedenceCSI),
 		"backfill", t.Backfill, "drift", t.Drift, "settle", t.Settle)
 	log.Info("Watching Nodes and vCenters", "nodes", cmp.Or(a.cfg.NodeSelector.String(), "all"), "tagRefresh", a.flags.TagRefresh,
 		"nodeDeletion", !a.cfg.SkipNodeDeletion, "controllers", generic.Controllers, "leaderElection", generic.LeaderElection.LeaderElect,
@@ -47,37 +45,4 @@ func credentialsOf(v *config.VCenter) (from []string) {
 		from = append(from, "the configuration")
 	}
 	return from
-}
-
-// trustOf returns what decides whether the server's certificate is trusted.
-func trustOf(v *config.VCenter) string {
-	ca := cmp.Or(v.CAFile, "the configuration")
-	switch hasCA := v.CAFile != "" || len(v.CA) > 0; {
-	case v.Insecure:
-		return "not verified"
-	case hasCA && v.Thumbprint != "":
-		return "thumbprint or CA in " + ca
-	case hasCA:
-		return "CA in " + ca
-	case v.Thumbprint != "":
-		return "thumbprint"
-	}
-	return "CAs of the system"
-}
-
-// labelsOf returns what gives each label its value, as in topology.kubernetes.io/zone=category "k8s-zone".
-func labelsOf(p *topology.Policy) (all []string) {
-	for _, r := range slices.Concat(p.Rules, p.Levels) {
-		from := "name of the " + string(r.Inventory)
-		switch {
-		case r.Value != nil:
-			from = "composed value"
-		case r.Category != "":
-			from = fmt.Sprintf("category %q", r.Category)
-		case r.HostGroup != "":
-			from = fmt.Sprintf("DRS host group %q", r.HostGroup)
-		}
-		all = append(all, r.Label+"="+from)
-	}
-	return all
 }

@@ -36,16 +36,16 @@ topology:
 `
 
 const summaryText = `"Starting the vSphere cloud controller manager" version="VERSION" configuration="Secret kube-system/vsphere-config"
-"Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] certificate="thumbprint"
-"Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","the configuration"] certificate="not verified"
-"Configured labels" labels=["topology.kubernetes.io/region=category \"k8s-region\"","topology.kubernetes.io/zone=category \"k8s-zone\"","example.com/host=name of the host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
+"Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] insecure=false
+"Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","the configuration"] insecure=true
+"Configured labels" labels=["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
 "Watching Nodes and vCenters" nodes="pool in (a,b)" tagRefresh="30s" nodeDeletion=true controllers=["*"] leaderElection=true lease="kube-system/ccm" warmStandby=true
 `
 
 const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":0,"version":"VERSION","configuration":"Secret kube-system/vsphere-config"}
-{"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"certificate":"thumbprint"}
-{"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","the configuration"],"certificate":"not verified"}
-{"msg":"Configured labels","v":0,"labels":["topology.kubernetes.io/region=category \"k8s-region\"","topology.kubernetes.io/zone=category \"k8s-zone\"","example.com/host=name of the host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
+{"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"insecure":false}
+{"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","the configuration"],"insecure":true}
+{"msg":"Configured labels","v":0,"labels":["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
 {"msg":"Watching Nodes and vCenters","v":0,"nodes":"pool in (a,b)","tagRefresh":"30s","nodeDeletion":true,"controllers":["*"],"leaderElection":true,"lease":{"name":"ccm","namespace":"kube-system"},"warmStandby":true}
 `
 
@@ -69,23 +69,6 @@ func TestSummary(t *testing.T) {
 		}
 		if strings.Contains(out.String(), "S3cret") {
 			t.Errorf("%s: the log has a credential", name)
-		}
-	}
-}
-
-// TestTrustOf: all that decides, since a thumbprint counts beside authorities.
-func TestTrustOf(t *testing.T) {
-	for want, v := range map[string]config.VCenter{
-		"not verified":                          {Insecure: true, Thumbprint: "AA", CAFile: "/ca.pem"},
-		"thumbprint":                            {Thumbprint: "AA"},
-		"thumbprint or CA in /ca.pem":           {Thumbprint: "AA", CAFile: "/ca.pem", CA: []byte("PEM")},
-		"thumbprint or CA in the configuration": {Thumbprint: "AA", CA: []byte("PEM")},
-		"CA in /ca.pem":                         {CAFile: "/ca.pem"},
-		"CA in the configuration":               {CA: []byte("PEM")},
-		"CAs of the system":                     {},
-	} {
-		if got := trustOf(&v); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -1,44 +1,36 @@
 package pod
 
 import (
-	"strings"
 	"testing"
-	"unicode/utf8"
+	"testing/synctest"
 
 	v1 "k8s.io/api/core/v1"
-
-	"vzones/topology/quote"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
-func TestAbridge(t *testing.T) {
-	long := strings.Repeat("ü", 150)
-	for name, c := range map[string]struct {
-		lines []string
-		last  string
-		ends  string
-	}{
-		"short":        {[]string{"a", "b"}, "", "a; b"},
-		"many":         {[]string{"a", long, long, "b"}, "", "and 2 more, in the log"},
-		"one too long": {[]string{long + long + long}, "", "and 0 more, in the log"},
-		"with a last":  {[]string{"a", "b"}, "nothing changes", "a; b; nothing changes"},
-		"many, last":   {[]string{"a", long, long, "b"}, "nothing changes", "and 2 more, in the log; nothing changes"},
-	} {
-		got := Abridge(c.lines, c.last)
-		if len(got) > quote.LongestNote || !strings.HasSuffix(got, c.ends) || !utf8.ValidString(got) {
-			t.Errorf("%s: %d bytes: %q", name, len(got), got)
-		}
+// TestRecorder: Events are about the Pod that the environment names, and there are none without one.
+func TestRecorder(t *testing.T) {
+	for _, name := range []string{"ccm-1", ""} {
+		t.Setenv("POD_NAME", name)
+		t.Setenv("POD_NAMESPACE", "kube-system")
+		t.Setenv("POD_UID", "u")
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			r, end := NewRecorder(t.Context(), client)
+			r.Record(v1.EventTypeNormal, "ConfigurationApplied", "It is in force.")
+			synctest.Wait()
+			end()
+			var about []v1.ObjectReference
+			for _, a := range client.Actions() {
+				if create, ok := a.(clienttesting.CreateAction); ok {
+					about = append(about, create.GetObject().(*v1.Event).InvolvedObject)
+				}
+			}
+			want := v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "kube-system", Name: name, UID: "u"}
+			if (len(about) == 1) != (name != "") || len(about) == 1 && about[0] != want {
+				t.Errorf("%q: %+v", name, about)
+			}
+		})
 	}
-}
-
-func TestReference(t *testing.T) {
-	env := map[string]string{"POD_NAME": "ccm-1", "POD_NAMESPACE": "kube-system", "POD_UID": "u"}
-	get := func(name string) string { return env[name] }
-	if p := Reference(get); p == nil || p.Name != "ccm-1" || p.Namespace != "kube-system" || p.UID != "u" {
-		t.Errorf("%+v", p)
-	}
-	delete(env, "POD_NAME")
-	if p := Reference(get); p != nil {
-		t.Errorf("%+v", p)
-	}
-	(&Recorder{}).Record(v1.EventTypeNormal, "ConfigurationApplied", "There is no Pod.")
 }

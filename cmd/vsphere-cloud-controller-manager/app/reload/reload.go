@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/config"
 	"vzones/topology/quote"
 )
@@ -93,7 +92,8 @@ func (r *Reloader) refuse(ctx context.Context, err error) {
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the previous one stays in force", "mistake", line)
 	}
-	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(lines, "correct that: the previous configuration stays in force until then"))
+	r.Record(v1.EventTypeWarning, reasonRefused, quote.NoteWith(quote.Reasons(lines, quote.Most),
+		"correct that: the previous configuration stays in force until then"))
 }
 
 // revert notes that a refused change was taken back, so that the source holds what is in force.
