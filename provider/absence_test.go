@@ -54,8 +54,8 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
-				if id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) {
-					t.Errorf("searched for %+v", id.Recorded)
+				if u := mustUUID(uuidA); id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) || !slices.Contains(id.UUIDs, u) || !slices.Contains(id.UUIDs, u.Swapped()) {
+					t.Errorf("searched for %+v, %v", id.Recorded, id.UUIDs)
 				}
 				return nil
 			}

@@ -83,3 +83,14 @@ func TestANodeThatContradictsItself(t *testing.T) {
 		})
 	}
 }
+
+// TestWhereAContradictionWasFound is noted and recorded: that decides whether the Node may be deleted.
+func TestWhereAContradictionWasFound(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}, func(c *cluster) {
+		c.pass(delayRunning)
+		c.wantEvents("node-1 ProviderIDMismatch")
+		if seen, n := c.lastSeen("uid-node-1"), c.node("node-1"); seen.VCenter != "east" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" || n.Labels[nodeinfo.KeyInitialized] != "" {
+			t.Errorf("seen %+v, annotated %v, labeled %v", seen, n.Annotations, n.Labels)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), untainted))
+}

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"vzones/config"
@@ -77,5 +78,28 @@ func TestRecordInAnOutage(t *testing.T) {
 			t.Errorf("one %s stays", name)
 		}
 		id = before
+	}
+}
+
+// TestHiddenCategory: a category that its vCenter does not show is unknown for a machine, never missing, and the
+// other vCenters decide only what is said of it.
+func TestHiddenCategory(t *testing.T) {
+	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone", Required: true}}, Paths: []topology.PathKind{topology.ComputePath}}
+	host := &topology.Object{Ref: topology.Ref{VCenter: "one", Type: "HostSystem", ID: "host-1"}, Path: "/dc/host/h"}
+	m := &inventory.Machine{Ref: topology.Ref{VCenter: "one", Type: "VirtualMachine", ID: "vm-1"}, Paths: []topology.Path{{Kind: topology.ComputePath, Objects: []*topology.Object{host}}}}
+	hidden, shown := []string{"zone"}, []string(nil)
+	for _, c := range []struct {
+		one, two []string // that the vCenters do not show
+		says     string
+	}{
+		{shown, hidden, "no tag of category"},
+		{hidden, shown, `vCenter "one" has no tag category "zone"`},
+		{hidden, hidden, `No vCenter has the tag category "zone"`},
+	} {
+		states := []inventory.State{{VCenter: "two", Snapshot: &inventory.Snapshot{InvisibleCategories: c.two}}, {VCenter: "one", Snapshot: &inventory.Snapshot{InvisibleCategories: c.one}}}
+		_, err := New(nil, &config.Config{}, Options{}).resolve(aNode("n"), &policy, states, m)
+		if err == nil || !strings.HasPrefix(err.Error(), c.says) || errors.Is(err, topology.ErrNoCategory) != (c.one != nil) || errors.Is(err, topology.ErrMissing) != (c.one == nil) {
+			t.Errorf("hidden %v and %v: %v", c.one, c.two, err)
+		}
 	}
 }
