@@ -61,43 +61,6 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 	}
 }
 
-// TestInstanceTypeOfOthers: what vzones and the CPI would not write was chosen.
-func TestInstanceTypeOfOthers(t *testing.T) {
-	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {plan.LabelType + "=m5"}, typed("", "")} {
-		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resize("east-1")
-			w.pass(time.Hour)
-			w.wantLabels("east-1", append(zoned("r", "a"), labels...)...)
-			w.wantEvents()
-		}, named("east-1", append(zoned("r", "a"), labels...)...))
-	}
-}
-
-// TestInstanceTypeIsBackfilled where a key is missing, if that is wanted, and not
-// where the other one differs.
-func TestInstanceTypeIsBackfilled(t *testing.T) {
-	for _, c := range []struct {
-		has, want []string
-		backfill  bool
-	}{
-		{nil, typed(large, large), true},
-		{[]string{plan.LabelType + "=" + large}, typed(large, large), true},
-		{[]string{v1.LabelInstanceType + "=" + large}, typed(large, large), true},
-		{[]string{plan.LabelType + "=" + small}, []string{plan.LabelType + "=" + small}, true},
-		{nil, nil, false},
-	} {
-		cfg := topologyOf(config.DriftReport)
-		cfg.Backfill = c.backfill
-		inWorld(t, cfg, func(w *world) {
-			w.source.place(at("r", "a", ""), nil, "east-1")
-			w.source.resize("east-1")
-			w.settle()
-			w.wantLabels("east-1", append(zoned("r", "a"), c.want...)...)
-		}, named("east-1", append(zoned("r", "a"), c.has...)...))
-	}
-}
-
 // TestInstanceTypeSettlesByItself: it does not wait for a zone that differs, nor does
 // a zone wait for it; and a write that fails is tried again.
 func TestInstanceTypeSettlesByItself(t *testing.T) {

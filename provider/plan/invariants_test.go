@@ -222,6 +222,9 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	if reason := s.mistainted(after); reason != "" {
 		return reason
 	}
+	if after.Annotations[nodeinfo.KeyLabels] != strings.Join(ownedBy(after), ",") {
+		return "lists as ours what is not on the Node"
+	}
 	if p.RestsOnVCenter() && s.lost {
 		return "rests on a vCenter that said nothing"
 	}

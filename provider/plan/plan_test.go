@@ -12,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +20,7 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 var update = flag.Bool("update", false, "write what is decided into the golden file")
@@ -203,6 +205,47 @@ func TestMatrix(t *testing.T) {
 	}
 	if d := gocmp.Diff(string(want), got.String()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestInstanceType: a type that neither vzones nor the CPI writes stays, and so does the former name of the same
+// type. A key that is missing gets what the other one has.
+func TestInstanceType(t *testing.T) {
+	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
+	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"
+	made := &placement.Decision{Machine: &inventory.Machine{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
+	for _, c := range []struct{ has, updated, noBackfill []string }{
+		{nil, []string{beta + is, stable + is}, nil},
+		{[]string{stable + is}, []string{beta + is, stable + is}, []string{stable + is}},
+		{[]string{beta + former, stable + former}, []string{beta + former, stable + former}, []string{beta + former, stable + former}},
+		{[]string{stable + former}, []string{beta + former, stable + former}, []string{stable + former}},
+		{[]string{beta + former}, []string{beta + former, stable + former}, []string{beta + former}},
+		{[]string{beta + other, stable + other}, []string{beta + is, stable + is}, []string{beta + is, stable + is}},
+		{[]string{beta + former, stable + other}, []string{beta + is, stable + is}, []string{beta + is, stable + is}},
+		{[]string{beta + "m5", stable + "m5"}, []string{beta + "m5", stable + "m5"}, []string{beta + "m5", stable + "m5"}},
+		{[]string{beta + other, stable + "m5"}, []string{beta + other, stable + "m5"}, []string{beta + other, stable + "m5"}},
+		{[]string{beta + "m5", stable + other}, []string{beta + "m5", stable + other}, []string{beta + "m5", stable + other}},
+		{[]string{stable + "m5"}, []string{stable + "m5"}, []string{stable + "m5"}},
+		{[]string{beta, stable}, []string{beta, stable}, []string{beta, stable}},
+	} {
+		for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
+			for _, backfill := range []bool{true, false} {
+				n, p := aNode(c.has...), aPolicy(drift)
+				p.Backfill = backfill
+				begun := p.For(n, made, nil, nil, noon)
+				todo := p.For(n, made, nil, begun.Resized, noon.Add(settle))
+				want := c.updated
+				if !backfill {
+					want = c.noBackfill
+				}
+				if drift != config.DriftUpdate && len(begun.Resized) > 0 {
+					want = c.has // it is reported
+				}
+				if d := gocmp.Diff(aNode(want...).Labels, todo.appliedTo(t, n).Labels, cmpopts.EquateEmpty()); d != "" || todo.Taint || len(begun.Changes) > 0 && len(begun.Resized) > 0 {
+					t.Errorf("%q, %s, backfill %t: taint %t, at once %v, (-want +got):\n%s", c.has, drift, backfill, todo.Taint, begun.Changes, d)
+				}
+			}
+		}
 	}
 }
 

@@ -5,11 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -176,48 +173,6 @@ func TestResult(t *testing.T) {
 	}
 	if got, want := column(t, "### `result`"), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
-	}
-}
-
-// named finds the names of calls in the source: SOAP methods, and what REST
-// calls and those that govmomi makes for us are called.
-var named = regexp.MustCompile(`\bmethods\.(\w+)\(ctx, |\b(?:Do|do|Client|openSession|exchangeCredentials)\(ctx, "([^"]+)"|\bvim\.NewManager\(\w[\w.]*\)\.(\w+)\(ctx`)
-
-// TestCallsAreDocumented: those of the daemon.
-func TestCallsAreDocumented(t *testing.T) {
-	var files []string
-	ofTheTool := []string{"survey", "roles", "preflight"} // which has no metrics
-	err := filepath.WalkDir("../../../../vcenter", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && slices.Contains(ofTheTool, entry.Name()) {
-			return filepath.SkipDir
-		}
-		if strings.HasSuffix(path, ".go") {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := map[string]bool{}
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range named.FindAllStringSubmatch(string(source), -1) {
-			// govmomi's GetCurrentTime calls the method CurrentTime.
-			calls[strings.TrimPrefix(m[1], "Get")+m[2]+m[3]] = true
-		}
-	}
-	if len(calls) == 0 {
-		t.Fatal("no calls found in the source")
-	}
-	if got, want := column(t, "### `call`"), slices.Sorted(maps.Keys(calls)); !slices.Equal(got, want) {
-		t.Errorf("the reference has %q\nthe code has %q", got, want)
 	}
 }
 
