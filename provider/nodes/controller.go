@@ -298,10 +298,6 @@ func (c *Controller) changed(b, n *v1.Node) {
 	switch {
 	case n == nil && b == nil:
 	case n == nil:
-		c.placer.Forget(b.UID)
-		c.mu.Lock()
-		delete(c.records, b.UID)
-		c.mu.Unlock()
 		c.queue.Add(itemOf(b)) // which forgets it
 	case b == nil:
 		c.queue.Add(itemOf(n))
@@ -347,10 +343,10 @@ func (c *Controller) followKey(n *v1.Node) string {
 }
 
 // isRelevant reports whether a Node has changed in what says which machine it is, whether it
-// is ours, whether it waits or is ready, or gives up an address: others may wait for that.
+// is ours, whether it waits or is ready, or in its addresses: others may wait for one.
 func (c *Controller) isRelevant(b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
 		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
-		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.AddressesDiffer(b, n) && placement.Releases(b, n)
+		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.AddressesDiffer(b, n)
 }

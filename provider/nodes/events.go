@@ -130,12 +130,11 @@ func (c *Controller) isOver(ctx context.Context, n *v1.Node, r *record, about st
 	return 0
 }
 
-// log returns a logger whose lines name the vCenter in which a Node's machine was found last, unless
-// it never was.
+// log returns a logger whose lines name the vCenter that has a Node's machine.
 func (r *record) log(ctx context.Context) klog.Logger {
 	log := klog.FromContext(ctx)
-	if r.vcenter != "" {
-		log = log.WithValues("vCenter", quote.Plain(r.vcenter))
+	if in := r.decision.VCenter; in != "" {
+		log = log.WithValues("vCenter", quote.Plain(in))
 	}
 	return log
 }

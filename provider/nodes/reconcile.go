@@ -100,11 +100,7 @@ func (c *Controller) announce(n *v1.Node, r *record) {
 // wrong with it, and keeps its labels and its condition.
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.announced, r.announcedAt = nil, time.Time{}
-	wasLater := r.decision != nil && r.decision.Later
 	d := c.placer.Decide(n)
-	if wasLater && d.Machine != nil {
-		c.fleet.Probe(d.Machine.Ref.VCenter) // its labels may be written again
-	}
 	c.decided(n, r, d, d.MachineErr)
 	next := c.annotate(ctx, n, r)
 	ours, wait := c.recordMachine(ctx, n, r)
@@ -137,9 +133,6 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	r.decision, r.machine, r.shared = d, d.Machine, shared
 	if err != nil {
 		r.machine = nil // look again whenever something changes
-	}
-	if d.VCenter != "" {
-		r.vcenter = d.VCenter
 	}
 	c.mu.Lock()
 	r.node = n

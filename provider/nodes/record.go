@@ -21,8 +21,6 @@ type record struct {
 	node     *v1.Node
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// vcenter is that in which the machine was found last, for the log, empty if it never was.
-	vcenter string
 	// announced is the metadata with which the Node was last announced to the framework, and
 	// announcedAt the time. Both are zero once the Node is initialized.
 	announced   *cloudprovider.InstanceMetadata

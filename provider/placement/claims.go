@@ -23,13 +23,6 @@ func AddressesDiffer(before, now *v1.Node) bool {
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// Releases reports whether a Node no longer claims an address that it claimed before.
-// Another may wait for that.
-func Releases(before, now *v1.Node) bool {
-	left := addresses.ClaimedBy(now)
-	return slices.ContainsFunc(addresses.ClaimedBy(before), func(a netip.Addr) bool { return !slices.Contains(left, a) })
-}
-
 // claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
 // the Nodes are known there are none, and nobody is initialized either.
 func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {

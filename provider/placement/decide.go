@@ -37,9 +37,8 @@ type Decision struct {
 	// MachineErr says why the machine is not certain, or that another Node has it too. It is nil if
 	// the machine is the Node's alone.
 	MachineErr error
-	// Shared reports whether another Node has the machine too, and Later whether one of them comes
-	// first. Then Machine is nil.
-	Shared, Later bool
+	// Shared reports whether another Node has the machine too. If that comes first, Machine is nil.
+	Shared bool
 	// VCenter is the name of the first entry of the machine's vCenter, as in Placement. It is empty if
 	// no machine was found.
 	VCenter string
@@ -112,8 +111,8 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if err != nil {
 		return d.fail(err)
 	}
-	d.Shared, d.Later, d.MachineErr = s.any(), len(s.before) > 0, s.err()
-	if d.Later {
+	d.Shared, d.MachineErr = s.any(), s.err()
+	if len(s.before) > 0 {
 		return d.fail(d.MachineErr)
 	}
 	d.in = in
