@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/vcenter/inventory"
 )
@@ -20,6 +21,14 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB, withPower(inventory.PowerOff)))}}
 	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
 	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
+		if own, err := c.provider.NodeInformer().Lister().List(labels.Everything()); err != nil || len(own) > 0 {
+			t.Errorf("the framework sees %v, %v", own, err)
+		}
+		for _, ids := range fleet.followed() {
+			if len(ids) > 0 {
+				t.Errorf("followed: %v", ids)
+			}
+		}
 		for _, n := range leftOut {
 			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
 				t.Errorf("%s: exists %v, %v", n.Name, exists, err)

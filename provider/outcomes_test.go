@@ -3,6 +3,7 @@ package provider
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
@@ -49,6 +50,10 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 		}
 		if !maps.Equal(keysOf(all), keysOf(waiting)) {
 			t.Errorf("outcomes are %v and %v", all, waiting)
+		}
+		c.pass(time.Hour)
+		if w := c.writes(); len(w) > 0 {
+			t.Errorf("without the topology controller, and its condition, there are writes: %q", w)
 		}
 	},
 		aNode("placed", untainted, withSystemUUID(uuidA)),
