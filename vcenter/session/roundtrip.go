@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -54,9 +55,5 @@ func (f roundTrip) RoundTrip(ctx context.Context, req, res soap.HasFault) error 
 // method returns the SOAP method of a request body, whose type govmomi names
 // after it.
 func method(req soap.HasFault) string {
-	name := reflect.TypeOf(req).Elem().Name()
-	if n := len(name) - len("Body"); n > 0 && name[n:] == "Body" {
-		return name[:n]
-	}
-	return name
+	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }

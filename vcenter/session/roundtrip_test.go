@@ -17,12 +17,6 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// Body and odd are requests that govmomi does not name as it does its own.
-type (
-	Body struct{}
-)
-
-func (*Body) Fault() *soap.Fault { return nil }
 func TestCallsAreRepeated(t *testing.T) {
 	broken := &net.OpError{Op: "read", Net: "tcp", Err: temporary{}}
 	for _, c := range []struct {
