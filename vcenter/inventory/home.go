@@ -125,12 +125,6 @@ func (id Identity) mayRunAs(in *Snapshot, moid string) (shown bool, err error) {
 // stillReading joins the vCenters that may have a machine that fits and are still being
 // read or searched.
 func stillReading(states []State, id Identity) error {
-	settled := func(s State) bool {
-		return s.Err != nil || s.Overdue || s.Snapshot != nil && s.Snapshot.searchedFor(id)
-	}
-	if !slices.ContainsFunc(states, func(s State) bool { return !settled(s) }) {
-		return nil
-	}
 	var reasons []error
 	for _, s := range states {
 		switch {

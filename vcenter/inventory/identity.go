@@ -131,18 +131,13 @@ func (id Identity) ownFirst(states []State) []State {
 	if len(last) == 0 || len(states) < 2 {
 		return states
 	}
-	own := func(s State) bool {
-		return slices.ContainsFunc(last, func(was LastSeen) bool { return was.mayBeIn(s) })
+	distance := func(s State) int {
+		if slices.ContainsFunc(last, func(was LastSeen) bool { return was.mayBeIn(s) }) {
+			return 0
+		}
+		return 1
 	}
 	sorted := slices.Clone(states)
-	slices.SortStableFunc(sorted, func(a, b State) int {
-		switch a, b := own(a), own(b); {
-		case a && !b:
-			return -1
-		case b && !a:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b State) int { return distance(a) - distance(b) })
 	return sorted
 }
