@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config"
-	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/watch/model"
 )
 
 const stretched = `
@@ -106,44 +103,6 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 		if n := after[kind] - before[kind]; n != 0 {
 			w.Errorf("%d further requests %s", n, kind)
 		}
-	}
-}
-
-// TestPropertiesThatAVCenterDoesNotTake: the property that has the groups is declared
-// with a type without them, so a vCenter may refuse the path; one that is older than the
-// properties refuses them all. Its other Nodes do not suffer.
-func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
-	t.Parallel()
-	const tooOld = "the vCenter does not have the properties that tell it: it is too old"
-	for _, c := range []struct {
-		path string
-		late bool
-		want string
-	}{
-		{model.ClusterGroups, false, "licensed site-a / fd-a"},
-		{model.ClusterGroups, true, "licensed site-a / fd-a"},
-		{model.FaultDomain, false, tooOld + " / " + tooOld},
-		{model.FaultDomain, true, "licensed site-a / the vCenter answers *types.InvalidProperty"},
-	} {
-		name := c.path
-		if c.late {
-			name += " late"
-		}
-		t.Run(name, func(t *testing.T) {
-			opts := byHost
-			opts.Tags = true
-			w := run(t, stretched, opts, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RefuseProperty(c.path, c.late) })
-			n1 := w.id("n1")
-			w.fleet.Follow([]inventory.Identity{n1})
-			w.fact(n1, c.want)
-			if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
-				t.Errorf("%d logins", n)
-			}
-			w.do(w.sim.VCenter("east").AddToGroup("a1", "zzz"))
-			if strings.HasPrefix(c.want, "licensed") {
-				w.until("the change", func([]inventory.State) bool { return strings.Contains(facts(w.found(n1)), "zzz") })
-			}
-		})
 	}
 }
 

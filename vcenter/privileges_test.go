@@ -46,7 +46,7 @@ var deprivations = []privilege{
 	{row: "Nodes' machines", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: refusedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
 	{row: "Their properties", take: on((*fleet.VCenter).DenyRead, "n1"), give: on((*fleet.VCenter).AllowRead, "n1"), lost: unreadable},
 	{row: "What is above them", take: on((*fleet.VCenter).Hide, "c1"), give: on((*fleet.VCenter).Show, "c1"), lost: undecided},
-	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(model.ClusterGroups)},
+	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(model.ClusterConfig)},
 	{row: "Host groups and fault domains", what: "domains", take: on((*fleet.VCenter).DenyRead, "c1-host-1"), give: on((*fleet.VCenter).AllowRead, "c1-host-1"), lost: unknownOf(model.FaultDomain)},
 	{row: "Tags of an object", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: untagged},
 	{

@@ -64,7 +64,7 @@ func TestNothingIsNewerThanVSphere7(t *testing.T) {
 	}
 	for kind, paths := range map[string][]string{
 		"VirtualMachine":         append(slices.Clone(model.MachineProperties), model.IndexProperties...),
-		"ClusterComputeResource": {"name", "parent", model.ClusterGroups, model.ClusterConfig},
+		"ClusterComputeResource": {"name", "parent", model.ClusterConfig},
 		"HostSystem":             {"name", "parent", model.FaultDomain, model.HostConnected},
 	} {
 		for _, path := range paths {

@@ -38,7 +38,7 @@ const (
 // to the goroutine of the model.
 type detailList struct {
 	session Session
-	hosts   *model.HostFacts
+	hosts   model.HostFacts
 	model   *model.Model
 
 	// view is the list on the server.
@@ -247,7 +247,7 @@ func (d *detailList) readRest(ctx context.Context) error {
 
 // read reads the details of machines, some of which may not be readable.
 func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference, unreadable func(error) bool) error {
-	if err := ReadMachines(ctx, d.session, machines, *d.hosts, d.model.Tree); err != nil && !unreadable(err) {
+	if err := ReadMachines(ctx, d.session, machines, d.hosts, d.model.Tree); err != nil && !unreadable(err) {
 		return fmt.Errorf("reading %d machines: %w", len(machines), err)
 	}
 	return nil

@@ -165,9 +165,6 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 			if err := faults.InProperties(u.MissingSet); err != nil {
 				return false, err
 			}
-			if w.refusesGroups(u) {
-				return false, Restart{GroupsRefused}
-			}
 			unsetMissing(u)
 			relevant = relevant || !ofNames
 			w.applyObject(f.Filter, u, ofNames)
@@ -218,20 +215,6 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 		}
 	}
 	return nil
-}
-
-// refusesGroups reports whether a change says that the vCenter does not take the path of
-// host groups, as far as that was not known.
-func (w *Watch) refusesGroups(u *types.ObjectUpdate) bool {
-	refused := slices.ContainsFunc(u.MissingSet, func(m types.MissingProperty) bool {
-		_, invalid := m.Fault.Fault.(*types.InvalidProperty)
-		return invalid && m.Path == model.ClusterGroups
-	})
-	if !refused || w.hosts.Access != model.ByGroups {
-		return false
-	}
-	w.hosts.Access = model.ByConfiguration
-	return true
 }
 
 // unsetMissing has a change of an object unset what is missing in it, since the values cannot
@@ -349,7 +332,7 @@ func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) boo
 
 // publishSnapshot publishes what is known.
 func (w *Watch) publishSnapshot(ctx context.Context, pending map[string]bool, v model.View) {
-	v.Incomplete, v.Hosts = w.datacenters.incomplete(), *w.hosts
+	v.Incomplete, v.Hosts = w.datacenters.incomplete(), w.hosts
 	snap := w.model.Snapshot(v)
 	snap.Pending, snap.Homes = pending, w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {

@@ -22,8 +22,8 @@ type filters map[types.ManagedObjectReference]bool
 // views are what a watch has created on the server to have changes reported.
 type views struct {
 	session Session
-	// hosts is what is read of hosts, and how.
-	hosts *model.HostFacts
+	// hosts is what is read of hosts.
+	hosts model.HostFacts
 
 	collector types.ManagedObjectReference
 	// These are the filters that report the machines of the containers, the machines on
@@ -33,7 +33,7 @@ type views struct {
 	containers []types.ManagedObjectReference
 }
 
-func newViews(s Session, hosts *model.HostFacts) *views {
+func newViews(s Session, hosts model.HostFacts) *views {
 	return &views{session: s, hosts: hosts, index: filters{}, details: filters{}, datacenters: filters{}}
 }
 
@@ -75,14 +75,7 @@ func (v *views) watchDatacenters(ctx context.Context) error {
 
 // watchDetails makes the filter over the machines on a list.
 func (v *views) watchDetails(ctx context.Context, list types.ManagedObjectReference) error {
-	for {
-		err := v.filter(ctx, v.details, model.DetailSpec(list, *v.hosts))
-		if len(v.hosts.Properties()) == 0 || !faults.Is[*types.InvalidProperty](err) {
-			return err
-		}
-		klog.FromContext(ctx).Info("The vCenter refuses some properties of host groups and fault domains", "err", faults.Printable{Err: err})
-		v.hosts.Access++
-	}
+	return v.filter(ctx, v.details, model.DetailSpec(list, v.hosts))
 }
 
 // filter makes a filter and adds it to a set.

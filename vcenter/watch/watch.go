@@ -48,7 +48,7 @@ type Watch struct {
 	memory   *Memory
 
 	model       *model.Model
-	hosts       *model.HostFacts
+	hosts       model.HostFacts
 	views       *views
 	datacenters *datacenters
 	details     *detailList
@@ -79,10 +79,7 @@ type Watch struct {
 func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
-	hosts := &model.HostFacts{Groups: opts.Groups, Domains: opts.Domains}
-	if memory.hosts.session == s {
-		hosts.Access = memory.hosts.access
-	}
+	hosts := model.HostFacts{Groups: opts.Groups, Domains: opts.Domains}
 	v := newViews(s, hosts)
 	w := &Watch{
 		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
@@ -111,9 +108,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 // Run follows the vCenter until that breaks or the context is done. Its goroutines end with
 // it. A [Restart] says that it has to begin again, though nothing is wrong.
 func (w *Watch) Run(ctx context.Context) error {
-	err := w.run(ctx)
-	w.memory.hosts = hostAccess{w.session, w.hosts.Access}
-	return w.session.Classify(err)
+	return w.session.Classify(w.run(ctx))
 }
 
 func (w *Watch) run(ctx context.Context) error {
@@ -205,8 +200,6 @@ type Reason string
 const (
 	// DatacentersChanged is for views of other datacenters than configured.
 	DatacentersChanged Reason = "a configured datacenter has come, gone or been renamed"
-	// GroupsRefused is for a vCenter that does not take the path of host groups.
-	GroupsRefused Reason = "the vCenter does not take the property " + model.ClusterGroups + ", so " + model.ClusterConfig + " is read instead"
 )
 
 // A Restart is the error of a watch that has to begin again at once. Two with one reason are
@@ -223,14 +216,6 @@ type Memory struct {
 	// missingDatacenters is what was last logged about configured datacenters that are
 	// not there.
 	missingDatacenters string
-	// hosts is how the vCenter lets host groups be read.
-	hosts hostAccess
-}
-
-// hostAccess is how one session's vCenter lets host groups and fault domains be read.
-type hostAccess struct {
-	session Session
-	access  model.HostAccess
 }
 
 // NewMemory returns the memory of a vCenter that was never watched.

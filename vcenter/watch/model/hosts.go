@@ -10,56 +10,26 @@ import (
 	"vzones/topology"
 )
 
-// The properties that tell what hosts belong to. They are read only if the policy
-// needs them.
+// The properties that tell what hosts belong to. They are read only if the policy needs them.
 const (
-	// ClusterGroups are a cluster's DRS groups. The property that they are part of is
-	// declared with a type that does not have them, so a vCenter may not take this
-	// path: then ClusterConfig is read, which is larger.
-	ClusterGroups = "configurationEx.group"
+	// ClusterConfig has a cluster's DRS groups. The path to the groups alone is not read: the property is
+	// declared with a type that does not have them.
 	ClusterConfig = "configurationEx"
 	FaultDomain   = "config.vsanHostConfig.faultDomainInfo.name"
 	HostConnected = "runtime.connectionState"
 )
 
-// HostAccess is how a vCenter lets host groups and fault domains be read: each is for
-// vCenters that refuse the previous one.
-type HostAccess int32
-
-// The ways to read them.
-const (
-	ByGroups        HostAccess = iota // by ClusterGroups
-	ByConfiguration                   // by ClusterConfig
-	NoHostFacts
-)
-
-// errTooOld is why host groups or fault domains are not known where the vCenter
-// takes no property that tells them.
-var errTooOld = errors.New("the vCenter does not have the properties that tell it: it is too old")
-
-// HostFacts are what of hosts is read.
-type HostFacts struct {
-	// Groups are the DRS host groups, Domains the vSAN fault domains.
-	Groups, Domains bool
-	// Access is how they are read.
-	Access HostAccess
-}
-
-// Any reports whether anything of hosts is wanted.
-func (h HostFacts) Any() bool { return h.Groups || h.Domains }
+// HostFacts are what of hosts is read: Groups are the DRS host groups, Domains the vSAN fault domains.
+type HostFacts struct{ Groups, Domains bool }
 
 // Properties returns what is read beside what is always read, which is named again: it is
 // not documented that specifications for a type and for one that it extends add up.
 func (h HostFacts) Properties() []types.PropertySpec {
 	var specs []types.PropertySpec
-	if h.Groups && h.Access != NoHostFacts {
-		path := ClusterGroups
-		if h.Access == ByConfiguration {
-			path = ClusterConfig
-		}
-		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{"name", "parent", path}})
+	if h.Groups {
+		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{"name", "parent", ClusterConfig}})
 	}
-	if h.Domains && h.Access != NoHostFacts {
+	if h.Domains {
 		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", FaultDomain, HostConnected}})
 	}
 	return specs
@@ -67,9 +37,7 @@ func (h HostFacts) Properties() []types.PropertySpec {
 
 // IsHostFact reports whether a property says what hosts belong to. One that cannot be read
 // differs from one that is not set.
-func IsHostFact(path string) bool {
-	return path == ClusterGroups || path == ClusterConfig || path == FaultDomain
-}
+func IsHostFact(path string) bool { return path == ClusterConfig || path == FaultDomain }
 
 // An unreadProperty is one that cannot be read, and why.
 type unreadProperty struct{ err error }
@@ -90,19 +58,11 @@ type hostGroup struct {
 	hosts []types.ManagedObjectReference
 }
 
-// hostGroupsOf returns the host groups in the value of ClusterGroups or ClusterConfig.
+// hostGroupsOf returns the host groups in the value of ClusterConfig.
 func hostGroupsOf(value any) []hostGroup {
-	var all []types.BaseClusterGroupInfo
-	switch v := value.(type) {
-	case types.ArrayOfClusterGroupInfo:
-		all = v.ClusterGroupInfo
-	case types.ClusterConfigInfoEx:
-		all = v.Group
-	case *types.ClusterConfigInfoEx:
-		all = v.Group
-	}
+	cluster, _ := value.(types.ClusterConfigInfoEx)
 	var groups []hostGroup
-	for _, g := range all {
+	for _, g := range cluster.Group {
 		if g, ok := g.(*types.ClusterHostGroup); ok {
 			groups = append(groups, hostGroup{g.Name, g.Host})
 		}
@@ -140,16 +100,13 @@ func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topo
 	if !ok || read == nil || cluster.Type != "ClusterComputeResource" {
 		return nil
 	}
-	if h.Facts.Access == NoHostFacts {
-		return &topology.Membership{Err: errTooOld}
-	}
-	if unread, ok := read[ClusterGroups].(unreadProperty); ok {
+	if unread, ok := read[ClusterConfig].(unreadProperty); ok {
 		return &topology.Membership{Err: unread.err}
 	}
 	groupsOf, known := h.groups[cluster]
 	if !known {
 		groupsOf = map[types.ManagedObjectReference][]string{}
-		groups, _ := read[ClusterGroups].([]hostGroup)
+		groups, _ := read[ClusterConfig].([]hostGroup)
 		for _, g := range groups {
 			for _, ref := range g.hosts {
 				groupsOf[ref] = append(groupsOf[ref], g.name)
@@ -169,9 +126,6 @@ func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topo
 // domainOf returns a host's fault domain. Of a host that is not connected the vCenter
 // may not have the configuration, so nothing then says that it is in none.
 func (h *Memberships) domainOf(host properties) *topology.Membership {
-	if h.Facts.Access == NoHostFacts {
-		return &topology.Membership{Err: errTooOld}
-	}
 	if unread, ok := host[FaultDomain].(unreadProperty); ok {
 		return &topology.Membership{Err: unread.err}
 	}

@@ -20,8 +20,8 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 	set := func(of types.ManagedObjectReference, name string, value any) {
 		tree.Apply(&types.ObjectUpdate{Obj: of, Kind: types.ObjectUpdateKindModify, ChangeSet: []types.PropertyChange{{Name: name, Val: value}}})
 	}
-	group := func(name string) types.ArrayOfClusterGroupInfo {
-		return types.ArrayOfClusterGroupInfo{ClusterGroupInfo: []types.BaseClusterGroupInfo{
+	group := func(name string) types.ClusterConfigInfoEx {
+		return types.ClusterConfigInfoEx{Group: []types.BaseClusterGroupInfo{
 			&types.ClusterHostGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}, Host: []types.ManagedObjectReference{host}},
 			&types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: "vms"}, Vm: []types.ManagedObjectReference{host}},
 		}}
@@ -35,7 +35,7 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 		t.Errorf("without a parent: %v", got)
 	}
 	set(host, "parent", before)
-	set(before, ClusterGroups, group("site-a"))
+	set(before, ClusterConfig, group("site-a"))
 	if got := groups(); got == nil || got.Err != nil || !slices.Equal(got.Names, []string{"site-a"}) {
 		t.Errorf("in the first cluster: %v", got)
 	}
@@ -47,11 +47,11 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 	if got := groups(); got == nil || got.Err != nil || got.Names != nil {
 		t.Errorf("in one without groups: %v", got)
 	}
-	set(now, ClusterConfig, types.ClusterConfigInfoEx{Group: group("site-b").ClusterGroupInfo})
+	set(now, ClusterConfig, group("site-b"))
 	if got := groups(); got == nil || !slices.Equal(got.Names, []string{"site-b"}) {
 		t.Errorf("in the second cluster: %v", got)
 	}
-	set(now, ClusterGroups, nil)
+	set(now, ClusterConfig, nil)
 	if got := groups(); got == nil || got.Err != nil || got.Names != nil {
 		t.Errorf("without groups again: %v", got)
 	}

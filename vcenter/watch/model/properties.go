@@ -106,10 +106,7 @@ func (p properties) set(name string, value any) {
 	if isMetadata(name) {
 		name = GuestMetadata
 	}
-	switch name {
-	case ClusterConfig:
-		name = ClusterGroups
-	case faultTolerance + ".role":
+	if name == faultTolerance+".role" {
 		name = faultTolerance
 	}
 	switch {
@@ -125,7 +122,7 @@ func (p properties) set(name string, value any) {
 		p[name] = hostNameOf(value)
 	case name == GuestMetadata:
 		p[name] = p.metadataAddresses().follow(value)
-	case name == ClusterGroups:
+	case name == ClusterConfig:
 		p[name] = hostGroupsOf(value)
 	default:
 		p[name] = value
@@ -191,14 +188,9 @@ func (p properties) connected() bool {
 // setUnreadable records which properties of hosts and clusters cannot be read.
 func (p properties) setUnreadable(missing []types.MissingProperty) {
 	for i := range missing {
-		path := missing[i].Path
-		if !IsHostFact(path) {
-			continue
+		if path := missing[i].Path; IsHostFact(path) {
+			p[path] = unreadProperty{whyMissing(&missing[i].Fault)}
 		}
-		if path == ClusterConfig {
-			path = ClusterGroups
-		}
-		p[path] = unreadProperty{whyMissing(&missing[i].Fault)}
 	}
 }
 

@@ -85,7 +85,8 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	}
 	s := Survey{VCenter: r.vcenter, About: r.about(ctx)}
 	s.Skew, s.SkewErr = r.skew(ctx)
-	facts, err := r.readObjects(ctx, model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains})
+	facts := model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains}
+	err := r.readObjects(ctx, facts)
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
 	attached := tags.Attachments{Err: tags.ErrNotRead}
 	if len(q.Categories) > 0 {
@@ -149,16 +150,15 @@ func (r *reader) skew(ctx context.Context) (time.Duration, error) {
 
 const maintenance = "runtime.inMaintenanceMode"
 
-// readObjects reads the datacenters, clusters and hosts with all that is above them. It returns how much of
-// the facts the vCenter knows.
-func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) (model.HostFacts, error) {
+// readObjects reads the datacenters, clusters and hosts with all that is above them.
+func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 	client := r.session.Client()
 	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
 		This: *client.ServiceContent.ViewManager, Container: client.ServiceContent.RootFolder,
 		Type: []string{"Datacenter", "ComputeResource", "HostSystem"}, Recursive: true,
 	})
 	if err != nil {
-		return facts, fmt.Errorf("making a container view: %w", err)
+		return fmt.Errorf("making a container view: %w", err)
 	}
 	r.session.Track(res.Returnval, session.DestroyView)
 	defer func() {
@@ -166,29 +166,23 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) (model.
 		defer cancel()
 		_ = r.session.Destroy(ctx, res.Returnval) // it stays tracked, and goes with the session
 	}()
-	for {
-		spec := model.DatacenterSpec(res.Returnval)
-		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder}) // which nothing may be below
-		host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected, maintenance}}
-		for _, p := range facts.Properties() {
-			if p.Type == host.Type {
-				host.PathSet = append(host.PathSet, model.FaultDomain)
-			} else {
-				spec.PropSet = append(spec.PropSet, p)
-			}
+	spec := model.DatacenterSpec(res.Returnval)
+	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder}) // which nothing may be below
+	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected, maintenance}}
+	for _, p := range facts.Properties() {
+		if p.Type == host.Type {
+			host.PathSet = append(host.PathSet, model.FaultDomain)
+		} else {
+			spec.PropSet = append(spec.PropSet, p)
 		}
-		spec.PropSet = append(spec.PropSet, host)
-		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
-			r.tree.Add(o)
-			if o.Obj.Type == host.Type {
-				r.hosts[o.Obj] = hostOf(o)
-			}
-		})
-		if !faults.Is[*types.InvalidProperty](err) || facts.Access == model.NoHostFacts || !facts.Any() {
-			return facts, err
-		}
-		facts.Access++
 	}
+	spec.PropSet = append(spec.PropSet, host)
+	return r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
+		r.tree.Add(o)
+		if o.Obj.Type == host.Type {
+			r.hosts[o.Obj] = hostOf(o)
+		}
+	})
 }
 
 func hostOf(o *types.ObjectContent) (h Host) {
