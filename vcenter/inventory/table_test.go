@@ -155,6 +155,9 @@ func TestTable(t *testing.T) {
 					if got != want {
 						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node %s: %s, want %s (%v)", at, others.on, others.off, third, node, got, want, err)
 					}
+					if at == "gone" && others.on == 0 && others.off == 1 && allRead != errors.Is(err, inventory.ErrPoweredOff) {
+						t.Errorf("gone, and another one is off, the Node %s: %v", node, err)
+					}
 					var not *inventory.NotShown
 					if at == "unasked" && allRead != errors.As(err, &not) && others.on == 0 {
 						t.Errorf("home not asked about: %v", err)
