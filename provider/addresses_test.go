@@ -153,34 +153,3 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 		c.wantEvents()
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
 }
-
-// TestNothingIsDecidedWithoutMetadata: while a machine's metadata is not read, its Node is
-// not initialized, and one that runs keeps what it has; then metadata decides.
-func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
-	known := machine(uuidA, withNICs("a=10.0.0.1,10.0.0.2"), func(m *inventory.Machine) {
-		m.HostName, m.Static = "node-1", []netip.Addr{netip.MustParseAddr("10.0.0.2")}
-	})
-	pending := machine(uuidA, withNICs("a=10.0.0.1,10.0.0.2"), func(m *inventory.Machine) { m.HostName, m.Pending = "node-1", true })
-	withFramework(t, &fakeFleet{states: states{stateOf("east", pending)}}, func(c *cluster) {
-		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
-		c.pass(delay + time.Second)
-		if !nodeinfo.IsUninitialized(c.node("node-1")) {
-			t.Fatalf("initialized with %v", c.node("node-1").Status.Addresses)
-		}
-		c.wantEvents("node-1 AddressMissing")
-		c.fleet.become(stateOf("east", known))
-		c.settle()
-		want := append(both("10.0.0.2"), hostName("node-1"))
-		check := func(when string) {
-			t.Helper()
-			if diff := cmp.Diff(want, c.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" || nodeinfo.IsUninitialized(c.node("node-1")) {
-				t.Errorf("%s: %s", when, diff)
-			}
-		}
-		check("when it is read")
-		other := machine(uuidA, withNICs("a=10.0.0.3"), func(m *inventory.Machine) { m.HostName, m.Pending = "node-1", true })
-		c.fleet.become(stateOf("east", other))
-		c.pass(3 * statusEvery)
-		check("while it is not read again")
-	})
-}

@@ -2,12 +2,10 @@ package vcenter
 
 import (
 	"cmp"
-	"net/netip"
 	"time"
 
 	"vzones/config"
 	"vzones/topology"
-	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/session"
 )
 
@@ -69,7 +67,6 @@ type Options struct {
 	// Observer is called for each request to a vCenter; nil for none.
 	Observer Observer
 
-	parseMetadata func(string) ([]netip.Addr, error)
 	// accounts are those of the whole fleet.
 	accounts *session.Accounts
 }
@@ -84,7 +81,6 @@ func (o Options) withDefaults() Options {
 	o.PollTime = cmp.Or(o.PollTime, 25*time.Second)
 	o.FirstPage = cmp.Or(o.FirstPage, 5*time.Minute)
 	o.InFlight = cmp.Or(o.InFlight, 8)
-	o.parseMetadata = guestinfo.Addresses
 	o.accounts = session.NewAccounts(o.LoginLimits)
 	if o.Observer == nil {
 		o.Observer = unobserved{}

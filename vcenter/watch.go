@@ -109,7 +109,7 @@ func (m *monitor) watchOptions() watch.Options {
 		Tags: m.wanted.Tags, Groups: m.wanted.HostGroups, Domains: m.wanted.FaultDomains,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
-		Guard: m.guard, ParseMetadata: m.opts.parseMetadata, Slots: m.slots,
+		Guard: m.guard, Slots: m.slots,
 	}
 }
 

@@ -72,8 +72,6 @@ func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 		return Backed, "its machine's metadata has it"
 	case m.GuestAddress == a:
 		return Backed, "its machine reports it"
-	case m.Pending:
-		return Unclear, "its machine's metadata is not read yet"
 	}
 	others := false
 	for i := range m.NICs {

@@ -13,8 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestWhatIsNotKnownDecidesNothing: while metadata is not read nothing is chosen, and a
-// report that does not count is as none, but for what the error says.
+// TestWhatIsNotKnownDecidesNothing: a report that does not count is as none, but for what the error says.
 func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	refused := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
@@ -24,13 +23,6 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	in := input()
 	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {
 		t.Fatalf("%v, %v", got, err)
-	}
-	in.Pending = true
-	for _, node := range []string{"", "10.0.0.1"} {
-		in.Provided = node
-		if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, errPending) || got.Addresses != nil {
-			t.Errorf("--node-ip %q: %v, %v", node, got.Addresses, err)
-		}
 	}
 	in = input()
 	in.NICs, in.Refused = nil, refused
@@ -85,12 +77,10 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 		m    inventory.Machine
 		want Backing
 	}{
-		"all is known":                      {inventory.Machine{NICs: others}, Unbacked},
-		"metadata":                          {inventory.Machine{NICs: others, Pending: true}, Unclear},
-		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: true}, Unclear},
-		"a part of the report":              {inventory.Machine{NICs: others, Partial: true}, Unclear},
-		"a part, of a machine that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
-		"a report that does not count":      {inventory.Machine{Refused: errors.New("x")}, Unclear},
+		"all is known":                     {inventory.Machine{NICs: others}, Unbacked},
+		"a part of the report":             {inventory.Machine{NICs: others, Partial: true}, Unclear},
+		"a part, of a machine that is off": {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
+		"a report that does not count":     {inventory.Machine{Refused: errors.New("x")}, Unclear},
 	} {
 		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its machine") {
 			t.Errorf("%s: %d, %q", name, got, why)

@@ -27,11 +27,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-var errPending = errors.New("its guestinfo.metadata has changed and is not read yet: it is read next")
-
 // Select chooses a Node's addresses. An error is ErrNone and says what is
-// missing; the results are there then too, as far as it came. While metadata is not
-// read nothing is chosen, since it might decide.
+// missing; the results are there then too, as far as it came.
 func Select(in Input) (Selection, error) {
 	var out Selection
 	if in.HostName != "" {
@@ -50,9 +47,6 @@ func Select(in Input) (Selection, error) {
 		}
 	}
 	out.Results = append(out.Results, in.unreported(out.Results)...)
-	if err == nil && in.Pending {
-		err = errPending
-	}
 	if err == nil {
 		err = checkNetworks(in.NICs, in.Rules)
 	}
@@ -143,7 +137,7 @@ var ErrClaimed = errors.New("address of another Node")
 
 // Input is all that the choice depends on.
 type Input struct {
-	inventory.Machine // as it was found; what is Refused or Pending is not known
+	inventory.Machine // as it was found; what is Refused is not known
 	Rules             *config.AddressRules
 	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
 	Families []string

@@ -132,7 +132,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	}
 	d.Machine, d.Placement, d.PlaceErr, d.Addresses = m, placement, placeErr, chosen
 	if d.AddressesChange, d.AddressErr = addressErr == nil, addressErr; !joins {
-		d.AddressesChange, d.AddressErr = changesAddresses(node, m, &chosen, families, addressErr)
+		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
 	d.InstanceType, d.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
 	d.Contact, d.OldNames = in.LastContact, p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
@@ -224,11 +224,10 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 
 // changesAddresses reports whether an initialized Node gets the addresses that were chosen, or
 // returns the error. The Node keeps its addresses if they would be the same, if VMware Tools report
-// none now, as while the machine starts, or too many, or if the machine's metadata has changed and is
-// not read yet.
-func changesAddresses(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
+// none now, as while the machine starts, or too many.
+func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
-	case m.Pending, len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
+	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
 		return false, nil
 	case err != nil:
 		return false, err

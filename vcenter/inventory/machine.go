@@ -65,9 +65,6 @@ type Machine struct {
 	// Static are the addresses that the machine is configured with, in the
 	// order of its guestinfo.metadata. It need not have them.
 	Static []netip.Addr
-	// Pending reports whether Static may be out of date: the text has changed and is not
-	// read yet.
-	Pending bool
 	// Paths lead upwards from the machine, in the order in which placement
 	// tries them.
 	Paths []topology.Path

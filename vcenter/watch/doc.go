@@ -8,14 +8,14 @@
 // when to begin again, and never writes to the inventory. What one watch leaves to the next
 // one of the same vCenter is its [Memory].
 //
-// One goroutine owns the model; others wait for changes, read tags and metadata, and
+// One goroutine owns the model; others wait for changes, read tags, and
 // probe, and exchange messages with it. They end together, with the first error. The phases
 // of a watch are:
 //
 //	phase    what holds                              next     when
 //	loading  the index has not come in whole         syncing  the last page of the first change is there
 //	syncing  what the first snapshot has is waited   ready    everything is there; or 5 s are over
-//	         for: details, metadata, tags
+//	         for: details, tags
 //	ready    a snapshot is published after each      –
 //	         change that is there with all its pages
 //

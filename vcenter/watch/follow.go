@@ -107,8 +107,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 		}
 	case reading := <-w.tags.found:
 		w.unpublished = w.tags.take(reading, w.model) || w.unpublished
-	case batch := <-w.metadata.parser.read:
-		w.unpublished = w.metadata.take(ctx, w.model.Tree, batch) || w.unpublished
 	case <-w.progress.due:
 		w.progress.expired()
 		w.unpublished = true
@@ -276,7 +274,6 @@ func (w *Watch) reconcile(ctx context.Context) error {
 		return err
 	}
 	w.unpublished = w.unpublished || changed
-	w.metadata.request(w.model.Tree)
 	shown := slices.Concat(ids, annotatedOnly)
 	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {
@@ -324,7 +321,7 @@ func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) boo
 	switch {
 	case w.progress.late:
 		return true
-	case w.model.Tree.HasUnreadMetadata(), slices.ContainsFunc(ids, w.details.waitsFor):
+	case slices.ContainsFunc(ids, w.details.waitsFor):
 		return false
 	}
 	return !w.opts.Tags || len(above) == 0 || w.model.TagsSettled(above)

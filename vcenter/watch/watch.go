@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"net/netip"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -31,8 +30,6 @@ type Options struct {
 
 	// Guard turns panics into errors.
 	Guard *faults.Guard
-	// ParseMetadata returns the addresses in a machine's metadata.
-	ParseMetadata func(string) ([]netip.Addr, error)
 	// Slots bound the searches in flight.
 	Slots Slots
 }
@@ -53,13 +50,12 @@ type Watch struct {
 	datacenters *datacenters
 	details     *detailList
 	// names finds machines by name.
-	names    *nameLookup
-	metadata *metadataReader
-	tags     *tagSchedule
-	tagLoop  *tagLoop
-	poller   *poller
-	prober   *prober
-	homes    *homeAsker
+	names   *nameLookup
+	tags    *tagSchedule
+	tagLoop *tagLoop
+	poller  *poller
+	prober  *prober
+	homes   *homeAsker
 	// homeReplies is what the vCenter said of machines that it does not show.
 	homeReplies homeReplies
 
@@ -87,7 +83,6 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
 		details:     &detailList{session: s, hosts: hosts, model: m, listed: map[string]*listing{}, refused: map[string]time.Time{}},
 		names:       &nameLookup{views: v},
-		metadata:    newMetadataReader(opts.ParseMetadata),
 		tags:        newTagSchedule(),
 		logged:      time.Now(), progress: progress{began: time.Now()},
 	}
@@ -125,7 +120,6 @@ func (w *Watch) run(ctx context.Context) error {
 	if w.opts.Tags {
 		run("reading tags", w.tagLoop.run)
 	}
-	run("reading machines' metadata", w.metadata.parser.run)
 	run("asking whether it answers", w.prober.run)
 	run("asking about machines that are not shown", w.homes.run)
 	run("applying changes", w.follow)

@@ -13,7 +13,6 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
@@ -96,7 +95,7 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	r := &recorder{published: make(chan struct{}, 100)}
 	opts := Options{
 		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
-		Guard: &faults.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: NewSlots(),
+		Guard: &faults.Guard{}, Slots: NewSlots(),
 	}
 	if change != nil {
 		change(&opts)

@@ -64,7 +64,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 		if slices.Contains(s.Outside, id) {
 			continue // it is no Node's, whatever its tags are
 		}
-		if m.Pending || reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
+		if reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
 			return false
 		}
 	}

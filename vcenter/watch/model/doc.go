@@ -2,6 +2,5 @@
 // each machine, and in full the machines of Nodes with everything above them.
 //
 // It applies property updates in whatever order they come, and makes immutable
-// snapshots of them. It makes no requests, starts no goroutine and reads no metadata: it hands
-// out what is to be read. A Model belongs to one goroutine.
+// snapshots of them. It makes no requests and starts no goroutine. A Model belongs to one goroutine.
 package model

@@ -176,6 +176,17 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 	return isFine
 }
 
+// staticOf returns the addresses in a machine's metadata, none where that cannot be read: a bounded text, which
+// takes some milliseconds at most.
+func staticOf(value any) []netip.Addr {
+	if option, whole := value.(types.OptionValue); whole {
+		value = option.Value
+	}
+	text, _ := value.(string)
+	addresses, _ := guestinfo.Addresses(text)
+	return addresses
+}
+
 // hostNameOf returns a host name, empty if it is none.
 func hostNameOf(value any) string {
 	name, _ := value.(string)

@@ -23,69 +23,32 @@ func addrs(s ...string) []netip.Addr {
 	return out
 }
 
-// readPending reads what the tree has to be read, as the watch does, and returns how
-// much that was.
-func readPending(t *Tree) (n int) {
-	for text := range t.PendingMetadata() {
-		n++
-		addresses, err := guestinfo.Addresses(text.Text)
-		t.TakeMetadata(Reading{text.Machine, text.Digest, addresses, err})
-	}
-	return n
-}
-
-// TestMetadataIsReadOnce: a text that is reported again is not read again, not by the
-// next watch either.
-func TestMetadataIsReadOnce(t *testing.T) {
-	m := New("east", types.ServiceContent{}, nil)
-	tree := m.Tree
-	ref := MachineRef("vm-1")
-	object := func(text string) *types.ObjectContent {
-		return &types.ObjectContent{Obj: ref, PropSet: []types.DynamicProperty{
-			{Name: GuestMetadata, Val: types.OptionValue{Key: guestinfo.Key, Value: text}}}}
-	}
-	const good = "network: {ethernets: {a: {addresses: [10.0.0.7]}}}"
-	tree.Add(object(good))
-	if s := tree.objects[ref].metadataAddresses(); !s.pending() || s.known || !tree.HasUnreadMetadata() {
-		t.Errorf("not to be read: %+v", s)
-	}
-	if n := readPending(tree); n != 1 || tree.HasUnreadMetadata() {
-		t.Errorf("%d read", n)
-	}
-	tree.Add(object(good))
-	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata, Val: object(good).PropSet[0].Val}}})
-	if s := tree.objects[ref].metadataAddresses(); len(s.addresses) != 1 || s.text != "" || readPending(tree) != 0 {
-		t.Errorf("to be read again: %+v", s)
-	}
-	tree.Add(object("S3cret: ["))
-	tree.Add(object(good)) // it was so before
-	if s := tree.objects[ref].metadataAddresses(); s.pending() || len(s.addresses) != 1 || readPending(tree) != 0 {
-		t.Errorf("to be read again: %+v", s)
-	}
-	next := New("east", types.ServiceContent{}, m).Tree
-	next.Add(object(good))
-	if s := next.objects[ref].metadataAddresses(); len(s.addresses) != 1 || readPending(next) != 0 {
-		t.Errorf("read again by the next watch: %+v", s)
-	}
-	for i := range 6 {
-		tree.Add(object(fmt.Sprint("S3cret: [", i/2)))
-		readPending(tree)
-		if s := tree.objects[ref].metadataAddresses(); s.addresses != nil {
-			t.Errorf("%+v", s)
+// TestStaticAddresses: they follow the metadata, also where its value alone is reported. Metadata that
+// cannot be read, or that is taken away, has none.
+func TestStaticAddresses(t *testing.T) {
+	tree, ref := NewTree(types.ManagedObjectReference{}), MachineRef("vm-1")
+	whole := func(text string) any { return types.OptionValue{Key: guestinfo.Key, Value: text} }
+	const metadata = "network: {ethernets: {a: {addresses: [%s]}}}"
+	tree.Add(&types.ObjectContent{Obj: ref, PropSet: []types.DynamicProperty{{Name: GuestMetadata, Val: whole(fmt.Sprintf(metadata, "10.0.0.7"))}}})
+	static := func(want ...string) {
+		t.Helper()
+		if got, _ := tree.objects[ref][GuestMetadata].([]netip.Addr); !slices.Equal(got, addrs(want...)) {
+			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	tree.Add(object(strings.Repeat("S3cret: [", guestinfo.MaxEncoded)))
-	if s := tree.objects[ref].metadataAddresses(); s.pending() || s.text != "" {
-		t.Errorf("kept: %d bytes", len(s.text))
-	}
-	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata + ".value", Val: good}}})
-	readPending(tree)
-	if s := tree.objects[ref].metadataAddresses(); len(s.addresses) != 1 {
-		t.Errorf("its value alone was reported: %v", s)
-	}
-	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata}}})
-	if s := tree.objects[ref].metadataAddresses(); s.pending() || s.addresses != nil {
-		t.Errorf("taken away, and still %v", s)
+	static("10.0.0.7")
+	for _, c := range []struct {
+		path  string
+		value any
+		want  []string
+	}{
+		{GuestMetadata, whole(fmt.Sprintf(metadata, "10.0.0.8, fd00::8")), []string{"10.0.0.8", "fd00::8"}},
+		{GuestMetadata, whole("S3cret: ["), nil},
+		{GuestMetadata + ".value", fmt.Sprintf(metadata, "10.0.0.9"), []string{"10.0.0.9"}},
+		{GuestMetadata, nil, nil},
+	} {
+		tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: c.path, Val: c.value}}})
+		static(c.want...)
 	}
 }
 

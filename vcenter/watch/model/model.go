@@ -56,15 +56,11 @@ func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 	if before != nil && before.instance != instance {
 		before = nil
 	}
-	m := &Model{
+	return &Model{
 		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
 		index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{},
 		annotated: map[string]inventory.Entry{}, before: before, lost: map[inventory.UUID]time.Time{},
 	}
-	if before != nil {
-		m.Tree.earlier = before.Tree.metadataRead()
-	}
-	return m
 }
 
 // Complete notes that the index has come in whole, with all machines of the vCenter.

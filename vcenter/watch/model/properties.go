@@ -103,10 +103,10 @@ type properties map[string]any
 
 // set sets the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
-	if isMetadata(name) {
+	switch name { // a vCenter may report what has changed below a property
+	case GuestMetadata + ".value":
 		name = GuestMetadata
-	}
-	if name == faultTolerance+".role" {
+	case faultTolerance + ".role":
 		name = faultTolerance
 	}
 	switch {
@@ -121,7 +121,7 @@ func (p properties) set(name string, value any) {
 	case name == GuestHostName:
 		p[name] = hostNameOf(value)
 	case name == GuestMetadata:
-		p[name] = p.metadataAddresses().follow(value)
+		p[name] = staticOf(value)
 	case name == ClusterConfig:
 		p[name] = hostGroupsOf(value)
 	default:
@@ -194,18 +194,7 @@ func (p properties) setUnreadable(missing []types.MissingProperty) {
 	}
 }
 
-func (p properties) metadataAddresses() metadataAddresses {
-	s, _ := p[GuestMetadata].(metadataAddresses)
-	return s
-}
-
 func (p properties) guestNetwork() guestNetwork {
 	r, _ := p[guestNet].(guestNetwork)
 	return r
-}
-
-// isMetadata reports whether a property is the metadata: a vCenter may report what has
-// changed below a property.
-func isMetadata(property string) bool {
-	return property == GuestMetadata || property == GuestMetadata+".value"
 }

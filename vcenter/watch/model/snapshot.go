@@ -137,12 +137,12 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	r, s := read.guestNetwork(), read.metadataAddresses()
+	r := read.guestNetwork()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	if len(r.nics) == 0 && !r.partial && r.refused == nil {
 		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
 	}
-	m.Static, m.Pending = s.addresses, s.pending()
+	m.Static, _ = read[GuestMetadata].([]netip.Addr)
 	if !read.connected() {
 		// What is reported is how it was.
 		m.Power, m.WasOff = inventory.PowerUnknown, m.Power.IsOff()

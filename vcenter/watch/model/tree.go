@@ -15,8 +15,6 @@ type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// earlier is what the watch before had read of metadata, until it comes again.
-	earlier map[types.ManagedObjectReference]metadataAddresses
 }
 
 // NewTree returns an empty tree below a root folder.
@@ -33,7 +31,7 @@ func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
 	p := make(properties, len(o.PropSet))
 	for _, d := range o.PropSet {
-		t.set(o.Obj, p, d.Name, d.Val)
+		p.set(d.Name, d.Val)
 	}
 	p.setUnreadable(o.MissingSet)
 	t.objects[o.Obj] = p
@@ -53,17 +51,9 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 		t.objects[u.Obj] = p
 	}
 	for _, change := range u.ChangeSet {
-		t.set(u.Obj, p, change.Name, change.Val)
+		p.set(change.Name, change.Val)
 	}
 	p.setUnreadable(u.MissingSet)
-}
-
-// set sets a property of an object. Metadata that was read before, also by another watch, is kept.
-func (t *Tree) set(ref types.ManagedObjectReference, p properties, name string, value any) {
-	if isMetadata(name) {
-		p[GuestMetadata] = t.metadata(ref)
-	}
-	p.set(name, value)
 }
 
 // Remove forgets an object.
