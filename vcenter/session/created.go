@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -21,44 +20,23 @@ const createdMax = 50
 // destroyed.
 type createdObjects struct {
 	mu  sync.Mutex
-	all []createdObject
+	all []types.ManagedObjectReference
 }
 
-// A createdObject is one of them, and what destroys it.
-type createdObject struct {
-	ref     types.ManagedObjectReference
-	destroy Destroyer
-}
-
-// A Destroyer destroys an object of one kind on the server.
-type Destroyer func(context.Context, *vim25.Client, types.ManagedObjectReference) error
-
-// DestroyView is the Destroyer of views.
-func DestroyView(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: ref})
-	return err
-}
-
-// DestroyPropertyCollector is the Destroyer of property collectors.
-func DestroyPropertyCollector(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: ref})
-	return err
-}
-
-// Track notes an object, right after it was created, to be destroyed by Destroy or
+// Track notes a property collector or a view, right after it was created, to be destroyed by Destroy or
 // DestroyAll.
-func (s *Session) Track(ref types.ManagedObjectReference, d Destroyer) {
+func (s *Session) Track(ref types.ManagedObjectReference) {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
-	s.created.all = append(s.created.all, createdObject{ref, d})
+	s.created.all = append(s.created.all, ref)
 }
 
 // Created reports whether an object was created through the session and not destroyed.
 func (s *Session) Created(ref types.ManagedObjectReference) bool {
-	return slices.ContainsFunc(s.tracked(), func(o createdObject) bool { return o.ref == ref })
+	return slices.Contains(s.tracked(), ref)
 }
 
-func (s *Session) tracked() []createdObject {
+func (s *Session) tracked() []types.ManagedObjectReference {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
 	return slices.Clone(s.created.all)
@@ -67,24 +45,20 @@ func (s *Session) tracked() []createdObject {
 func (s *Session) untrack(ref types.ManagedObjectReference) {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
-	s.created.all = slices.DeleteFunc(s.created.all, func(o createdObject) bool { return o.ref == ref })
+	s.created.all = slices.DeleteFunc(s.created.all, func(other types.ManagedObjectReference) bool { return other == ref })
 }
 
 // Destroy destroys an object that is tracked. It stays tracked if that fails.
-func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference) error {
-	for _, o := range s.tracked() {
-		if o.ref == ref {
-			return s.destroy(ctx, o)
-		}
+func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference) (err error) {
+	if ref.Type == "PropertyCollector" {
+		_, err = methods.DestroyPropertyCollector(ctx, s.vim, &types.DestroyPropertyCollector{This: ref})
+	} else {
+		_, err = methods.DestroyView(ctx, s.vim, &types.DestroyView{This: ref})
 	}
-	return nil
-}
-
-func (s *Session) destroy(ctx context.Context, o createdObject) error {
-	if err := o.destroy(ctx, s.vim, o.ref); err != nil && !faults.Gone(err) {
+	if err != nil && !faults.Gone(err) {
 		return err
 	}
-	s.untrack(o.ref)
+	s.untrack(ref)
 	return nil
 }
 
@@ -92,14 +66,14 @@ func (s *Session) destroy(ctx context.Context, o createdObject) error {
 // vCenter refuses to destroy is left for the next time.
 func (s *Session) DestroyAll(ctx context.Context) error {
 	var refused error
-	for _, o := range s.tracked() {
-		err := s.destroy(ctx, o)
+	for _, ref := range s.tracked() {
+		err := s.Destroy(ctx, ref)
 		switch {
 		case err == nil:
 		case faults.SessionLost(err) || !faults.FromServer(err):
 			return err // the vCenter cannot be reached: what was to be destroyed says nothing about why
 		default:
-			refused = fmt.Errorf("destroying a %s of this session: %w", o.ref.Type, err)
+			refused = fmt.Errorf("destroying a %s of this session: %w", ref.Type, err)
 		}
 	}
 	if len(s.tracked()) > createdMax {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	vim "github.com/vmware/govmomi/session"
@@ -80,12 +81,12 @@ func (s *Session) logIn(ctx context.Context) (err error) {
 // openSOAP opens the SOAP session in the way that the credentials are for.
 func (s *Session) openSOAP(ctx context.Context) error {
 	switch {
-	case isShared(s.creds):
+	case s.creds.SessionManagerURL != "":
 		return s.openClone(ctx)
 	case s.creds.Certificate != "":
 		return asRejection(s.openByToken(ctx), certificateRejected)
 	default:
-		return asRejection(vim.NewManager(s.vim).Login(ctx, userinfo(s.creds)), passwordRejected)
+		return asRejection(vim.NewManager(s.vim).Login(ctx, url.UserPassword(s.creds.User, s.creds.Password.Reveal())), passwordRejected)
 	}
 }
 

@@ -60,7 +60,7 @@ func (r *REST) Credentials() credentials.Credentials { return r.creds }
 
 // isCloned reports whether the SOAP session was cloned. It is the session of the REST API too
 // then.
-func (r *REST) isCloned() bool { return isShared(r.creds) }
+func (r *REST) isCloned() bool { return r.creds.SessionManagerURL != "" }
 
 // With logs in if there is no session, and calls f with its client. If the server has forgotten the session, or nothing
 // useful came through it for long, With logs in again and calls f once more. A login that takes longer than other

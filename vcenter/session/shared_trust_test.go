@@ -31,7 +31,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 	host := strings.TrimPrefix(vc.URL, "https://")
 	refused := "logging in to " + host + " as a session of " + manager.URL + "/session: the certificate of the session manager 127.0.0.1 of vCenter \"east\" " +
 		"is not trusted, and it is not sent the token: it is signed by an unknown authority: write its CA into caFile or caData, which count for a session manager besides the system's authorities"
-	const neither = "; insecureFlag does not count for it"
+	const neither = "; insecureFlag and thumbprint do not count for it"
 	at := " (vsphere.yaml:9: vcenter.east.caFile)" + offered(own)
 	for name, c := range map[string]struct {
 		change func(*config.VCenter)
@@ -40,7 +40,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 		"insecureFlag":                {func(c *config.VCenter) { c.CA, c.Insecure = nil, true }, refused + neither + at},
 		"insecureFlag, another CA":    {func(c *config.VCenter) { c.Insecure = true }, refused + neither + at},
 		"insecureFlag, its CA":        {func(c *config.VCenter) { c.CA, c.Insecure = manager.Cert.PEM(), true }, ""},
-		"its fingerprint":             {func(c *config.VCenter) { c.Thumbprint = soap.ThumbprintSHA256(own) }, refused + "; thumbprint does not count for it" + at},
+		"its fingerprint":             {func(c *config.VCenter) { c.Thumbprint = soap.ThumbprintSHA256(own) }, refused + neither + at},
 		"insecureFlag and thumbprint": {func(c *config.VCenter) { c.Insecure, c.Thumbprint = true, soap.ThumbprintSHA1(own) }, refused + "; insecureFlag and thumbprint do not count for it" + at},
 		"another CA":                  {func(*config.VCenter) {}, refused + at},
 		"its CA":                      {func(c *config.VCenter) { c.CA = both.CA }, ""},

@@ -63,7 +63,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 		"a private CA, insecureFlag": {leaf, config.VCenter{CA: private.PEM(), Insecure: true}, ""},
 		"a thumbprint of another":    {leaf, config.VCenter{Thumbprint: soap.ThumbprintSHA256(private.Cert)}, ""},
 		"another host": {elsewhere, config.VCenter{Name: "east", Insecure: true},
-			`it is for "sm.example.com", not for 127.0.0.1: write a name that it is for into the session manager's address; insecureFlag does not count for it`},
+			`it is for "sm.example.com", not for 127.0.0.1: write a name that it is for into the session manager's address; insecureFlag and thumbprint do not count for it`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port, requests := vcentertest.Shows(t, c.shown)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -29,12 +28,6 @@ func (t *tokenService) find(ctx context.Context, content types.ServiceContent, s
 	// These requests are one call, so they are not counted on their own.
 	bare := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
 	err := t.endpoint.Do(ctx, "token service: find", func(ctx context.Context) (err error) {
-		// govmomi panics at an answer that is not as it expects.
-		defer func() {
-			if recover() != nil {
-				err = errors.New("the lookup service's answer cannot be used")
-			}
-		}()
 		t.client, err = sts.NewClient(ctx, bare)
 		return err
 	})

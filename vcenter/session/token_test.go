@@ -128,8 +128,8 @@ func TestTokenErrors(t *testing.T) {
 		}, true, "the certificate is rejected"},
 		"no versions":                   {own("/sdk/vimServiceVersions.xml", func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusForbidden); return true }), false, ""},
 		"no lookup service":             {own(vcentertest.LookupPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, ""},
-		"lookup knows nothing":          {respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the lookup service's answer cannot be used"},
-		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the lookup service's answer cannot be used"},
+		"lookup knows nothing":          {respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the vCenter's answer to token service: find cannot be used: panic: "},
+		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the vCenter's answer to token service: find cannot be used: panic: "},
 		"a token service without TLS":   {service("http://u:made-up@127.0.0.1/sts"), false, "the token service is at http://127.0.0.1/sts, where tokens can be read by others"},
 		"a token service nobody trusts": {service(stranger.URL + "/sts"), false, "the certificate of 127.0.0.1 is not trusted: it is signed by an unknown authority"},
 	} {

@@ -3,7 +3,9 @@ package session
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -88,12 +90,12 @@ func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
 	case a.insecure, accepted(leaf, a.thumbprint): // after its end too
 		return 0, nil
 	}
-	return a.chain(cs, host, a.roots, nil)
+	return a.chain(cs, host, a.roots)
 }
 
 // chain verifies what a server has shown by roots, nil for the system's. It returns until
 // when it is trusted: the end of the chain of certificates that is valid for the longest.
-func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool, manager *managerTrust) (int64, error) {
+func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
 	}
@@ -103,7 +105,7 @@ func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertP
 	}
 	chains, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
 	if err != nil {
-		return 0, &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err, manager: manager}
+		return 0, &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err}
 	}
 	var longest int64
 	for _, chain := range chains {
@@ -137,8 +139,16 @@ func (a *authority) verifyManager(cs tls.ConnectionState, host string) error {
 			roots = system
 		}
 	}
-	_, err := a.chain(cs, host, roots, &managerTrust{
-		vcenter: a.vcenter, host: host, insecure: a.insecure, thumbprint: a.thumbprint != "",
-	})
+	_, err := a.chain(cs, host, roots)
+	var untrusted *UntrustedError
+	if errors.As(err, &untrusted) {
+		untrusted.manager = "the session manager " + host + " of vCenter " + strconv.Quote(a.vcenter)
+		if untrusted.Server != strings.TrimSuffix(host, ".") { // a proxy that is spoken to with TLS
+			untrusted.manager = untrusted.Server + ", on the way to " + untrusted.manager + ","
+		}
+		if a.insecure || a.thumbprint != "" {
+			untrusted.note = "; insecureFlag and thumbprint do not count for it"
+		}
+	}
 	return err
 }

@@ -27,8 +27,9 @@ type UntrustedError struct {
 
 	thumbprint string // the configured one
 	err        error  // of package x509
-	// manager is set if it was to be a session manager.
-	manager *managerTrust
+	// manager says which session manager it was to be, empty for a vCenter, and note what is
+	// configured and does not count for one.
+	manager, note string
 }
 
 // Cause implements what faults.CauseOf looks for.
@@ -39,11 +40,11 @@ func (*UntrustedError) Cause() string { return faults.CauseUntrusted }
 func (e *UntrustedError) Error() string {
 	c := e.Certificate
 	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
-	if e.manager == nil && e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
+	if e.manager == "" && e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
 		fingerprint += ", SHA-1 " + soap.ThumbprintSHA1(c)
 	}
 	other := ""
-	if e.manager == nil && e.thumbprint != "" {
+	if e.manager == "" && e.thumbprint != "" {
 		other = "its fingerprint is not the configured thumbprint, and "
 	}
 	at := ""
@@ -59,10 +60,10 @@ func (e *UntrustedError) Unwrap() error { return e.err }
 
 // distrusted returns whose certificate it is, and what that means.
 func (e *UntrustedError) distrusted() string {
-	if e.manager == nil {
+	if e.manager == "" {
 		return e.Server + " is not trusted"
 	}
-	return e.manager.describe(e.Server) + " is not trusted, and it is not sent the token"
+	return e.manager + " is not trusted, and it is not sent the token"
 }
 
 // reason returns what is wrong and what to do.
@@ -70,30 +71,26 @@ func (e *UntrustedError) reason(now time.Time) string {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	name, pin, note := "server", ", or the fingerprint into thumbprint", ""
-	if e.manager != nil {
-		name, pin, note = "the session manager's address", "", e.manager.note()
+	name, pin, beside := "server", ", or the fingerprint into thumbprint", ""
+	if e.manager != "" {
+		name, pin, beside = "the session manager's address", "", ", which count for a session manager besides the system's authorities"
 	}
 	switch {
 	case errors.As(e.err, &authority):
-		beside := ""
-		if e.manager != nil {
-			beside = ", which count for a session manager besides the system's authorities"
-		}
-		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + beside + note
+		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + beside + e.note
 	case errors.As(e.err, &host):
-		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + note
+		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + e.note
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		which := "it"
 		if !invalid.Cert.Equal(e.Certificate) {
 			which = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
-			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + note
+			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + e.note
 		}
-		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + note
+		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
 	}
-	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + note
+	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + e.note
 }
 
 // names lists what the certificate is for.

@@ -14,7 +14,6 @@ import (
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 	"vzones/vcenter/watch/model"
 )
 
@@ -66,7 +65,7 @@ func (d *detailList) create(ctx context.Context) error {
 		return fmt.Errorf("making a list view: %w", err)
 	}
 	d.view = res.Returnval
-	d.session.Track(d.view, session.DestroyView)
+	d.session.Track(d.view)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 	"vzones/vcenter/watch/model"
 )
 
@@ -109,7 +108,7 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 func TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost(t *testing.T) {
 	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
 	w, _ := newWatch(nil, nil)
-	w.session.Track(view, session.DestroyView)
+	w.session.Track(view)
 	report := func(ref types.ManagedObjectReference, f types.BaseMethodFault) error {
 		return w.vanished(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
 	}

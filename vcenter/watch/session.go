@@ -9,7 +9,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/faults"
-	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
 )
@@ -25,7 +24,7 @@ type Session interface {
 
 	// Track notes an object that was created on the server; Destroy and DestroyAll
 	// destroy such objects.
-	Track(ref types.ManagedObjectReference, d session.Destroyer)
+	Track(ref types.ManagedObjectReference)
 	Created(ref types.ManagedObjectReference) bool
 	Destroy(ctx context.Context, ref types.ManagedObjectReference) error
 	DestroyAll(ctx context.Context) error

@@ -12,7 +12,6 @@ import (
 	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/session"
 	"vzones/vcenter/watch/model"
 )
 
@@ -45,7 +44,7 @@ func (v *views) begin(ctx context.Context) error {
 		return fmt.Errorf("making a property collector: %w", err)
 	}
 	v.collector = res.Returnval
-	v.session.Track(v.collector, session.DestroyPropertyCollector)
+	v.session.Track(v.collector)
 	return nil
 }
 
@@ -100,7 +99,7 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	s.Track(res.Returnval, session.DestroyView)
+	s.Track(res.Returnval)
 	return res.Returnval, nil
 }
 

@@ -160,7 +160,7 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 	if err != nil {
 		return fmt.Errorf("making a container view: %w", err)
 	}
-	r.session.Track(res.Returnval, session.DestroyView)
+	r.session.Track(res.Returnval)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
