@@ -18,8 +18,8 @@ import (
 // The reasons for a restart that are not the watch's own. With otherSpec everything ends that
 // does not suit the configuration any more, also a login.
 const (
-	otherSpec        watch.Reason = "the configuration has changed"
-	otherCredentials watch.Reason = "logged in with the changed credentials"
+	otherSpec        watch.Restart = "the configuration has changed"
+	otherCredentials watch.Restart = "logged in with the changed credentials"
 )
 
 func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
@@ -53,7 +53,7 @@ func (e *SlowLoginError) Error() string { return e.text }
 func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
-		return errors.Is(err, watch.Restart{Reason: otherSpec})
+		return errors.Is(err, otherSpec)
 	}
 	return !m.throttle.Offered(creds)
 }
@@ -65,7 +65,7 @@ func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err e
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
 	if m.cfg.Diff(cfg).Has(config.EffectAddress | config.EffectTrust) {
-		return Credentials{}, watch.Restart{Reason: otherSpec}
+		return Credentials{}, otherSpec
 	}
 	m.await(ctx, func() {
 		err = session.WithDeadline(ctx, m.opts.Timeout, func(ctx context.Context) (err error) {
@@ -132,7 +132,7 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
 	}
 	if !w.restart {
-		err = watch.Restart{Reason: otherSpec}
+		err = otherSpec
 	}
 	return s, err
 }
@@ -142,7 +142,9 @@ func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := m.now.session
 	m.now.session = fresh
 	m.interrupt()
-	m.logAccepted(ctx)
+	if lasted, ended := m.unusable.End(); ended {
+		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
+	}
 	m.closeSession(ctx, old)
 }
 

@@ -154,7 +154,7 @@ func (m *monitor) follow(ctx context.Context) error {
 	switch {
 	case fresh != nil:
 		m.replaceSession(ctx, fresh)
-		return watch.Restart{Reason: otherCredentials}
+		return otherCredentials
 	case faults.SessionLost(err):
 		// What is left of it may still be alive: the session of the tagging API, or all
 		// of it where the vCenter has only forgotten what was created through it.
@@ -173,8 +173,10 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.cfg = &m.wanted.cfg
 	if !d.ChangesAddress() {
 		m.now.endpoint.Configure(m.cfg)
-		if d.Has(config.EffectTrust) {
-			m.retrust(ctx)
+		if d.Has(config.EffectTrust) && m.now.session != nil {
+			if err := m.now.session.Retrust(); err != nil {
+				klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
+			}
 		}
 		return
 	}
@@ -193,17 +195,6 @@ func (m *monitor) applySpec(ctx context.Context) {
 func (m *monitor) interrupt() {
 	m.now.interrupted = true
 	m.publish(false)
-}
-
-// retrust replaces the connections of the session by ones with the certificates that are
-// trusted now.
-func (m *monitor) retrust(ctx context.Context) {
-	if m.now.session == nil {
-		return
-	}
-	if err := m.now.session.Retrust(); err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
-	}
 }
 
 // stateCause returns the Cause of a State with an error.

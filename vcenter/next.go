@@ -90,7 +90,7 @@ func (m *monitor) setSpec(s *spec) {
 	m.publish(false)
 	restart := s.needsRestart(before, d)
 	m.restart = m.restart || restart
-	m.inbox.SetTagRequirements(s.tagRequirements(), !restart)
+	m.inbox.Require(&s.Requirements, !restart)
 	m.checkCredentials = true // the account may be another
 }
 

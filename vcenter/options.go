@@ -5,24 +5,13 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/topology"
 	"vzones/vcenter/session"
+	"vzones/vcenter/watch"
 )
 
-// Requirements are what is read of the vCenters besides machines.
-type Requirements struct {
-	// Tags reports whether tags are read at all: without a rule none are needed.
-	Tags bool
-	// Categories are the tag categories that are needed. Snapshots show which of them a
-	// vCenter does not have.
-	Categories []string
-	// Paths are the paths whose objects' tags are read; all if empty.
-	Paths []topology.PathKind
-	// HostGroups reports whether the DRS host groups of clusters are read, and
-	// FaultDomains whether the vSAN fault domains of hosts are. A change restarts the
-	// watch of each vCenter.
-	HostGroups, FaultDomains bool
-}
+// Requirements are what is read of the vCenters besides machines. A change of HostGroups or FaultDomains restarts the
+// watch of each vCenter.
+type Requirements = watch.Requirements
 
 // RequirementsOf returns what the placement by a configuration needs of the vCenters.
 func RequirementsOf(cfg *config.Config) Requirements {

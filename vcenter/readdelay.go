@@ -10,7 +10,6 @@ import (
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/watch"
 )
 
 // These bound how long a monitor waits before it reads a vCenter again that had
@@ -55,7 +54,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 	for {
 		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			return watch.Restart{Reason: otherSpec}
+			return otherSpec
 		case credentialsToCheck:
 			if !m.credentialsDiffer(ctx) {
 				continue

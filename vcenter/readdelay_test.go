@@ -10,7 +10,6 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/watch"
 )
 
 func TestReadWindow(t *testing.T) {
@@ -101,7 +100,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *monitor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *monitor, _ func()) { a.configure(other(a)) }, watch.Restart{Reason: otherSpec}},
+			"configuration":    {func(a *monitor, _ func()) { a.configure(other(a)) }, otherSpec},
 			"end":              {func(_ *monitor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *monitor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {

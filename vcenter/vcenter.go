@@ -40,7 +40,7 @@ type vCenter struct {
 func newVCenter(s *spec, opts Options) *vCenter {
 	v := &vCenter{
 		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.LoginLimits, opts.accounts),
-		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements()), specChanged: signal.New(), credentialsChanged: signal.New(),
+		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(&s.Requirements), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
 	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
@@ -92,10 +92,6 @@ func (v *vCenter) sessionOf(published *status) *session.Session {
 type spec struct {
 	cfg config.VCenter
 	Requirements
-}
-
-func (s *spec) tagRequirements() watch.TagRequirements {
-	return watch.TagRequirements{Categories: s.Categories, Paths: s.Paths}
 }
 
 // needsRestart reports whether a watch by another spec does not serve this one, where

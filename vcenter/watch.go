@@ -41,11 +41,11 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 		case reconfigured:
 			cancel()
 			m.next(ctx, awaited{ended: over})
-			return nil, watch.Restart{Reason: otherSpec}
+			return nil, otherSpec
 		}
 		fresh, err := m.logInAgain(ctx, s)
 		switch {
-		case fresh != nil, errors.Is(err, watch.Restart{Reason: otherSpec}):
+		case fresh != nil, errors.Is(err, otherSpec):
 			cancel()
 			m.next(ctx, awaited{ended: over})
 			return fresh, err
@@ -75,13 +75,6 @@ func (m *monitor) logUnusable(ctx context.Context, err error) {
 	}
 }
 
-// logAccepted logs that changed credentials are in use which could not be used before.
-func (m *monitor) logAccepted(ctx context.Context) {
-	if lasted, ended := m.unusable.End(); ended {
-		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
-	}
-}
-
 // withNextLogin adds to a logger the time until the next login, if the error has one.
 func withNextLogin(log klog.Logger, err error) klog.Logger {
 	if next := session.NextAttempt(err); !next.IsZero() {
@@ -105,8 +98,7 @@ func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.
 
 func (m *monitor) watchOptions() watch.Options {
 	return watch.Options{
-		VCenter: m.name, Datacenters: m.cfg.Datacenters,
-		Tags: m.wanted.Tags, Groups: m.wanted.HostGroups, Domains: m.wanted.FaultDomains,
+		VCenter: m.name, Datacenters: m.cfg.Datacenters, Requirements: m.wanted.Requirements,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
 		Guard: m.guard, Slots: m.slots,

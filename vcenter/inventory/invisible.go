@@ -5,18 +5,19 @@ import "slices"
 // InvisibleCategories returns the tag categories of the configuration that no vCenter shows.
 // A vCenter that is not read may have any.
 func InvisibleCategories(states []State) []string {
-	var absent []string
-	for i, s := range states {
-		switch {
-		case s.Snapshot == nil || s.Err != nil || len(s.Snapshot.InvisibleCategories) == 0:
-			return nil
-		case i == 0:
-			absent = s.Snapshot.InvisibleCategories
-		default:
-			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
-		}
+	all := InvisibleByVCenter(states)
+	if len(all) == 0 {
+		return nil
+	}
+	absent := all[states[0].VCenter]
+	for _, hidden := range all {
+		absent = inBoth(absent, hidden)
 	}
 	return absent
+}
+
+func inBoth(some, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(some), func(name string) bool { return !slices.Contains(others, name) })
 }
 
 // InvisibleByVCenter returns the tag categories of the configuration that each vCenter, by
@@ -37,7 +38,7 @@ func InvisibleByVCenter(states []State) map[string][]string {
 		first := FirstEntry(states, s.VCenter)
 		if before, ok := hidden[first]; ok {
 			// Another account of the same vCenter may be shown more.
-			hidden[first] = slices.DeleteFunc(slices.Clone(before), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
+			hidden[first] = inBoth(before, s.Snapshot.InvisibleCategories)
 			continue
 		}
 		hidden[first] = s.Snapshot.InvisibleCategories

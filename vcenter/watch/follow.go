@@ -173,7 +173,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	}
 	w.names.received()
 	if w.datacenters.changed() {
-		return false, Restart{DatacentersChanged}
+		return false, DatacentersChanged
 	}
 	return relevant, nil
 }
@@ -275,7 +275,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	}
 	w.unpublished = w.unpublished || changed
 	shown := slices.Concat(ids, annotatedOnly)
-	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
+	above := w.model.Above(w.model.Eligible(shown), w.inbox.required.Load().Paths)
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}

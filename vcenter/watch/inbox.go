@@ -11,20 +11,25 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TagRequirements are the tags that are read.
-type TagRequirements struct {
+// Requirements are what is read of a vCenter besides machines.
+type Requirements struct {
+	// Tags reports whether tags are read at all: without a rule none are needed.
+	Tags bool
 	// Categories are the tag categories that are needed. Snapshots show which of them the
 	// vCenter does not have.
 	Categories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
+	// HostGroups reports whether the DRS host groups of clusters are read, and
+	// FaultDomains whether the vSAN fault domains of hosts are.
+	HostGroups, FaultDomains bool
 }
 
 // An Inbox has the requests to the watches of one vCenter, one after the other. Any
 // goroutine may write to it at any time; the watch that runs reads it.
 type Inbox struct {
 	interest atomic.Pointer[Interest]
-	tags     atomic.Pointer[TagRequirements]
+	required atomic.Pointer[Requirements]
 
 	// interestChanged is about interest, and about the paths of tags.
 	interestChanged signal.Signal
@@ -37,13 +42,13 @@ type Inbox struct {
 }
 
 // NewInbox returns an inbox that requires these tags and no machines.
-func NewInbox(tags TagRequirements) *Inbox {
+func NewInbox(required *Requirements) *Inbox {
 	i := &Inbox{
 		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
 	}
 	i.homes.changed = signal.New()
 	i.interest.Store(NewInterest(nil))
-	i.tags.Store(&tags)
+	i.required.Store(required)
 	return i
 }
 
@@ -53,10 +58,9 @@ func (i *Inbox) Follow(now *Interest) {
 	i.interestChanged.Notify()
 }
 
-// SetTagRequirements replaces which tags are read. The watch that runs follows the change
-// if it goes on.
-func (i *Inbox) SetTagRequirements(now TagRequirements, goesOn bool) {
-	before := i.tags.Swap(&now)
+// Require replaces which tags are read. The watch that runs follows the change if it goes on.
+func (i *Inbox) Require(now *Requirements, goesOn bool) {
+	before := i.required.Swap(now)
 	switch {
 	case !goesOn:
 	case !slices.Equal(before.Paths, now.Paths):

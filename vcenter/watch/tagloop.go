@@ -56,7 +56,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		required := l.inbox.tags.Load()
+		required := l.inbox.required.Load()
 		l.query.Categories = required.Categories
 		if len(l.query.Objects) == 0 && len(required.Categories) == 0 {
 			next.Reset(l.refresh)

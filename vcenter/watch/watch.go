@@ -19,9 +19,8 @@ type Options struct {
 	VCenter string
 	// Datacenters are the configured ones, all if empty.
 	Datacenters []string
-	// Tags reports whether tags are read, Groups whether the DRS host groups of clusters
-	// are, and Domains whether the vSAN fault domains of hosts are.
-	Tags, Groups, Domains bool
+	// Requirements are what is read besides machines. The tags that are read are those that the inbox requires.
+	Requirements
 
 	// Timeout is that of a call. TagRefresh is the time between two readings of tags,
 	// TagRetry the least one after a failure. PollTime is how long the server may hold
@@ -75,7 +74,7 @@ type Watch struct {
 func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
-	hosts := model.HostFacts{Groups: opts.Groups, Domains: opts.Domains}
+	hosts := model.HostFacts{Groups: opts.HostGroups, Domains: opts.FaultDomains}
 	v := newViews(s, hosts)
 	w := &Watch{
 		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
@@ -187,20 +186,14 @@ type Reporter interface {
 	CredentialsRejected()
 }
 
-// A Reason is why a watch has to begin again although nothing is wrong.
-type Reason string
+// A Restart is the error of a watch that has to begin again at once, although nothing is wrong. It says what has
+// changed. Whoever runs watches has others than DatacentersChanged.
+type Restart string
 
-// The reasons of this package. Whoever runs watches has others.
-const (
-	// DatacentersChanged is for views of other datacenters than configured.
-	DatacentersChanged Reason = "a configured datacenter has come, gone or been renamed"
-)
+// DatacentersChanged is for views of other datacenters than configured.
+const DatacentersChanged Restart = "a configured datacenter has come, gone or been renamed"
 
-// A Restart is the error of a watch that has to begin again at once. Two with one reason are
-// equal, for errors.Is.
-type Restart struct{ Reason Reason }
-
-func (r Restart) Error() string { return "something has changed: " + string(r.Reason) }
+func (r Restart) Error() string { return "something has changed: " + string(r) }
 
 // A Memory is what a watch leaves to the next one of the same vCenter. It belongs to the
 // watch that runs, and to who runs watches between two of them.

@@ -101,7 +101,7 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 		change(&opts)
 	}
 	client := &vim25.Client{RoundTripper: server, ServiceContent: types.ServiceContent{RootFolder: rootFolder}}
-	w := New(session.FromClient(client), noTags{}, NewInbox(TagRequirements{}), NewMemory(), opts, r)
+	w := New(session.FromClient(client), noTags{}, NewInbox(&Requirements{}), NewMemory(), opts, r)
 	w.model.Tree.Apply(&types.ObjectUpdate{Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c%2f1"}}})
 	w.tags.refs = []types.ManagedObjectReference{cluster}
 	return w, r
