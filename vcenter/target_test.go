@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestBetweenTwoAddresses: until the monitor has taken up the other one, what it still does
-// is about the previous one.
+// TestBetweenTwoAddresses: what was read at the previous one counts for nothing from the change on. Until the
+// monitor has taken up the other one, what it still does is about the previous one.
 func TestBetweenTwoAddresses(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -28,6 +28,10 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	a.update(publish)
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
+	}
+	a.configure(at("two.example.com"))
+	if s, h := a.state(), a.health(); s.Snapshot != nil || h.Snapshot != nil {
+		t.Errorf("the fleet shows %+v", s)
 	}
 	a.setSpec(at("two.example.com"))
 	if _, err := a.readCredentials(t.Context()); !errors.Is(err, otherSpec) || asked > 0 {
@@ -47,9 +51,15 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	if a.status.Load().state.Snapshot == nil {
 		t.Error("not published")
 	}
+	trusts := at("two.example.com")
+	trusts.cfg.Insecure = true
+	a.setSpec(trusts)
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, otherSpec) || asked != 1 {
+		t.Errorf("trusted otherwise: %v; credentials were read %d times", err, asked)
+	}
 }
 
-// TestAVCenterThatGoesDuringASearch makes its result worthless.
+// TestAVCenterThatGoesDuringASearch makes its result worthless. A session is of no use at another address.
 func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
@@ -70,5 +80,13 @@ func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
 	if err := <-done; !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absent from east, which is gone: %v", err)
+	}
+	v := (*w.fleet.vcenters.Load())[0]
+	if v.session() == nil {
+		t.Fatal("there is no session with west")
+	}
+	v.configure(&spec{cfg: w.cfgs[0]})
+	if v.session() != nil {
+		t.Error("the session with west is used for another vCenter")
 	}
 }
