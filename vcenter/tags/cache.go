@@ -80,9 +80,6 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	if err != nil {
 		return Attachments{}, err
 	}
-	if err := c.relist(ctx, s, l); err != nil {
-		return Attachments{}, err
-	}
 	used := c.inUse(l)
 	absent, keptCategories, err := c.absent(ctx, s, wanted, used, now)
 	if err != nil {
@@ -137,39 +134,6 @@ func (c *cache) gone(l *listing) map[Ref]map[string]bool {
 		}
 	}
 	return gone
-}
-
-// relist lists the objects again that have a tag which does not exist: it was deleted
-// after it was listed, unless the vCenter hides it from the account.
-func (c *cache) relist(ctx context.Context, s Service, l *listing) error {
-	var again []Ref
-	for ref, ids := range l.attached {
-		if slices.ContainsFunc(ids, c.missing) {
-			again = append(again, ref)
-		}
-	}
-	if len(again) == 0 {
-		return nil
-	}
-	slices.SortFunc(again, compareRefs)
-	for batch := range slices.Chunk(again, objectsPerRequest) {
-		attached, err := s.Attached(ctx, batch)
-		if err != nil {
-			return fmt.Errorf("listing the tags of %d objects: %w", len(batch), err)
-		}
-		for _, ref := range batch {
-			// Tags that were attached in the meantime come with the next reading.
-			l.attached[ref] = slices.DeleteFunc(slices.Clone(l.attached[ref]), func(id string) bool {
-				return c.missing(id) && !slices.Contains(attached[ref], id)
-			})
-		}
-	}
-	return nil
-}
-
-// missing reports whether the vCenter has answered that there is no such tag.
-func (c *cache) missing(id string) bool {
-	return rest.ClassOf(c.tags.byID[id].refused) == rest.NotFound
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone

@@ -131,6 +131,33 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestRefusedObjectsAreLoggedOnce, with their paths, and so is that they can be read again.
+func TestRefusedObjectsAreLoggedOnce(t *testing.T) {
+	w := simulate(t)
+	denied := func(want int) {
+		t.Helper()
+		for range 200 {
+			if len(w.read().NotPermitted()) == want {
+				return
+			}
+			time.Sleep(refresh)
+		}
+		t.Fatalf("not %d objects", want)
+	}
+	if err := w.vc.DenyRead("c2"); err != nil {
+		t.Fatal(err)
+	}
+	denied(1)
+	denied(1)
+	if err := w.vc.AllowRead("c2"); err != nil {
+		t.Fatal(err)
+	}
+	denied(0)
+	if text := w.log.String(); strings.Count(text, "\n") != 2 || strings.Count(text, "/dc1/host/c2") != 2 {
+		t.Errorf("logged %s", text)
+	}
+}
+
 // TestTheLastError is logged once, in words that stay the same, and so is its end.
 func TestTheLastError(t *testing.T) {
 	w := simulate(t)
