@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -41,20 +42,7 @@ func InProperties(missing []types.MissingProperty) error {
 // authenticated.
 func InAnswer(f *types.LocalizedMethodFault) error {
 	if _, ok := f.Fault.(*types.NotAuthenticated); ok {
-		return &SessionLostError{AsError(f)}
+		return &SessionLostError{errors.New(cmp.Or(f.LocalizedMessage, "the session is not authenticated"))}
 	}
 	return nil
-}
-
-// AsError returns a fault in an answer as an error.
-func AsError(f *types.LocalizedMethodFault) error { return answerError{f} }
-
-// An answerError is a fault in an answer that is not an error as a whole.
-type answerError struct{ *types.LocalizedMethodFault }
-
-func (f answerError) Error() string {
-	if f.LocalizedMessage != "" {
-		return f.LocalizedMessage
-	}
-	return "the session is not authenticated"
 }

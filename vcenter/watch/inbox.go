@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -84,32 +83,23 @@ type Interest struct {
 	names map[string]string
 	// annotated are the machines that Nodes name as those they were found as. Kubelets can write
 	// that: it decides about no other Node's machine.
-	annotated map[home]map[string]bool
+	annotated []inventory.LastSeen
 }
 
-// A home is a vCenter by its own UUID, or by the name of its entry where a Node does not say that UUID.
-type home struct{ instance, entry string }
-
-// annotatedIn returns the machines that Nodes name in a vCenter, by managed object ID. The name
-// counts only while one of the two does not say the vCenter's own UUID.
+// annotatedIn returns the machines that Nodes name in a vCenter, by managed object ID.
 func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
-	var all map[string]bool
-	for h, ids := range i.annotated {
-		switch {
-		case !(inventory.LastSeen{VCenter: h.entry, Instance: h.instance}).IsIn(entry, instance):
-		case all == nil:
-			all = ids // which is the case of all but a few clusters, and costs nothing
-		default:
-			all = maps.Clone(all)
-			maps.Copy(all, ids)
+	ids := map[string]bool{}
+	for _, was := range i.annotated {
+		if was.IsIn(entry, instance) {
+			ids[was.ID] = true
 		}
 	}
-	return all
+	return ids
 }
 
 // NewInterest returns the interest in the machines of these Nodes.
 func NewInterest(ids []inventory.Identity) *Interest {
-	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, annotated: map[home]map[string]bool{}}
+	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}}
 	for _, id := range ids {
 		for _, u := range id.UUIDs {
 			i.uuids[u] = true
@@ -118,11 +108,7 @@ func NewInterest(ids []inventory.Identity) *Interest {
 			i.names[strings.ToLower(id.Name)] = id.Name
 		}
 		if vc := id.Recorded.VCenter; vc != "" && len(id.UUIDs) == 1 {
-			at := home{id.RecordedInstance, vc}
-			if i.annotated[at] == nil {
-				i.annotated[at] = map[string]bool{}
-			}
-			i.annotated[at][id.Recorded.ID] = true
+			i.annotated = append(i.annotated, inventory.LastSeen{VCenter: vc, Instance: id.RecordedInstance, ID: id.Recorded.ID})
 		}
 	}
 	return i
