@@ -41,9 +41,6 @@ func (l liar) lied() []inventory.State {
 				s.Recorded[m.id] = inventory.Entry{ID: m.id, Unreadable: unknown, Template: unknown && m.template}
 			}
 		}
-		if r.Intn(2) == 0 {
-			s.Pending = map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}
-		}
 	}
 	return states
 }
@@ -59,7 +56,6 @@ func (l liar) honest() []inventory.State {
 			continue
 		}
 		maps.DeleteFunc(s.Snapshot.Recorded, func(id string, _ inventory.Entry) bool { return !mine(s.VCenter, id) })
-		maps.DeleteFunc(s.Snapshot.Pending, func(id string, _ bool) bool { return !mine(s.VCenter, id) })
 	}
 	return states
 }

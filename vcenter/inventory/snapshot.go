@@ -38,10 +38,6 @@ type Snapshot struct {
 	// none of the configured datacenters, whose details are in Machines. Each counts for
 	// the Nodes with that record and for no other Node.
 	Recorded map[string]Entry
-	// Pending are the machines that are recorded on Nodes and that the vCenter has not
-	// reported yet, neither as existing nor as gone, by managed object ID. These Nodes wait
-	// for them.
-	Pending map[string]bool
 	// Homes has what the vCenter said of machines that Nodes were last found as and that it does
 	// not show, by managed object ID. One that is not a key was not asked about.
 	Homes map[string]Reply

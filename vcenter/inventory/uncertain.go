@@ -168,8 +168,7 @@ func uncertain(states []State, id Identity) error {
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
-// pendingSearches joins the vCenters that were not searched for the Node's machine yet: by
-// its name, or by its UUIDs where the index does not have all machines.
+// pendingSearches joins the vCenters that were not searched for the Node's machine yet, by its name.
 func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -181,11 +180,8 @@ func pendingSearches(states []State, id Identity) error {
 }
 
 func (s *Snapshot) searchedFor(id Identity) bool {
-	if len(id.UUIDs) == 0 {
-		_, done := s.Names[id.Name]
-		return done
-	}
-	return !s.Pending[id.Recorded.ID] || !(LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance)
+	_, done := s.Names[id.Name]
+	return done || len(id.UUIDs) > 0
 }
 
 // removedVCenter returns an error if the vCenter that had the machine is not configured any

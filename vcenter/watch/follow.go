@@ -287,7 +287,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	}
 	if w.progress.phase == ready && w.unpublished {
 		w.unpublished = false
-		w.publishSnapshot(ctx, w.pending(annotated), model.View{Machines: shown, Outside: left, AnnotatedOnly: annotatedOnly, Names: named})
+		w.publishSnapshot(ctx, model.View{Machines: shown, Outside: left, AnnotatedOnly: annotatedOnly, Names: named})
 	}
 	if w.progress.phase == ready && w.tags.unpublished {
 		w.reporter.TagNames(ctx, w.tags.published())
@@ -328,10 +328,10 @@ func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) boo
 }
 
 // publishSnapshot publishes what is known.
-func (w *Watch) publishSnapshot(ctx context.Context, pending map[string]bool, v model.View) {
+func (w *Watch) publishSnapshot(ctx context.Context, v model.View) {
 	v.Incomplete, v.Hosts = w.datacenters.incomplete(), w.hosts
 	snap := w.model.Snapshot(v)
-	snap.Pending, snap.Homes = pending, w.homeReplies.of(w.model)
+	snap.Homes = w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {
 		snap.VisibleDatacenters = w.datacenters.visible
 	}
@@ -347,16 +347,4 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	took := time.Since(w.progress.began).Round(time.Millisecond)
 	w.progress.began = time.Time{}
 	klog.FromContext(ctx).Info("Read the vCenter", "machines", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
-}
-
-// pending returns the machines that Nodes name and of which the vCenter has not answered yet whether
-// they exist: they were not tried for lack of time. Without datacenters everything is in the index.
-func (w *Watch) pending(annotated map[string]bool) map[string]bool {
-	pending := map[string]bool{}
-	for id := range annotated {
-		if len(w.opts.Datacenters) > 0 && !w.model.Has(id) && !w.details.isTried(id) {
-			pending[id] = true
-		}
-	}
-	return pending
 }

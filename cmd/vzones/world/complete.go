@@ -68,7 +68,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 			return false
 		}
 	}
-	return len(s.Pending) == 0
+	return true
 }
 
 // isFound reports whether a machine was searched for, and if details are asked for, whether those
