@@ -5,322 +5,329 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-const oneVCenter = `
-vcenters:
-- name: east
-  datacenters:
-  - name: dc1
-    clusters:
-    - {name: c1, hosts: 2}
-    - {name: c2, hosts: 1, pools: [{name: p}]}
-    vms: [{name: node, count: 3, cluster: c1}]
-`
+// An outcome is how a request ends.
+type outcome func(error) bool
 
-func startOne(t *testing.T) (*VCenter, *govmomi.Client) {
-	v := start(t, oneVCenter).VCenter("east")
-	return v, login(t, v)
+func succeeds(err error) bool { return err == nil }
+func fails(err error) bool    { return err != nil }
+
+func is(target error) outcome { return func(err error) bool { return errors.Is(err, target) } }
+
+func faulted(f types.BaseMethodFault) outcome {
+	return func(err error) bool { return fault.Is(err, f) }
 }
 
-// read makes one SOAP request that needs a session.
-func read(ctx context.Context, c *govmomi.Client) error {
-	var folder mo.Folder
-	return property.DefaultCollector(c.Client).RetrieveOne(ctx, c.ServiceContent.RootFolder, []string{"name"}, &folder)
+func status(code int) outcome { return func(err error) bool { return rest.IsStatusError(err, code) } }
+
+// TestFaults: tests of clients that must bear a fault say nothing where the fault does nothing.
+func TestFaults(t *testing.T) {
+	const readMethod, listKind = "RetrievePropertiesEx", "GET /com/vmware/cis/tagging/category"
+	never := is(context.DeadlineExceeded)
+	for _, c := range []struct {
+		name       string
+		begin      func(*VCenter)
+		soap, rest outcome
+	}{
+		{"hang", (*VCenter).Hang, never, never},
+		{"refuse", (*VCenter).Refuse, is(syscall.ECONNREFUSED), is(syscall.ECONNREFUSED)},
+		{"drop", (*VCenter).Drop, is(io.ErrUnexpectedEOF), is(io.ErrUnexpectedEOF)},
+		{"delay", func(v *VCenter) { v.SetDelay(time.Hour) }, never, never},
+		{"delay of one kind", func(v *VCenter) { v.DelayMethod(readMethod, time.Hour) }, never, succeeds},
+		{"fault", func(v *VCenter) { v.Fault("*", new(types.SystemError)) }, faulted(new(types.SystemError)), succeeds},
+		{"fault of one method", func(v *VCenter) { v.Fault("*", new(types.SystemError)); v.Fault(readMethod, new(types.Timedout)) }, faulted(new(types.Timedout)), succeeds},
+		{"status", func(v *VCenter) { v.FaultREST("*", 503) }, succeeds, status(503)},
+		{"status of some kinds", func(v *VCenter) { v.FaultREST("*", 503); v.FaultREST("GET /com/*", 429) }, succeeds, status(429)},
+		{"status of a method", func(v *VCenter) { v.FaultREST(readMethod, 502) }, fails, succeeds},
+		{"garbage", func(v *VCenter) {
+			_ = errors.Join(v.AnswerOddly(readMethod, OddGarbage), v.AnswerOddly(listKind, OddGarbage))
+		}, fails, fails},
+		{"refused property", func(v *VCenter) { v.RefuseProperty("config.uuid", false) }, faulted(new(types.InvalidProperty)), succeeds},
+		{"slow logins", func(v *VCenter) { v.SlowLogin(time.Hour) }, succeeds, succeeds},
+		{"rejected logins", func(v *VCenter) { v.RejectPassword(); v.RejectRESTLogin() }, succeeds, succeeds},
+		{"hanging tagging service", (*VCenter).HangTagging, succeeds, never},
+		{"starting tagging service", (*VCenter).StartTagging, succeeds, status(503)},
+		{"throttling tagging service", (*VCenter).ThrottleTagging, succeeds, status(429)},
+		{"no tagging service", func(v *VCenter) { v.ServeREST(false) }, succeeds, status(404)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v, cl := start(t, oneVCenter)
+			check := func(when string, soap, restful outcome, d time.Duration) {
+				t.Helper()
+				cl.CloseIdleConnections() // the first error on a broken connection is another one
+				cl.rest.CloseIdleConnections()
+				if _, err := cl.read(within(t, d), v.Machines()[0], "config.uuid"); !soap(err) {
+					t.Errorf("%s: SOAP: %v", when, err)
+				}
+				if _, err := tags.NewManager(cl.rest).ListCategories(within(t, d)); !restful(err) {
+					t.Errorf("%s: REST: %v", when, err)
+				}
+			}
+			d := time.Minute
+			if c.soap(context.DeadlineExceeded) || c.rest(context.DeadlineExceeded) {
+				d = time.Second
+			}
+			c.begin(v)
+			check("with the fault", c.soap, c.rest, d)
+			if err := v.Recover(); err != nil {
+				t.Fatal(err)
+			}
+			v.RecoverTagging()
+			v.ServeREST(true)
+			check("afterwards", succeeds, succeeds, time.Minute)
+		})
+	}
 }
 
-func readREST(ctx context.Context, rc *rest.Client) error {
-	_, err := tags.NewManager(rc).ListCategories(ctx)
-	return err
-}
-
-func recovers(t *testing.T, v *VCenter, c *govmomi.Client) {
-	t.Helper()
-	if err := v.Recover(); err != nil {
-		t.Fatal(err)
+func TestLogins(t *testing.T) {
+	v, c := start(t, oneVCenter)
+	try := func(d time.Duration) (soap, restful error) {
+		ctx := within(t, d)
+		_ = errors.Join(c.Logout(ctx), c.rest.Logout(ctx))
+		return c.Login(ctx, v.URL().User), c.rest.Login(ctx, v.URL().User)
 	}
-	if err := read(deadline(t, 10*time.Second), c); err != nil {
-		t.Errorf("after Recover: %v", err)
+	want := func(what string, soap, restful outcome) {
+		t.Helper()
+		if serr, rerr := try(time.Minute); !soap(serr) || !restful(rerr) {
+			t.Errorf("%s: %v, %v", what, serr, rerr)
+		}
 	}
-}
-
-func TestHang(t *testing.T) {
-	v, c := startOne(t)
-	v.Hang()
-	if err := read(deadline(t, 100*time.Millisecond), c); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a hanging vCenter: %v", err)
+	rejected := faulted(new(types.InvalidLogin))
+	before := v.SessionIDs()
+	v.RejectRESTLogin()
+	want("REST rejected", succeeds, status(http.StatusUnauthorized))
+	v.RejectPassword()
+	want("all rejected", rejected, status(http.StatusUnauthorized))
+	_ = v.Recover()
+	v.SetLockout(Lockout{Failures: 2, Window: time.Minute, Duration: time.Hour})
+	v.FailLogin()
+	want("one failure", succeeds, succeeds)
+	v.FailLogin()
+	want("two failures", rejected, status(http.StatusUnauthorized))
+	if !v.Locked() {
+		t.Error("the account is not locked")
 	}
-	if n := v.Requests()["RetrieveProperties"] + v.Requests()["RetrievePropertiesEx"]; n == 0 {
-		t.Error("the request that hung was not counted")
+	_ = v.Recover()
+	want("recovered", succeeds, succeeds)
+	// Four logins succeeded since, two of each kind, and one with SOAP alone.
+	if ids := v.SessionIDs(); len(before) != 2 || len(ids) != 7 || !slices.Contains(ids, before[0]) || v.SOAPSessions() != 1 || v.RESTSessions() != 1 {
+		t.Errorf("%d session IDs became %d; %d and %d are open", len(before), len(ids), v.SOAPSessions(), v.RESTSessions())
 	}
-	done := make(chan error, 1)
-	ctx := deadline(t, 10*time.Second)
-	go func() { done <- read(ctx, c) }()
-	recovers(t, v, c)
-	if err := <-done; err != nil {
-		t.Errorf("the request that waited: %v", err)
+	v.SlowLogin(2 * time.Second)
+	if soap, restful := try(time.Second); !errors.Is(soap, context.DeadlineExceeded) || !errors.Is(restful, context.DeadlineExceeded) {
+		t.Errorf("slow logins: %v, %v", soap, restful)
 	}
-	v.Hang() // Close is to cut this off
-	go func() { done <- read(ctx, c) }()
-	waitFor(t, func() bool { return v.Total() > 0 })
-	v.server.close()
-	if err := <-done; err == nil {
-		t.Error("a hanging request outlived Close")
-	}
+	waitFor(t, func() bool { return v.SOAPSessions() == 1 }) // though its client has gone
 }
 
 func waitFor(t *testing.T, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not happen")
 		}
 	}
 }
 
-func TestRefuse(t *testing.T) {
-	v, c := startOne(t)
-	port := v.Port()
-	for range 3 {
-		v.Refuse()
-		v.Refuse()
-		c.CloseIdleConnections() // or the first error is that of a broken one
-		if err := read(deadline(t, 5*time.Second), c); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("a refusing vCenter: %v", err)
+// A watch follows some properties of all machines, as a client of vCenter does.
+type watch struct {
+	c       *client
+	pc      *property.Collector
+	version string
+}
+
+func (c *client) watch(t *testing.T, properties ...string) *watch {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	cv, err := view.NewManager(c.Client.Client).CreateContainerView(ctx, c.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, err := property.DefaultCollector(c.Client.Client).Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pc.CreateFilter(ctx, types.CreateFilter{Spec: types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{Obj: cv.Reference(), Skip: types.NewBool(true), SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ContainerView", Path: "view"}}}},
+		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: properties}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watch{c: c, pc: pc}
+	if got, err := w.next(ctx); err != nil || len(got) != 3 {
+		t.Fatalf("at first: %v, %v", got, err)
+	}
+	return w
+}
+
+// next makes one long poll, and returns what it brings by managed object ID.
+func (w *watch) next(ctx context.Context) (map[string]types.ObjectUpdate, error) {
+	req := types.WaitForUpdatesEx{This: w.pc.Reference(), Version: w.version, Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(600)}}
+	res, err := methods.WaitForUpdatesEx(ctx, w.c.Client.Client, &req)
+	if err != nil || res.Returnval == nil {
+		return nil, err
+	}
+	w.version = res.Returnval.Version
+	got := make(map[string]types.ObjectUpdate)
+	for _, fs := range res.Returnval.FilterSet {
+		for _, o := range fs.ObjectSet {
+			got[o.Obj.Value] = o
 		}
-		recovers(t, v, c) // in the same session
-		if v.Port() != port {
-			t.Errorf("port %d became %d", port, v.Port())
-		}
 	}
+	return got, nil
 }
 
-func TestRefuseBreaksLongPolls(t *testing.T) {
-	v, c := startOne(t)
-	ctx := deadline(t, 10*time.Second)
-	w := watch(t, ctx, c, v)
-	done := make(chan error, 1)
-	go func() { _, err := w.next(ctx); done <- err }()
-	waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == 2 })
-	v.Refuse()
-	if err := <-done; err == nil {
-		t.Error("a long poll outlived Refuse")
-	}
-}
-
-func TestDrop(t *testing.T) {
-	v, c := startOne(t)
-	v.Drop()
-	if err := read(deadline(t, 5*time.Second), c); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a dropping vCenter: %v", err)
-	}
-	recovers(t, v, c)
-
-	ctx := deadline(t, 10*time.Second)
-	w := watch(t, ctx, c, v)
-	done := make(chan error, 1)
-	go func() { _, err := w.next(ctx); done <- err }()
-	waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == 2 })
-	v.Drop()
-	if err := <-done; !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a long poll at a dropping vCenter: %v", err)
-	}
-}
-
-func TestDelay(t *testing.T) {
-	v, c := startOne(t)
-	v.SetDelay(50 * time.Millisecond)
-	began := time.Now()
-	if err := read(deadline(t, 5*time.Second), c); err != nil || time.Since(began) < 50*time.Millisecond {
-		t.Errorf("%v after %v", err, time.Since(began))
-	}
-	v.SetDelay(time.Hour)
-	if err := read(deadline(t, 50*time.Millisecond), c); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
-	recovers(t, v, c)
-}
-
-func TestFault(t *testing.T) {
-	v, c := startOne(t)
-	rc := loginREST(t, v, c)
-	ctx := deadline(t, 10*time.Second)
-	v.Fault("*", new(types.SystemError))
-	v.Fault("CurrentTime", new(types.HostCommunication))
-	if err := read(ctx, c); !fault.Is(err, new(types.SystemError)) {
-		t.Errorf("%v", err)
-	}
-	if _, err := methods.GetCurrentTime(ctx, c.Client); !fault.Is(err, new(types.HostCommunication)) {
-		t.Errorf("%v", err)
-	}
-	v.Fault("*", nil)
-	if err := read(ctx, c); err != nil {
-		t.Error(err)
-	}
-	recovers(t, v, c)
-	if _, err := methods.GetCurrentTime(ctx, c.Client); err != nil {
-		t.Error(err)
-	}
-
-	v.FaultREST("*", http.StatusServiceUnavailable)
-	v.FaultREST("POST /com/vmware/*", http.StatusTooManyRequests)
-	if err := readREST(ctx, rc); !rest.IsStatusError(err, http.StatusServiceUnavailable) {
-		t.Errorf("%v", err)
-	}
-	if _, err := tags.NewManager(rc).ListAttachedTags(ctx, c.ServiceContent.RootFolder); !rest.IsStatusError(err, http.StatusTooManyRequests) {
-		t.Errorf("%v", err)
-	}
-	if err := read(ctx, c); err != nil {
-		t.Errorf("a REST fault reached SOAP: %v", err)
-	}
-	v.FaultREST("CurrentTime", http.StatusBadGateway)
-	if _, err := methods.GetCurrentTime(ctx, c.Client); err == nil {
-		t.Error("no bare status for a SOAP method")
-	}
-	recovers(t, v, c)
-	if err := readREST(ctx, rc); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestPassword(t *testing.T) {
-	v, c := startOne(t)
-	ctx := deadline(t, 10*time.Second)
-	try := func(user *url.Userinfo) (soap, rests error) {
-		t.Helper()
-		other, err := connect(t, ctx, v)
-		if err != nil {
+// TestLongPollsEnd with their session, their vCenter and their client.
+func TestLongPollsEnd(t *testing.T) {
+	v, _ := start(t, oneVCenter)
+	gone, leave := context.WithCancel(t.Context())
+	for _, c := range []struct {
+		name string
+		end  func(*watch) error
+		want outcome
+	}{
+		{"canceled", func(w *watch) error { return w.pc.CancelWaitForUpdates(within(t, time.Minute)) }, faulted(new(types.RequestCanceled))},
+		{"session ended", func(*watch) error { v.EndSessions(); return nil }, faulted(new(types.NotAuthenticated))},
+		{"objects forgotten", func(*watch) error { v.ForgetObjects(); return nil }, faulted(new(types.ManagedObjectNotFound))},
+		{"fault", func(*watch) error { v.Fault("WaitForUpdatesEx", new(types.SystemError)); return nil }, faulted(new(types.SystemError))},
+		{"dropped", func(*watch) error { v.Drop(); return nil }, is(io.ErrUnexpectedEOF)},
+		{"refused", func(*watch) error { v.Refuse(); return nil }, fails},
+		{"client gone", func(*watch) error { leave(); return nil }, is(context.Canceled)},
+		{"hanging at the end", func(*watch) error { v.Hang(); v.server.close(); return nil }, fails},
+	} {
+		if err := v.Recover(); err != nil {
 			t.Fatal(err)
 		}
-		rc := rest.NewClient(other.Client)
-		t.Cleanup(rc.CloseIdleConnections)
-		return other.Login(ctx, user), rc.Login(ctx, user)
-	}
-	refused := func(what string, user *url.Userinfo) {
-		t.Helper()
-		serr, rerr := try(user)
-		if !fault.Is(serr, new(types.InvalidLogin)) || !rest.IsStatusError(rerr, http.StatusUnauthorized) {
-			t.Errorf("%s: %v, %v", what, serr, rerr)
+		w := login(t, v).watch(t, "name")
+		v.ResetRequests()
+		ctx := t.Context()
+		if c.name == "client gone" {
+			ctx = gone
 		}
-	}
-	right := v.URL().User
-	refused("a wrong password", url.UserPassword(v.User(), "wrong"))
-	refused("a wrong user", url.UserPassword("root", v.Password()))
-	v.RejectPassword()
-	refused("a rejected password", right)
-	if err := v.Tag("c1", "zone", "z"); err != nil {
-		t.Errorf("this package's own login: %v", err)
-	}
-	recovers(t, v, c) // whose session never ended
-	v.SetPassword("new")
-	refused("the old password", right)
-	if serr, rerr := try(v.URL().User); serr != nil || rerr != nil {
-		t.Errorf("the new password: %v, %v", serr, rerr)
+		done := make(chan error, 1)
+		go func() { _, err := w.next(ctx); done <- err }()
+		waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == 1 && v.longPolls.len() > 0 })
+		if err := c.end(w); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := <-done; !c.want(err) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		waitFor(t, func() bool { return v.longPolls.len() == 0 })
 	}
 }
 
-func TestSessions(t *testing.T) {
-	v, c := startOne(t)
-	ctx := deadline(t, 10*time.Second)
-	count := func(soap, rests int) {
-		t.Helper()
-		if v.SOAPSessions() != soap || v.RESTSessions() != rests || v.Sessions() != soap+rests {
-			t.Errorf("%d + %d = %d sessions, want %d + %d", v.SOAPSessions(), v.RESTSessions(), v.Sessions(), soap, rests)
-		}
+// TestOutOfSight: tests of clients that must not delete a Node say nothing where its machine can still be seen.
+func TestOutOfSight(t *testing.T) {
+	node := func(f func(*VCenter, string) error) func(*VCenter) error {
+		return func(v *VCenter) error { return f(v, "node") }
 	}
-	count(1, 0)
-	rc := loginREST(t, v, c)
-	count(1, 1)
-	if err := rc.Logout(ctx); err != nil {
-		t.Fatal(err)
-	}
-	count(1, 0)
-	rc = loginREST(t, v, c)
-	other := login(t, v)
-	count(2, 1)
-	if err := other.Logout(ctx); err != nil {
-		t.Fatal(err)
-	}
-	count(1, 1)
-
-	v.Fault("*", new(types.SystemError)) // which must not keep sessions from ending
-	v.EndSessions()
-	recovered := v.Recover()
-	count(0, 0)
-	if err := read(ctx, c); recovered != nil || !fault.Is(err, new(types.NotAuthenticated)) {
-		t.Errorf("%v, %v", recovered, err)
-	}
-	if _, err := methods.GetCurrentTime(ctx, c.Client); !fault.Is(err, new(types.NotAuthenticated)) {
-		t.Errorf("%v", err)
-	}
-	if err := readREST(ctx, rc); !rest.IsStatusError(err, http.StatusUnauthorized) {
-		t.Errorf("%v", err)
-	}
-	if s, err := c.SessionManager.UserSession(ctx); s != nil || err != nil {
-		t.Errorf("%v, %v", s, err)
-	}
-	if err := c.Login(ctx, v.URL().User); err != nil {
-		t.Error(err)
-	}
-	if err := rc.Login(ctx, v.URL().User); err != nil {
-		t.Error(err)
-	}
-	count(1, 1)
-	if err := v.Retag("c1", "zone", "z"); err != nil {
-		t.Errorf("this package's own session: %v", err)
-	}
-}
-
-func TestRequests(t *testing.T) {
-	v, c := startOne(t)
-	rc := loginREST(t, v, c)
-	ctx := deadline(t, 10*time.Second)
-	if err := v.Tag("c1", "zone", "z"); err != nil {
-		t.Fatal(err)
-	}
-	v.ResetRequests()
-	if v.Total() != 0 || len(v.Requests()) != 0 {
-		t.Errorf("%v", v.Requests())
-	}
-	ref, _ := v.Reference("c1")
-	if got := attached(t, ctx, rc, ref); !slices.Equal(got, []string{"z"}) {
-		t.Errorf("%q", got)
-	}
-	if _, err := methods.GetCurrentTime(ctx, c.Client); err != nil {
-		t.Fatal(err)
-	}
-	_ = v.MoveVM("node-0000", "c1-host-2")
-	got, total := v.Requests(), 0
-	for kind, n := range got {
-		total += n
-		if n < 1 {
-			t.Errorf("%s: %d", kind, n)
-		}
-	}
-	for _, kind := range []string{
-		"CurrentTime",
-		"POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects",
-		"GET /com/vmware/cis/tagging/tag/id:{id}",
+	denied := faulted(new(types.NoPermission))
+	for _, c := range []struct {
+		name       string
+		hide, show func(*VCenter) error
+		// listed, found, named: a view has the machine, a search finds it, its name is readable.
+		listed, found bool
+		named, read   outcome
+	}{
+		{"machine hidden", node((*VCenter).Hide), node((*VCenter).Show), false, false, denied, denied},
+		{"datacenter hidden", func(v *VCenter) error { return v.Hide("/dc1") }, func(v *VCenter) error { return v.Show("/dc1") }, false, false, denied, denied},
+		{"cluster hidden", func(v *VCenter) error { return v.Hide("c1") }, func(v *VCenter) error { return v.Show("c1") }, true, true, succeeds, succeeds},
+		{"not readable", node((*VCenter).DenyRead), node((*VCenter).AllowRead), true, false, succeeds, denied},
+		{"orphaned", func(v *VCenter) error { return v.SetConnection("node", "orphaned") },
+			func(v *VCenter) error { return v.SetConnection("node", "connected") }, true, false, succeeds, succeeds},
 	} {
-		if got[kind] != 1 {
-			t.Errorf("%s: %d of %v", kind, got[kind], got)
+		t.Run(c.name, func(t *testing.T) {
+			v, cl := start(t, oneVCenter)
+			ctx := within(t, time.Minute)
+			m := v.Machines()[0]
+			w := cl.watch(t, "config.uuid")
+			check := func(when string, listed, found bool, named, read outcome) {
+				t.Helper()
+				cv, err := view.NewManager(cl.Client.Client).CreateContainerView(ctx, cl.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var vms []mo.VirtualMachine
+				if err := cv.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name"}, &vms); err != nil {
+					t.Fatal(err)
+				}
+				refs, err := object.NewSearchIndex(cl.Client.Client).FindAllByUuid(ctx, nil, m.UUID, true, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				has := slices.ContainsFunc(vms, func(vm mo.VirtualMachine) bool { return vm.Self == m.Reference() })
+				_, nerr := cl.read(ctx, m, "name")
+				_, rerr := cl.read(ctx, m, "config.uuid")
+				if has != listed || len(refs) > 0 != found || !named(nerr) || !read(rerr) {
+					t.Errorf("%s: listed %v, found %v, name: %v, UUID: %v", when, has, refs, nerr, rerr)
+				}
+			}
+			for _, step := range []struct {
+				when   string
+				change func(*VCenter) error
+				check  func()
+			}{
+				{"hidden", c.hide, func() { check("hidden", c.listed, c.found, c.named, c.read) }},
+				{"shown again", c.show, func() { check("shown again", true, true, succeeds, succeeds) }},
+			} {
+				if err := step.change(v); err != nil {
+					t.Fatal(err)
+				}
+				step.check()
+				if c.found {
+					continue // nothing has changed
+				}
+				if got, err := w.next(ctx); err != nil || got[m.MoID].Obj.Value == "" {
+					t.Errorf("%s: the watch gets %v, %v", step.when, got, err)
+				}
+			}
+		})
+	}
+}
+
+// TestGuests: what tests of clients that must not take notice change.
+func TestGuests(t *testing.T) {
+	v, c := start(t, oneVCenter)
+	w := c.watch(t, "runtime.powerState", "guest.net", "config.extraConfig")
+	for i, change := range []func() error{
+		func() error { return v.ReverseNICs("node") },
+		func() error { return v.SetExtraConfig("node", metadataKey, "x") },
+		func() error { return v.HidePower("node") },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.next(within(t, time.Minute)); err != nil || len(got) != 1 {
+			t.Errorf("change %d: %v, %v", i, got, err)
 		}
 	}
-	if v.Total() != total {
-		t.Errorf("%d in all, but %v", v.Total(), got)
+	m, err := v.Machine("node")
+	vm, rerr := c.read(within(t, time.Minute), m, "runtime.powerState")
+	if err != nil || rerr != nil || !slices.Equal(m.IPs, []string{"10.0.0.2", "10.0.0.1"}) || vm.Runtime.PowerState != "" {
+		t.Errorf("%q, %q, %v, %v", m.IPs, vm.Runtime.PowerState, err, rerr)
 	}
+}
+
+func (p *longPolls) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting)
 }

@@ -40,23 +40,3 @@ func TestParseMistakes(t *testing.T) {
 		}
 	}
 }
-
-func TestParse(t *testing.T) {
-	spec, err := Parse([]byte(twoVCenters))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dc := spec.VCenters[0].Datacenters[0]
-	if got := dc.Clusters[0].Hosts; len(got) != 2 || got[1].Name != "c1-host-2" {
-		t.Errorf("hosts given as a number are %+v", got)
-	}
-	if got := dc.VMFolders[0].Tags["team"]; len(got) != 2 || got[1] != "green" {
-		t.Errorf("tags given as a list are %q", got)
-	}
-	if got := spec.VCenters[0].Tags["region"]; len(got) != 1 || got[0] != "east" {
-		t.Errorf("a tag given alone is %q", got)
-	}
-	if got := *dc.VMs[2].HostName; got != "" || dc.VMs[0].HostName != nil {
-		t.Errorf("host names are %q and %v", got, dc.VMs[0].HostName)
-	}
-}
