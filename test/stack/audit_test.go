@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"vzones/test/cluster"
 )
 
 // audited are the options of a control plane whose API server notes each request of the
-// daemon's ServiceAccount, and the path of the file.
-func audited(t *testing.T) (cluster.Options, string) {
+// daemon's ServiceAccount in a namespace, and the path of the file.
+func audited(t *testing.T, space string) (cluster.Options, string) {
 	t.Helper()
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
@@ -23,10 +25,11 @@ apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
-- {level: Metadata, users: ["system:serviceaccount:%s:%s"]}
+- {level: Request, users: [%[1]q], verbs: [delete]}
+- {level: Metadata, users: [%[1]q]}
 - {level: None}
 `
-	if err := os.WriteFile(policy, fmt.Appendf(nil, text, namespace, serviceAccount), 0o600); err != nil {
+	if err := os.WriteFile(policy, fmt.Appendf(nil, text, "system:serviceaccount:"+space+":"+serviceAccount), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return cluster.Options{Flags: map[string][]string{"kube-apiserver": {
@@ -39,13 +42,15 @@ type request struct {
 	Verb       string
 	RequestURI string
 	ObjectRef  struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	// RequestObject is the body of a deletion.
+	RequestObject metav1.DeleteOptions
 	// Annotations have the decision, and which binding made it.
 	Annotations map[string]string
 }
 
-func (r *request) allowed() bool { return r.Annotations["authorization.k8s.io/decision"] == "allow" }
+func (r request) allowed() bool { return r.Annotations["authorization.k8s.io/decision"] == "allow" }
 
-func (r *request) String() string {
+func (r request) String() string {
 	resource := r.ObjectRef.Resource
 	if r.ObjectRef.Subresource != "" {
 		resource += "/" + r.ObjectRef.Subresource

@@ -10,10 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -97,7 +94,9 @@ func (d *Daemon) Stop() (time.Duration, error) {
 	return took, err
 }
 
-func (d *Daemon) kill() error { return d.process.Stop(0) }
+// Kill ends the daemon without the time to log out, as the kernel or a node's
+// failure does.
+func (d *Daemon) Kill() error { return d.process.Stop(0) }
 
 // Exited is closed when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.process.Exited() }
@@ -113,27 +112,6 @@ func (d *Daemon) Log() string {
 
 // LogPath returns the path of the file that Log reads.
 func (d *Daemon) LogPath() string { return d.process.Log() }
-
-// errorLine matches a line that is an error or a warning.
-var errorLine = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
-
-// framework are the errors of the framework that say nothing about the daemon:
-// that it lacks controllers which vzones does not have, that a worker of the
-// node controller, which nobody waits for, has recorded an Event after SIGTERM, and that
-// its update of a Node was refused since the Node had changed, which it tries again.
-var framework = []string{
-	`Skipping "service-lb-controller"`,
-	`Skipping "node-route-controller"`,
-	`"Unable to record event (will not retry!)" err="broadcaster already stopped"`,
-	`the object has been modified; please apply your changes to the latest version and try again, requeuing" logger="UnhandledError"`,
-}
-
-// LoggedErrors returns the errors and warnings in the log, without those of framework.
-func (d *Daemon) LoggedErrors() []string {
-	return slices.DeleteFunc(errorLine.FindAllString(d.Log(), -1), func(line string) bool {
-		return slices.ContainsFunc(framework, func(known string) bool { return strings.Contains(line, known) })
-	})
-}
 
 // Healthy asks /healthz.
 func (d *Daemon) Healthy(ctx context.Context) error {

@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
@@ -55,7 +53,7 @@ func (i interloper) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 // TestANewNodeIsNotDeletedForTheOldOne: the framework's controller deletes by
 // name. A Node of that name that was registered in the last moment is another one.
 func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
-	s := start(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]")
+	s := start(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -118,92 +116,15 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 }
 
 // event waits for an Event of a reason about a Node and returns its message.
-func (s *Stack) event(t *testing.T, node, reason string) string {
+func (s *Stack) event(t *testing.T, node, reason string) (message string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	await(t, "an Event "+reason+" about Node "+node, func(ctx context.Context) (bool, error) {
 		events, err := s.Client.CoreV1().Events("").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
-		if err != nil {
-			t.Fatalf("no Event %s about Node %s: %v", reason, node, err)
+		if err != nil || len(events.Items) == 0 {
+			return false, err
 		}
-		if len(events.Items) > 0 {
-			return events.Items[0].Message
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("no Event %s about Node %s", reason, node)
-		}
-	}
-}
-
-// TestTheDaemonDeletesByUID: an API server that lets nobody delete a Node without its
-// UID lets the daemon.
-func TestTheDaemonDeletesByUID(t *testing.T) {
-	s := startOwn(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
-	ctx := t.Context()
-	fail, name := admissionv1.Fail, "nodes-by-uid"
-	rule := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
-		Operations: []admissionv1.OperationType{admissionv1.Delete},
-		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"nodes"}},
-	}}
-	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy:    &fail,
-		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{rule}},
-		Validations:      []admissionv1.Validation{{Expression: "has(request.options.preconditions) && has(request.options.preconditions.uid)"}},
-	}}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-	}}
-	admission := s.Client.AdmissionregistrationV1()
-	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	node, err := s.Cluster.CreateNode(ctx, deadNode("gone"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.denied(t, node)
-	if err := s.Cluster.SetNodeReady(ctx, node.Name, v1.ConditionUnknown); err != nil {
-		t.Fatal(err)
-	}
-	config, err := s.WriteConfig("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := s.StartDaemon(binary, config, "--node-monitor-period=1s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.node(t, d, "gone", "is deleted", func(n *v1.Node) bool { return n == nil })
-}
-
-// denied waits until nobody may delete a Node without its UID.
-func (s *Stack) denied(t *testing.T, node *v1.Node) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	trial := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
-	for {
-		err := s.Client.CoreV1().Nodes().Delete(ctx, node.Name, trial)
-		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("the policy never came into force")
-		}
-	}
+		message = events.Items[0].Message
+		return true, nil
+	})
+	return message
 }

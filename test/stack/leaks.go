@@ -5,17 +5,6 @@ import (
 	"strings"
 )
 
-// Leaks returns in which of its usual forms a secret is in a log, sorted.
-func Leaks(log, secret string) []string {
-	var s Search
-	s.Add("", secret)
-	found := s.In(log)
-	for i := range found {
-		found[i] = found[i][len(" as "):]
-	}
-	return found
-}
-
 // A Search looks for any number of secrets in a text in one pass over it. The
 // zero value looks for none.
 type Search struct {

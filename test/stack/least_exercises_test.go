@@ -12,6 +12,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
 const (
@@ -40,6 +42,9 @@ type leastWorld struct {
 	config string
 	token  string
 	admin  tls.Certificate
+	// namespace has the ServiceAccount, the Lease and the Secret; flags come behind leastFlags.
+	namespace string
+	flags     []string
 	// requests are those of the daemon.
 	requests []request
 }
@@ -86,7 +91,7 @@ func until(ctx context.Context, is func() (bool, error)) error {
 
 func heldLease(ctx context.Context, w *leastWorld) error {
 	return until(ctx, func() (bool, error) {
-		l, err := w.s.Client.CoordinationV1().Leases(namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
+		l, err := w.s.Client.CoordinationV1().Leases(w.namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
 		return err == nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "", err
 	})
 }
@@ -94,7 +99,7 @@ func heldLease(ctx context.Context, w *leastWorld) error {
 func renewedLease(ctx context.Context, w *leastWorld) error {
 	var first *metav1.MicroTime
 	return until(ctx, func() (bool, error) {
-		l, err := w.s.Client.CoordinationV1().Leases(namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
+		l, err := w.s.Client.CoordinationV1().Leases(w.namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
 		if err != nil || l.Spec.RenewTime == nil {
 			return false, err
 		}
@@ -155,7 +160,9 @@ func shownOff(ctx context.Context, w *leastWorld) error {
 	if err := w.s.Cluster.SetNodeReady(ctx, "off", v1.ConditionUnknown); err != nil {
 		return err
 	}
-	return nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && tainted(n) })
+	return nodeIs(ctx, w, "off", func(n *v1.Node) bool {
+		return n != nil && slices.ContainsFunc(n.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == cloudproviderapi.TaintNodeShutdown })
+	})
 }
 
 func deletedNode(ctx context.Context, w *leastWorld) error {
@@ -182,7 +189,7 @@ func toldOfNodeAgain(ctx context.Context, w *leastWorld) error {
 }
 
 func toldOfLease(ctx context.Context, w *leastWorld) error {
-	return event(ctx, w, namespace, "Lease", 1)
+	return event(ctx, w, w.namespace, "Lease", 1)
 }
 
 func toldOfPod(ctx context.Context, w *leastWorld) error { return event(ctx, w, namespace, "Pod", 1) }
@@ -218,13 +225,19 @@ func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
 	return event(ctx, w, namespace, "Pod", 2)
 }
 
+// writeSecret writes the credentials into the Secret in the namespace.
+func (w *leastWorld) writeSecret(ctx context.Context) error {
+	name := types.NamespacedName{Namespace: w.namespace, Name: secretName}
+	return w.s.PutSecret(ctx, name, Credentials(w.s.Fleet.VCenter("east")))
+}
+
 func newPassword(ctx context.Context, w *leastWorld) error {
 	east := w.s.Fleet.VCenter("east")
 	if err := until(ctx, func() (bool, error) { return east.SOAPSessions() > 0, nil }); err != nil {
 		return err
 	}
 	east.SetPassword("another")
-	if err := w.s.WriteSecret(ctx); err != nil {
+	if err := w.writeSecret(ctx); err != nil {
 		return err
 	}
 	select {

@@ -6,34 +6,55 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vzones/manifests"
 )
 
 // TestRolesAreEnough: with all that the manifest grants the daemon does everything, and the API
 // server refuses nothing.
 func TestRolesAreEnough(t *testing.T) {
-	w, log := newLeastWorld(t)
+	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	if failed, denied := w.without(t, log, nil, leastRow{}); len(failed) > 0 || len(denied) > 0 {
 		t.Errorf("with all rights these fail: %q; and these are refused: %q\n%s", failed, denied, w.d.Log())
 	}
+	// A Node that was registered again in the last moment is another one.
+	if !slices.ContainsFunc(w.requests, isNodeDeletion) {
+		t.Error("no Node was deleted")
+	}
+	for _, q := range w.requests {
+		if p := q.RequestObject.Preconditions; isNodeDeletion(q) && (p == nil || p.UID == nil) {
+			t.Errorf("Node %s is deleted whatever its UID is", q.ObjectRef.Name)
+		}
+	}
 }
 
-func newLeastWorld(t *testing.T) (w *leastWorld, log string) {
+func isNodeDeletion(q request) bool { return q.Verb == "delete" && q.ObjectRef.Resource == "nodes" }
+
+// newLeastWorld starts a stack with the roles of a manifest, for the ServiceAccount in a namespace.
+func newLeastWorld(t *testing.T, roles []byte, space string) (w *leastWorld, log string) {
 	t.Helper()
-	options, log := audited(t)
-	s := startOwn(t, Options{Fleet: leastFleet, Cluster: options})
+	options, log := audited(t, space)
+	s := start(t, Options{Fleet: leastFleet, Cluster: options, Bare: true})
+	if err := s.Cluster.Apply(t.Context(), roles, func(kind string) bool { return kind != "Secret" }); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(t.Context(), space, serviceAccount); err != nil {
+		t.Fatal(err)
+	}
 	admin := s.Cluster.AdminConfig()
 	certificate, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &leastWorld{s: s, token: visitor(t, s, "scraper", "/metrics"), admin: certificate}, log
+	return &leastWorld{s: s, token: visitor(t, s, "scraper", "/metrics"), admin: certificate, namespace: space}, log
 }
 
 // TestNoRightIsIdle takes each verb on each resource away in turn that the manifest grants,
 // and each binding of a role that is not its own. The API server has to refuse just that,
 // and what leastRows says has to fail, and nothing else.
 func TestNoRightIsIdle(t *testing.T) {
-	w, log := newLeastWorld(t)
+	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	for _, r := range grantedRights(t) {
 		t.Run(r.String(), func(t *testing.T) {
 			row, ok := leastRows[r.String()]
@@ -71,7 +92,7 @@ func refusedAlone(t *testing.T, r grantedRight, denied []request) {
 		case resource == r.resource && q.Verb == r.verb && q.ObjectRef.Namespace == r.namespace && q.ObjectRef.APIGroup == r.group:
 			asked = true
 		default:
-			t.Errorf("the API server refuses also %v", &q)
+			t.Errorf("the API server refuses also %v", q)
 		}
 	}
 	if !asked {

@@ -1,8 +1,10 @@
 package stack
 
 import (
+	"bytes"
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -32,7 +34,13 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 	if w.config, err = s.WriteConfig(leastConfig); err != nil {
 		t.Fatal(err)
 	}
-	if w.d, err = s.StartDaemon(binary, w.config, leastFlags...); err != nil {
+	if w.namespace != namespace {
+		config := bytes.ReplaceAll(s.Config(), []byte("secretNamespace: "+namespace), []byte("secretNamespace: "+w.namespace))
+		if err := os.WriteFile(w.config, append(config, leastConfig...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.d, err = s.StartDaemon(binary, w.config, append(leastFlags, w.flags...)...); err != nil {
 		t.Fatal(err)
 	}
 	done := together(ctx, w, failing, refused)

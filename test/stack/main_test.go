@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
+	"time"
 
 	"vzones/test/cluster"
 )
 
 // binary is the daemon under test, empty where the control plane is left out.
 var binary string
-
-// pool has the stacks of the tests that leave nothing behind but what Reset takes away.
-var pool = NewPool(root, poolSize)
-
-const poolSize = 4
 
 var root = filepath.Join("..", "..")
 
@@ -32,7 +27,7 @@ func run(m *testing.M) int {
 		return 0
 	}
 	// More than there are processors: tests mostly wait.
-	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -46,35 +41,17 @@ func run(m *testing.M) int {
 		fmt.Println(err)
 		return 1
 	}
-	pool.binary = binary
-	status := m.Run()
-	if err := pool.Stop(); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return status
+	return m.Run()
 }
 
-// start gives the test a stack of the pool, with the fleet of a description.
-func start(t testing.TB, description string) *Stack {
+// start starts a stack that ends with the test. Tests run in parallel, and their results depend on the daemon's
+// sources.
+func start(t *testing.T, options Options) *Stack {
 	t.Helper()
-	prepare(t)
-	s, _, err := pool.Acquire(t.Context())
-	if err != nil {
+	t.Parallel()
+	if err := DependOnSources(root); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { pool.Release(s) })
-	if err := s.Reset(t.Context(), description); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// startOwn starts a stack that ends with the test, for one that leaves objects in the cluster or
-// has options.
-func startOwn(t testing.TB, options Options) *Stack {
-	t.Helper()
-	prepare(t)
 	s, err := Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -87,13 +64,12 @@ func startOwn(t testing.TB, options Options) *Stack {
 	return s
 }
 
-// prepare has tests run in parallel, and their results depend on the daemon's sources.
-func prepare(t testing.TB) {
+// await asks again and again until something is so, for two minutes at most.
+func await(t *testing.T, what string, is func(context.Context) (bool, error)) {
 	t.Helper()
-	if t, ok := t.(*testing.T); ok {
-		t.Parallel()
-	}
-	if err := DependOnSources(root); err != nil {
-		t.Fatal(err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := until(ctx, func() (bool, error) { return is(ctx) }); err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/component-base/metrics/testutil"
 )
 
 // Metrics are what a program's /metrics shows at one moment.
@@ -108,47 +109,21 @@ func (s *Stack) Writes(ctx context.Context) (int, error) {
 	return int(sum), nil
 }
 
-// parseMetrics reads the text format.
+// parseMetrics reads the text format: counters and gauges.
 func parseMetrics(text string) (Metrics, error) {
+	families, err := testutil.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
 	var all Metrics
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			s := Sample{Name: name, Labels: map[string]string{}, Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
+			for _, label := range m.GetLabel() {
+				s.Labels[label.GetName()] = label.GetValue()
+			}
+			all = append(all, s)
 		}
-		s, err := parseSample(line)
-		if err != nil {
-			return nil, fmt.Errorf("metrics: %q: %w", line, err)
-		}
-		all = append(all, s)
 	}
 	return all, nil
-}
-
-// parseSample reads name{key="value",…} and a number.
-func parseSample(line string) (Sample, error) {
-	s := Sample{Labels: map[string]string{}}
-	end := strings.IndexAny(line, "{ ")
-	if end < 0 {
-		return s, strconv.ErrSyntax
-	}
-	s.Name, line = line[:end], line[end:]
-	if rest, ok := strings.CutPrefix(line, "{"); ok {
-		for rest != "" && rest[0] != '}' {
-			key, after, _ := strings.Cut(rest, "=")
-			quoted, err := strconv.QuotedPrefix(after)
-			if err != nil {
-				return s, err
-			}
-			if s.Labels[key], err = strconv.Unquote(quoted); err != nil {
-				return s, err
-			}
-			rest = strings.TrimPrefix(after[len(quoted):], ",")
-		}
-		line = strings.TrimPrefix(rest, "}")
-	}
-	value, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-	var err error
-	s.Value, err = strconv.ParseFloat(value, 64)
-	return s, err
 }

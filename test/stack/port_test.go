@@ -1,15 +1,24 @@
 package stack
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	labels = "labels: {region: region, zone: zone}\n"
+	pair   = `
+vcenters:
+- {name: east, datacenters: [{name: dc}]}
+- {name: west, datacenters: [{name: dc}]}
+`
 )
 
 // visitor makes a ServiceAccount that may get paths of whoever delegates to the API
@@ -48,7 +57,7 @@ func bind(t *testing.T, s *Stack, role string, to rbacv1.Subject) {
 // TestTokensOfOthers: whoever shows a token to the daemon's port, it is in no log,
 // whatever comes of it, and neither is one that the daemon asks for itself.
 func TestTokensOfOthers(t *testing.T) {
-	s := startOwn(t, Options{Fleet: pair})
+	s := start(t, Options{Fleet: pair})
 	config, err := s.WriteConfig(labels)
 	if err != nil {
 		t.Fatal(err)
@@ -80,15 +89,16 @@ func TestTokensOfOthers(t *testing.T) {
 			if _, err := d.Stop(); err != nil {
 				t.Error(err)
 			}
-			log := d.Log()
 			header, _, _ := strings.Cut(scraper, ".")
+			var secrets Search
 			for what, secret := range map[string]string{
 				"the scraper's token": scraper, "the stranger's token": stranger, "a guess": guess,
 				"some token of the cluster": header,
 			} {
-				for _, form := range Leaks(log, secret) {
-					t.Errorf("%s is in the log as %s", what, form)
-				}
+				secrets.Add(what, secret)
+			}
+			for _, found := range secrets.In(d.Log()) {
+				t.Errorf("the log has %s", found)
 			}
 		})
 	}
@@ -97,7 +107,7 @@ func TestTokensOfOthers(t *testing.T) {
 // TestReadyz: whether the daemon is ready is for everyone, and which vCenters it has
 // for those who may ask.
 func TestReadyz(t *testing.T) {
-	s := startOwn(t, Options{Fleet: pair})
+	s := start(t, Options{Fleet: pair})
 	config, err := s.WriteConfig(labels)
 	if err != nil {
 		t.Fatal(err)
@@ -135,15 +145,19 @@ func TestReadyz(t *testing.T) {
 // ready waits until a daemon is, and it says no more than that.
 func ready(t *testing.T, d *Daemon, token string) {
 	t.Helper()
-	for range 600 {
-		code, body, err := d.Get(t.Context(), "/readyz", token)
-		if err != nil || strings.Contains(body, "vcenter") {
-			t.Fatalf("/readyz: %d %q %v", code, body, err)
+	await(t, "a ready daemon", func(ctx context.Context) (bool, error) {
+		code, body, err := d.Get(ctx, "/readyz", token)
+		if strings.Contains(body, "vcenter") {
+			t.Errorf("/readyz: %d %q", code, body)
 		}
-		if code == http.StatusOK && body == "ok\n" {
-			return
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	t.Fatal("never ready")
+		return code == http.StatusOK && body == "ok\n", err
+	})
+}
+
+func healthy(t *testing.T, d *Daemon) {
+	t.Helper()
+	await(t, "a healthy daemon", func(ctx context.Context) (bool, error) {
+		err := d.Healthy(ctx)
+		return err == nil, err
+	})
 }

@@ -6,6 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/fleet"
 )
 
 // Reset prepares the stack for another fleet, in a fraction of the time that a new
@@ -18,7 +20,7 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 	var errs []error
 	for _, d := range s.daemons {
 		// An ended daemon writes no further Event about a Node that is gone.
-		errs = append(errs, d.kill())
+		errs = append(errs, d.Kill())
 	}
 	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
 	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, now)
@@ -35,4 +37,21 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 		return err
 	}
 	return s.ReplaceFleet(ctx, description)
+}
+
+// ReplaceFleet closes the fleet and starts another under the same control
+// plane, with its credentials in the Secret. No daemon may be running: one that
+// runs keeps the old fleet's addresses. The description is that of Options.
+func (s *Stack) ReplaceFleet(ctx context.Context, description string) error {
+	spec, err := parseFleet(description)
+	if err != nil {
+		return err
+	}
+	s.Fleet.Close()
+	f, err := fleet.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	s.Fleet = f
+	return s.WriteSecret(ctx)
 }

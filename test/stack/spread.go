@@ -2,11 +2,14 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // spreadSelector selects the Pods of SpreadPods.
@@ -14,54 +17,26 @@ const spreadSelector = "app=spread"
 
 // SpreadPods creates Pods with a topology-spread constraint on zones and returns them once
 // all are scheduled. kube-scheduler has to run.
-func (s *Stack) SpreadPods(ctx context.Context, pods int) ([]v1.Pod, error) {
-	for i := range pods {
-		if _, err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, spreadPod(i), metav1.CreateOptions{}); err != nil {
+func (s *Stack) SpreadPods(ctx context.Context, count int) ([]v1.Pod, error) {
+	pods := s.Client.CoreV1().Pods(metav1.NamespaceDefault)
+	for i := range count {
+		if _, err := pods.Create(ctx, spreadPod(i), metav1.CreateOptions{}); err != nil {
 			return nil, err
 		}
 	}
-	return s.awaitPods(ctx, fmt.Sprintf("%d Pods are scheduled", pods), func(all []v1.Pod) bool {
-		scheduled := 0
-		for _, p := range all {
-			if p.Spec.NodeName != "" {
-				scheduled++
-			}
-		}
-		return scheduled == pods
-	})
-}
-
-// DeleteSpreadPods deletes the Pods of SpreadPods, and returns when they are gone. There are no
-// kubelets that would end Pods, so they are deleted without grace.
-func (s *Stack) DeleteSpreadPods(ctx context.Context) error {
-	now := int64(0)
-	err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx,
-		metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: spreadSelector})
-	if err != nil {
-		return err
-	}
-	_, err = s.awaitPods(ctx, "no Pod is left", func(all []v1.Pod) bool { return len(all) == 0 })
-	return err
-}
-
-// awaitPods returns the Pods of SpreadPods once they are as they should be.
-func (s *Stack) awaitPods(ctx context.Context, what string, right func([]v1.Pod) bool) ([]v1.Pod, error) {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		list, err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: spreadSelector})
+	var scheduled []v1.Pod
+	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: spreadSelector})
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if right(list.Items) {
-			return list.Items, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting until %s, of %d: %w", what, len(list.Items), context.Cause(ctx))
-		}
+		scheduled = slices.DeleteFunc(list.Items, func(p v1.Pod) bool { return p.Spec.NodeName == "" })
+		return len(scheduled) == count, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%d of %d Pods are scheduled: %w", len(scheduled), count, errors.Join(err, context.Cause(ctx)))
 	}
+	return scheduled, nil
 }
 
 // PodsPerZone counts Pods by the label of the zone of their Nodes, as it is now.

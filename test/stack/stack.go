@@ -108,9 +108,6 @@ func (s *Stack) UseServiceAccount(ctx context.Context) (err error) {
 	return err
 }
 
-// Kubeconfig returns the path of the kubeconfig with the token of the ServiceAccount.
-func (s *Stack) Kubeconfig() string { return s.kubeconfig }
-
 // parseFleet reads a description and gives each vCenter an address of its own.
 func parseFleet(description string) (*fleet.Spec, error) {
 	spec, err := fleet.Parse([]byte(description))
@@ -129,7 +126,7 @@ func parseFleet(description string) (*fleet.Spec, error) {
 func (s *Stack) Stop() error {
 	var errs []error
 	for _, d := range s.daemons {
-		errs = append(errs, d.kill())
+		errs = append(errs, d.Kill())
 	}
 	if s.Fleet != nil {
 		s.Fleet.Close()

@@ -1,11 +1,13 @@
 package stack
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/provider/nodeinfo"
 )
@@ -14,8 +16,8 @@ import (
 // bring all that a Node gets, and nothing is written besides. One that joins while others run, and has
 // a label below Kubernetes' own domain and one of the operator's, is no exception.
 func TestAJoiningNodeIsWrittenThreeTimes(t *testing.T) {
-	options, log := audited(t)
-	s := startOwn(t, Options{Cluster: options, Fleet: `
+	options, log := audited(t, namespace)
+	s := start(t, Options{Cluster: options, Fleet: `
 vcenters:
 - name: east
   tags: {region: east}
@@ -39,9 +41,10 @@ topology:
 		if err := s.Register(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		s.node(t, d, m.Name, "complete", func(n *v1.Node) bool {
-			return n != nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[nodeinfo.KeyLabels] == "example.com/row" && n.Annotations[nodeinfo.KeyMachine] != "" &&
-				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue })
+		await(t, "a complete Node", func(ctx context.Context) (bool, error) {
+			n, err := s.Client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+			return err == nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[nodeinfo.KeyLabels] == "example.com/row" && n.Annotations[nodeinfo.KeyMachine] != "" &&
+				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue }), err
 		})
 	}
 	time.Sleep(5 * time.Second) // what else would be written is due after two
