@@ -85,7 +85,7 @@ func TestExamplesAreApplied(t *testing.T) {
 	before, _, _ := strings.Cut(string(openshift), "#   helm install ") // what its comment says to do first
 	for line := range strings.Lines(before) {
 		if command, ok := strings.CutPrefix(line, "#   "); ok {
-			enter(t, c, t.TempDir(), command)
+			mustEnter(t, c, t.TempDir(), command)
 		}
 	}
 	for _, name := range examples(t) {

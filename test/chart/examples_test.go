@@ -118,14 +118,6 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestWithoutValues: the chart says what it needs, and where to write that.
-func TestWithoutValues(t *testing.T) {
-	_, err := helm.Template(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "config.vcenter is empty: name at least one vCenter") {
-		t.Errorf("it says %v", err)
-	}
-}
-
 // TestConfigurationRestartsNothing: two configurations with different vCenters, Secrets,
 // authorities and rules have the same Pods.
 func TestConfigurationRestartsNothing(t *testing.T) {

@@ -36,16 +36,16 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 		return err == nil && string(secret.Data["vc.example.com.password"]) == "p"
 	}
 	const upgrade = "helm -n kube-system upgrade vsphere-cpi manifests/chart -f values.yaml"
-	enter(t, c, dir, "helm -n kube-system install vsphere-cpi cpi")
-	enter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy=keep", upgrade)
+	mustEnter(t, c, dir, "helm -n kube-system install vsphere-cpi cpi")
+	mustEnter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy=keep", upgrade)
 	if !isThere() {
 		t.Fatal("the upgrade has deleted the Secret")
 	}
-	enter(t, c, dir, "helm -n kube-system rollback vsphere-cpi 1")
+	mustEnter(t, c, dir, "helm -n kube-system rollback vsphere-cpi 1")
 	if !isThere() {
 		t.Error("the rollback has deleted the Secret")
 	}
-	enter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy-", upgrade)
+	mustEnter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy-", upgrade)
 	if isThere() {
 		t.Error("Helm keeps the Secret without the annotation, so that nobody needs to annotate it")
 	}

@@ -189,7 +189,7 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	if _, err := c.Client().RbacV1().ClusterRoles().Get(t.Context(), "system:cloud-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ClusterRole is still there: %v", err)
 	}
-	remove(t, c)
+	cleanUp(t, c)
 }
 
 // TestUpgradeTakesCredentialsAway: what is not in the values any more is not in the Secret.

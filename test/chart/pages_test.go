@@ -3,49 +3,100 @@ package chart
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/provider/nodeinfo"
+	"vzones/test/cluster"
+	"vzones/test/page"
 )
+
+// enter enters a line in a folder, as the administrator of a cluster, with the kubectl and the Helm that make helm
+// builds, and returns what it prints.
+func enter(t *testing.T, c *cluster.Cluster, dir, line string) (string, error) {
+	t.Helper()
+	tools := filepath.Dir(helm.path)
+	if _, err := os.Stat(filepath.Join(tools, "kubectl")); err != nil {
+		t.Fatalf("make helm builds it: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(without(os.Environ(), "HELM_", "KUBECONFIG=", "PATH="), "HELM_CACHE_HOME="+t.TempDir(),
+		"KUBECONFIG="+c.AdminKubeconfig(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// mustEnter enters lines that have to succeed.
+func mustEnter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if out, err := enter(t, c, dir, line); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// shellLines returns the lines of the shell blocks of a page, from a heading on, "" for all. The path is that below
+// docs. A line that goes on in the next is one.
+func shellLines(t *testing.T, path, heading string) []string {
+	t.Helper()
+	_, text, ok := strings.Cut(page.Read(t, filepath.Join("docs", path)), heading)
+	if !ok {
+		t.Fatalf("%s has no %q", path, heading)
+	}
+	var all []string
+	for _, block := range page.Blocks(text) {
+		if block.Kind != "sh" {
+			continue
+		}
+		for line := range strings.Lines(regexp.MustCompile(`\\\n\s*`).ReplaceAllString(block.Text, "")) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
 
 var (
 	// reads finds the commands that read a cluster.
-	reads = regexp.MustCompile(`^kubectl (-n \S+ )?(get|describe|logs|auth can-i) `)
+	reads = regexp.MustCompile(`^kubectl (-n \S+ )?(get|describe|logs) `)
 	// toOthers begins what a line does with what kubectl prints.
-	toOthers = regexp.MustCompile(` (\| (grep|diff|vzones|base64)|>>?) .*$`)
-	// gone are the objects that no cluster of a test has; the kinds are those of the vSphere CSI
-	// driver and of Cluster API.
-	gone = regexp.MustCompile(`\(NotFound\)|doesn't have a resource type "(machines|csinodetopologies)"`)
+	toOthers = regexp.MustCompile(` (\| (grep|diff|jq|vzones|base64)|>>?) .*$`)
+	// gone are the objects that no cluster of a test has; the kind is one of the vSphere CSI
+	// driver.
+	gone = regexp.MustCompile(`\(NotFound\)|doesn't have a resource type "csinodetopologies"`)
+	// writes finds the commands that write to a cluster and that TestInstallByThePages and TestMigrateByThePages of
+	// test/demo do not enter.
+	writes = regexp.MustCompile(`^(kubectl (-n \S+ )?(create|drain|uncordon)|helm template .* >) `)
 )
 
 // TestPagesReadTheCluster: kubectl and the API server take each command of the documentation that
 // reads a cluster. Objects may be missing, options and kinds not.
 func TestPagesReadTheCluster(t *testing.T) {
 	c := start(t)
-	lookedAt(t, c)
+	createNodes(t, c, "n1")
 	count := 0
-	places := strings.NewReplacer("NODE:", "NODE:", "NODE", "n1", "POD", "pod", "NAMESPACE", "default", "NAME", "n1")
-	err := fs.WalkDir(os.DirFS(filepath.Join(helm.Root(), "docs")), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(filepath.Join(helm.Root(), "docs")), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" {
 			return err
 		}
-		for _, line := range shellLines(t, path) {
-			if !reads.MatchString(line) || strings.HasSuffix(line, "-o yaml > vsphere-cloud-secret.yaml") {
+		for _, line := range shellLines(t, path, "") {
+			if !reads.MatchString(line) {
 				continue
 			}
 			count++
 			entered := toOthers.ReplaceAllString(line, "")
-			if !strings.Contains(entered, "custom-columns") {
-				entered = places.Replace(entered)
-			}
-			out, err := shell(t, c, t.TempDir(), entered)
-			said := string(out)
-			if err != nil && !gone.MatchString(said) && !strings.Contains(line, " auth can-i ") || strings.Contains(line, " auth can-i ") && said != "no\n" && said != "yes\n" {
-				t.Errorf("%s: %s: %v\n%s", path, entered, err, said)
+			if out, err := enter(t, c, t.TempDir(), entered); err != nil && !gone.MatchString(out) {
+				t.Errorf("%s: %s: %v\n%s", path, entered, err, out)
 			}
 		}
 		return nil
@@ -55,93 +106,19 @@ func TestPagesReadTheCluster(t *testing.T) {
 	}
 }
 
-// shellLines returns the lines of the shell blocks of a page, whose path is that below docs. One that
-// goes on in the next is one.
-func shellLines(t *testing.T, path string) []string {
-	t.Helper()
-	var all []string
-	for _, block := range blocks(t, path, "sh") {
-		goesOn := false
-		for line := range strings.Lines(block) {
-			line = strings.TrimSpace(line)
-			text := strings.TrimSuffix(line, `\`)
-			if goesOn {
-				all[len(all)-1] += " " + text
-			} else if line != "" && line[0] != '#' {
-				all = append(all, text)
-			}
-			goesOn = text != line
-		}
-	}
-	return all
-}
-
-// written are commands of the how-tos that write to a cluster, in the order in which they are entered.
-var written = []string{
-	"helm template vzones manifests/chart --namespace kube-system --values values.yaml > vzones.yaml",
-	"kubectl -n clusters create secret generic vzones --type=addons.cluster.x-k8s.io/resource-set --from-file=vzones.yaml --dry-run=client -o yaml | kubectl apply --server-side -f -",
-	"rm vzones.yaml",
-	"kubectl -n vmware-system-csi create role vzones-config --verb=list,watch --resource=secrets --resource-name=vsphere-config-secret",
-	"kubectl -n vmware-system-csi create rolebinding vzones-config --role=vzones-config --serviceaccount=kube-system:cloud-controller-manager",
-	"kubectl -n vmware-system-csi create secret generic vsphere-config-secret --from-file=csi-vsphere.conf",
-	"kubectl apply -f secret.yaml",
-	"rm secret.yaml csi-vsphere.conf",
-	"kubectl drain n1 --ignore-daemonsets",
-	"kubectl uncordon n1",
-	"kubectl drain n1 --ignore-daemonsets --delete-emptydir-data",
-	"kubectl delete node n1",
-	"kubectl drain n2 --ignore-daemonsets",
-	"kubectl delete node n2",
-	"kubectl delete node n3",
-	"kubectl rollout restart deployment/web -n default",
-	`kubectl annotate service web -n default --overwrite example.com/zones-changed="$(date +%s)"`,
-	"helm -n kube-system install vzones manifests/chart -f values.yaml",
-	"helm -n kube-system get values vzones -o yaml > values.yaml",
-	"helm -n kube-system upgrade vzones manifests/chart -f values.yaml",
-	"helm -n kube-system rollback vzones",
-	"kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy=keep",
-	"helm -n kube-system uninstall vzones",
-	"kubectl apply -f vsphere-cloud-controller-manager.yaml",
-	"kubectl apply -f cpi.yaml",
-	"kubectl -n kube-system delete rolebinding system:cloud-controller-manager system:cloud-controller-manager:authentication-reader",
-	"kubectl -n kube-system delete role system:cloud-controller-manager",
-	"kubectl -n default delete role,rolebinding system:cloud-controller-manager",
-	"kubectl delete clusterrolebinding system:cloud-controller-manager:auth-delegator",
-	"kubectl apply -f vsphere-cloud-controller-manager.yaml",
-	"kubectl delete -f vsphere-cloud-controller-manager.yaml",
-	"kubectl -n kube-system create configmap vsphere-cloud-config --from-file=vsphere.conf=vsphere.yaml --dry-run=client -o yaml | kubectl apply -f -",
-	"kubectl -n kube-system create secret generic vsphere-cloud-secret --from-file=vc-east.example.com.username=vzones.crt --from-file=vc-east.example.com.password=vzones.key",
-}
-
-// TestCommandsWriteTheCluster: kubectl, Helm and the API server take commands that write to a cluster,
-// and that no other test enters.
-func TestCommandsWriteTheCluster(t *testing.T) {
+// TestPagesWriteTheCluster: kubectl, Helm and the API server take the commands of how-tos that write to a cluster.
+func TestPagesWriteTheCluster(t *testing.T) {
 	c := start(t)
-	createNodes(t, c, "n1", "n2", "n3")
+	createNodes(t, c, "n1")
 	for _, name := range []string{"clusters", "vmware-system-csi"} {
 		if _, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	enter(t, c, t.TempDir(), "kubectl create deployment web --image=web", "kubectl create service clusterip web --tcp=80")
-	enter(t, c, writtenFrom(t), written...)
-}
-
-// writtenFrom returns a folder with the files that the lines read.
-func writtenFrom(t *testing.T) string {
-	t.Helper()
 	dir := t.TempDir()
-	const secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kube-system}}\n"
-	plain, err := os.ReadFile(filepath.Join(helm.Root(), "manifests", "vsphere-cloud-controller-manager.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, content := range map[string]string{
-		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n" +
-			"credentials: {vsphere-cloud-secret: {vc.example.com: {username: u, password: p}}}\n",
-		"secret.yaml": secret, "vsphere.yaml": "labels: {}\n", "csi-vsphere.conf": "[Global]\n", "vzones.crt": "c", "vzones.key": "k",
-		"cpi.yaml":                              "{apiVersion: v1, kind: ServiceAccount, metadata: {name: cpi, namespace: kube-system}}\n",
-		"vsphere-cloud-controller-manager.yaml": string(plain),
+		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n",
+		"vzones.crt":  "c", "vzones.key": "k",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -150,5 +127,91 @@ func writtenFrom(t *testing.T) string {
 	if err := os.Symlink(filepath.Dir(helm.Chart()), filepath.Join(dir, "manifests")); err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	for path, least := range map[string]int{"how-to/csi-and-cluster-api.md": 4, "how-to/credentials.md": 1, "how-to/migrate.md": 2} {
+		count := 0
+		for _, line := range shellLines(t, path, "") {
+			if writes.MatchString(line) {
+				count++
+				mustEnter(t, c, dir, strings.ReplaceAll(line, "NODE", "n1"))
+			}
+		}
+		if count < least {
+			t.Errorf("%s has %d commands, want %d", path, count, least)
+		}
+	}
+}
+
+// othersKey is what somebody else has on Nodes: an annotation, a label, a taint and a condition.
+const othersKey = "example.com/other"
+
+// cleanUp adds to Nodes what vzones may leave there, and what is somebody else's. Then it enters the commands that take
+// everything of vzones off, and looks for it.
+func cleanUp(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	nodes := c.Client().CoreV1().Nodes()
+	all, err := nodes.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all.Items[1:] { // the commands have to do for one without a taint, too
+		n := &all.Items[1+i]
+		for _, key := range []string{nodeinfo.DriftTaint, "node.cloudprovider.kubernetes.io/shutdown", othersKey} {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+		}
+		for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter, nodeinfo.KeyLabels, nodeinfo.KeyFormerAddresses, othersKey} {
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, "test")
+		}
+		n.Labels[othersKey] = "test"
+		if n, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, condition := range []corev1.NodeConditionType{nodeinfo.TopologyReady, othersKey} {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: condition, Status: corev1.ConditionFalse})
+		}
+		if _, err := nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustEnter(t, c, t.TempDir(), shellLines(t, "how-to/upgrade-and-remove.md", "\n### Clean up the Nodes")...)
+	if all, err = nodes.List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range all.Items {
+		var keys []string
+		for key := range n.Annotations {
+			keys = append(keys, key)
+		}
+		for key := range n.Labels {
+			keys = append(keys, key)
+		}
+		for _, taint := range n.Spec.Taints {
+			keys = append(keys, taint.Key)
+		}
+		for _, condition := range n.Status.Conditions {
+			keys = append(keys, string(condition.Type))
+		}
+		others := 0
+		for _, key := range keys {
+			if strings.HasPrefix(key, "vzones") || strings.HasSuffix(key, "/shutdown") {
+				t.Errorf("Node %s has %s", n.Name, key)
+			}
+			if key == othersKey {
+				others++
+			}
+		}
+		if want := min(4*i, 4); others != want || !slices.Contains(keys, string(corev1.NodeReady)) || n.Spec.ProviderID == "" {
+			t.Errorf("what others have put on Node %s is %q, provider ID %q", n.Name, keys, n.Spec.ProviderID)
+		}
+	}
+}
+
+func createNodes(t *testing.T, c *cluster.Cluster, names ...string) {
+	t.Helper()
+	var nodes []cluster.NodeSpec
+	for _, name := range names {
+		nodes = append(nodes, cluster.NodeSpec{Name: name})
+	}
+	if err := c.CreateNodes(t.Context(), nodes); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -94,11 +94,9 @@ func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 
 // clientFor finds the resource of an object.
 func (c *Cluster) clientFor(ctx context.Context, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoveryLag)
-	defer cancel()
 	var mapping *meta.RESTMapping
 	kind := object.GroupVersionKind()
-	err := poll(ctx, func(ctx context.Context) (err error) {
+	err := c.await(ctx, discoveryLag, func(ctx context.Context) (err error) {
 		if mapping, err = c.mapper.RESTMappingWithContext(ctx, kind.GroupKind(), kind.Version); err != nil {
 			c.mapper.ResetWithContext(ctx)
 		}

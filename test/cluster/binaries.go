@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,14 +23,11 @@ const (
 // ErrNoBinaries is returned where a program of the control plane is not built.
 var ErrNoBinaries = errors.New("make controlplane builds them")
 
-// Binaries gives the path of each program that was asked for, by its name.
-type Binaries map[string]string
-
 // Find returns the paths of the named programs, of etcd and kube-apiserver if
 // none is named. Each is taken from the folder $KUBEBUILDER_ASSETS if it is
 // there, else from bin/controlplane at the root of this module. The error names
 // those that are in neither and wraps ErrNoBinaries.
-func Find(names ...string) (Binaries, error) {
+func Find(names ...string) (map[string]string, error) {
 	if len(names) == 0 {
 		names = []string{Etcd, APIServer}
 	}
@@ -40,10 +38,14 @@ func Find(names ...string) (Binaries, error) {
 	if root, ok := moduleRoot(); ok {
 		folders = append(folders, filepath.Join(root, "bin", "controlplane"))
 	}
-	found := make(Binaries)
+	found := make(map[string]string)
 	var missing []string
 	for _, name := range names {
-		i := slices.IndexFunc(folders, func(folder string) bool { return executable(filepath.Join(folder, name)) })
+		isThere := func(folder string) bool {
+			_, err := exec.LookPath(filepath.Join(folder, name))
+			return err == nil
+		}
+		i := slices.IndexFunc(folders, isThere)
 		if i < 0 {
 			missing = append(missing, name)
 			continue
@@ -57,11 +59,7 @@ func Find(names ...string) (Binaries, error) {
 	if len(missing) == 0 {
 		return found, nil
 	}
-	where := "no folder (neither KUBEBUILDER_ASSETS nor the module's root is known)"
-	if len(folders) > 0 {
-		where = strings.Join(folders, " or ")
-	}
-	return nil, fmt.Errorf("%s: not in %s: %w", strings.Join(missing, ", "), where, ErrNoBinaries)
+	return nil, fmt.Errorf("%s: not in %s: %w", strings.Join(missing, ", "), strings.Join(folders, " or "), ErrNoBinaries)
 }
 
 // Wanted returns an error if the calling test is to be left out: with -short, which leaves out
@@ -95,9 +93,4 @@ func moduleRoot() (string, bool) {
 		}
 		dir = parent
 	}
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }

@@ -9,6 +9,9 @@ import (
 	"encoding/pem"
 	"net"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // validity is longer than any demo runs.
@@ -22,44 +25,40 @@ type authority struct {
 }
 
 func newAuthority() (*authority, error) {
-	key, err := newKey()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	template := newTemplate("vzones test control plane")
-	template.IsCA = true
-	template.BasicConstraintsValid = true
-	template.KeyUsage = x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "vzones test control plane"}, key)
 	if err != nil {
 		return nil, err
 	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{cert: cert, key: key, pem: encodeCertificate(der)}, nil
+	return &authority{cert: ca, key: key, pem: encodeCertificate(ca.Raw)}, nil
 }
 
 // serving issues the certificate that every server of the cluster shows.
 func (a *authority) serving() (cert, key []byte, err error) {
-	template := newTemplate("control plane")
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
-	template.IPAddresses = []net.IP{net.ParseIP(loopback), net.ParseIP(serviceAddress)}
-	return a.issue(template)
+	return a.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "control plane"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
+		IPAddresses: []net.IP{net.ParseIP(loopback), net.ParseIP(serviceAddress)},
+	})
 }
 
 // client issues the certificate of a user, who is in the given groups.
 func (a *authority) client(user string, groups ...string) (cert, key []byte, err error) {
-	template := newTemplate(user)
-	template.Subject.Organization = groups
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return a.issue(template)
+	return a.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 }
 
+// issue makes a key and its certificate. x509.CreateCertificate picks a serial number.
 func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
-	private, err := newKey()
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(validity)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,32 +66,10 @@ func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err = encodeKey(private)
+	key, err = keyutil.MarshalPrivateKeyToPEM(private)
 	return encodeCertificate(der), key, err
 }
 
-// newTemplate leaves the serial number to x509.CreateCertificate, which picks
-// a random one.
-func newTemplate(name string) *x509.Certificate {
-	now := time.Now()
-	return &x509.Certificate{
-		Subject:   pkix.Name{CommonName: name},
-		NotBefore: now.Add(-time.Hour),
-		NotAfter:  now.Add(validity),
-		KeyUsage:  x509.KeyUsageDigitalSignature,
-	}
-}
-
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
 func encodeCertificate(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
-func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }

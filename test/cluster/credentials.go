@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // Files in the cluster's folder.
@@ -46,11 +47,7 @@ func (c *Cluster) writeCredentials() (err error) {
 	if err != nil {
 		return err
 	}
-	signer, err := newKey()
-	if err != nil {
-		return err
-	}
-	tokens, err := encodeKey(signer)
+	tokens, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
 		return err
 	}

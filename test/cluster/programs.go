@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,8 @@ import (
 )
 
 const (
+	loopback = "127.0.0.1"
+
 	serviceRange   = "10.0.0.0/24"
 	serviceAddress = "10.0.0.1" // the first of the range is the API server's
 
@@ -25,97 +26,68 @@ const (
 	peerSocket = "peer.sock"
 )
 
-// defaultControllers leaves out whatever writes to Nodes, as the ttl-controller
-// does to each of a large cluster.
-var defaultControllers = []string{
-	"deployment-controller",
-	"replicaset-controller",
-	"serviceaccount-controller",
-	"root-ca-certificate-publisher-controller",
-	"garbage-collector-controller",
-	"pod-garbage-collector-controller",
-	"namespace-controller",
-}
-
 // startEtcd serves on Unix sockets in a folder that only this user can enter:
 // no port to lose, no TLS to pay for.
 func (c *Cluster) startEtcd(ctx context.Context) error {
-	_, err := c.launch(ctx, daemon{
-		name: Etcd,
-		args: func(int) []string {
-			return []string{
-				"--name=etcd",
-				"--data-dir=etcd",
-				"--listen-client-urls=unix://" + etcdSocket,
-				"--advertise-client-urls=unix://" + etcdSocket,
-				"--listen-peer-urls=unix://" + peerSocket,
-				"--initial-advertise-peer-urls=unix://" + peerSocket,
-				"--initial-cluster=etcd=unix://" + peerSocket,
-				"--unsafe-no-fsync", // nothing is kept anyway
-				"--log-level=warn",
-			}
-		},
-		// Whether it answers is for the API server to say: etcd's health is a
-		// part of its own.
-		ready: func(context.Context, int) error {
-			_, err := os.Stat(c.path(etcdSocket))
-			return err
-		},
+	args := func(int) []string {
+		return []string{
+			"--name=etcd",
+			"--data-dir=etcd",
+			"--listen-client-urls=unix://" + etcdSocket,
+			"--advertise-client-urls=unix://" + etcdSocket,
+			"--listen-peer-urls=unix://" + peerSocket,
+			"--initial-advertise-peer-urls=unix://" + peerSocket,
+			"--initial-cluster=etcd=unix://" + peerSocket,
+			"--unsafe-no-fsync", // nothing is kept anyway
+			"--log-level=warn",
+		}
+	}
+	// Whether it answers is for the API server to say: etcd's health is a part of its own.
+	_, err := c.launch(ctx, Etcd, args, func(context.Context, int) error {
+		_, err := os.Stat(c.path(etcdSocket))
+		return err
 	})
 	return err
 }
 
 func (c *Cluster) startAPIServer(ctx context.Context) (port int, err error) {
-	disabled := "TaintNodesByCondition"
-	if c.options.NodeLifecycle {
-		disabled = ""
+	args := func(port int) []string {
+		return append(c.servingFlags(port),
+			"--etcd-servers=unix://"+etcdSocket,
+			"--advertise-address="+loopback,
+			// Endpoints may not be on the loopback, and nobody uses them.
+			"--endpoint-reconciler-type=none",
+			"--service-cluster-ip-range="+serviceRange,
+			"--client-ca-file="+c.path(caFile),
+			// As in every real cluster. Programs that ask the API server
+			// who may read their metrics look for it.
+			"--requestheader-client-ca-file="+c.path(caFile),
+			"--requestheader-allowed-names=front-proxy-client",
+			"--requestheader-username-headers=X-Remote-User",
+			"--requestheader-group-headers=X-Remote-Group",
+			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+			// Kubelets may write their own Nodes only, and not all of those.
+			"--authorization-mode=Node,RBAC",
+			"--enable-admission-plugins=NodeRestriction",
+			"--service-account-issuer=https://kubernetes.default.svc",
+			"--service-account-signing-key-file="+c.path(tokenKeyFile),
+			"--service-account-key-file="+c.path(tokenKeyFile),
+			"--allow-privileged=true",
+			// It taints each new Node as not ready and leaves it to the
+			// node-lifecycle controller, which does not run, to take that off again.
+			"--disable-admission-plugins=TaintNodesByCondition",
+		)
 	}
-	return c.launch(ctx, daemon{
-		name: APIServer,
-		args: func(port int) []string {
-			return append(c.servingFlags(port),
-				"--etcd-servers=unix://"+etcdSocket,
-				"--advertise-address="+loopback,
-				// Endpoints may not be on the loopback, and nobody uses them.
-				"--endpoint-reconciler-type=none",
-				"--service-cluster-ip-range="+serviceRange,
-				"--client-ca-file="+c.path(caFile),
-				// As in every real cluster. Programs that ask the API server
-				// who may read their metrics look for it.
-				"--requestheader-client-ca-file="+c.path(caFile),
-				"--requestheader-allowed-names=front-proxy-client",
-				"--requestheader-username-headers=X-Remote-User",
-				"--requestheader-group-headers=X-Remote-Group",
-				"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-				// Kubelets may write their own Nodes only, and not all of those.
-				"--authorization-mode=Node,RBAC",
-				"--enable-admission-plugins=NodeRestriction",
-				"--service-account-issuer=https://kubernetes.default.svc",
-				"--service-account-signing-key-file="+c.path(tokenKeyFile),
-				"--service-account-key-file="+c.path(tokenKeyFile),
-				"--allow-privileged=true",
-				// It taints each new Node as not ready and leaves it to the
-				// node-lifecycle controller to take that off again.
-				"--disable-admission-plugins="+disabled,
-			)
-		},
-		ready: c.serves("readyz"),
-	})
+	return c.launch(ctx, APIServer, args, c.serves("readyz"))
 }
 
 // StartScheduler starts kube-scheduler, with the credentials of
 // system:kube-scheduler, and returns when it is ready.
 func (c *Cluster) StartScheduler(ctx context.Context) error {
-	_, err := c.launch(ctx, daemon{
-		name: Scheduler,
-		args: func(port int) []string {
-			return append(c.servingFlags(port),
-				"--kubeconfig="+c.path(schedulerKubeconfig),
-				"--leader-elect=false",
-			)
-		},
-		ready: c.serves("readyz"),
-	})
+	args := func(port int) []string {
+		return append(c.servingFlags(port), "--kubeconfig="+c.path(schedulerKubeconfig), "--leader-elect=false")
+	}
+	_, err := c.launch(ctx, Scheduler, args, c.serves("readyz"))
 	return err
 }
 
@@ -123,30 +95,18 @@ func (c *Cluster) StartScheduler(ctx context.Context) error {
 // of system:kube-controller-manager and each controller with those of its own
 // ServiceAccount, and returns when it is ready.
 func (c *Cluster) StartControllerManager(ctx context.Context) error {
-	controllers := c.options.Controllers
-	if len(controllers) == 0 {
-		controllers = defaultControllers
+	args := func(port int) []string {
+		return append(c.servingFlags(port),
+			"--kubeconfig="+c.path(controllerManagerKubeconfig),
+			"--leader-elect=false",
+			"--use-service-account-credentials",
+			"--root-ca-file="+c.path(caFile),
+			"--controllers="+strings.Join(c.options.Controllers, ","),
+			"--kube-api-qps=200",
+			"--kube-api-burst=400",
+		)
 	}
-	lifecycle := []string{"-node-lifecycle-controller"}
-	if c.options.NodeLifecycle {
-		lifecycle = []string{"node-lifecycle-controller", "taint-eviction-controller"}
-	}
-	controllers = slices.Concat(controllers, lifecycle)
-	_, err := c.launch(ctx, daemon{
-		name: ControllerManager,
-		args: func(port int) []string {
-			return append(c.servingFlags(port),
-				"--kubeconfig="+c.path(controllerManagerKubeconfig),
-				"--leader-elect=false",
-				"--use-service-account-credentials",
-				"--root-ca-file="+c.path(caFile),
-				"--controllers="+strings.Join(controllers, ","),
-				"--kube-api-qps=200",
-				"--kube-api-burst=400",
-			)
-		},
-		ready: c.serves("healthz"),
-	})
+	_, err := c.launch(ctx, ControllerManager, args, c.serves("healthz"))
 	return err
 }
 
@@ -172,11 +132,9 @@ func serverURL(port int) string { return "https://" + net.JoinHostPort(loopback,
 // are put in, which no controller does as long as none runs. The namespaces
 // themselves come from the API server, a moment after it is ready.
 func (c *Cluster) awaitDefaults(ctx context.Context) error {
-	ctx, cancel := c.within(ctx, nil)
-	defer cancel()
 	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}}
-		err := poll(ctx, func(ctx context.Context) error {
+		err := c.await(ctx, readyTimeout, func(ctx context.Context) error {
 			_, err := c.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
 			if apierrors.IsAlreadyExists(err) {
 				return nil

@@ -130,9 +130,6 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // after Exited is closed.
 func (p *Process) Err() error { return p.result }
 
-// Name returns the name that Start was given.
-func (p *Process) Name() string { return p.name }
-
 // PID returns the process ID, which means nothing once Exited is closed.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
@@ -151,16 +148,13 @@ func (p *Process) gone(within time.Duration) bool {
 	}
 }
 
-// Ended says how a program has ended that nobody stopped.
-func (p *Process) Ended() error {
+// Failure says how a program has ended that nobody stopped, with the end of its log.
+func (p *Process) Failure() error {
 	if p.result != nil {
-		return fmt.Errorf("%s has ended on its own: %w", p.name, p.result)
+		return fmt.Errorf("%s has ended on its own: %w%s", p.name, p.result, p.LastWords())
 	}
-	return fmt.Errorf("%s has ended on its own, without an error", p.name)
+	return fmt.Errorf("%s has ended on its own, without an error%s", p.name, p.LastWords())
 }
-
-// Failure is the same with the end of its log.
-func (p *Process) Failure() error { return fmt.Errorf("%w%s", p.Ended(), p.LastWords()) }
 
 // LastWords is the end of the log, as the tail of an error message.
 func (p *Process) LastWords() string {

@@ -2,13 +2,10 @@ package process
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -40,7 +37,6 @@ const (
 	roleVariable = "VZONES_TEST_ROLE"
 	roleSleep    = "sleep"    // runs until a signal ends it
 	roleStubborn = "stubborn" // the same, and ignores SIGTERM
-	roleFail     = "fail"     // says why it ends, and ends
 	roleParent   = "parent"   // starts a child and prints its process ID
 )
 
@@ -48,12 +44,6 @@ func play(role string) int {
 	switch role {
 	case roleStubborn:
 		signal.Ignore(syscall.SIGTERM)
-	case roleFail:
-		for i := range 100 {
-			fmt.Println("line", i)
-		}
-		fmt.Println("the disk is on fire")
-		return 3
 	case roleParent:
 		os.Setenv(roleVariable, roleSleep)
 		p, err := Start(".", nil, "child", os.Args[0])
@@ -104,34 +94,9 @@ func TestStopEndsAProcess(t *testing.T) {
 			t.Errorf("%s: the process lives after stop", role)
 		}
 		want := map[string]string{roleSleep: "terminated", roleStubborn: "killed"}[role]
-		if got := p.Ended().Error(); !strings.Contains(got, want) {
+		if got := p.Failure().Error(); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}
-	}
-}
-
-func TestFailureShowsTheEndOfTheLog(t *testing.T) {
-	leakFree(t)
-	p := startSelf(t, roleFail)
-	if !p.gone(10 * time.Second) {
-		t.Fatal("still there")
-	}
-	got := p.Failure().Error()
-	for _, want := range []string{"self has ended on its own: exit status 3", "line 99\nthe disk is on fire"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in:\n%s", want, got)
-		}
-	}
-	if lines := strings.Count(got, "\n"); lines != tailLines {
-		t.Errorf("%d lines of the log, want %d", lines, tailLines)
-	}
-}
-
-func TestStartingWhatIsNotThere(t *testing.T) {
-	leakFree(t)
-	path := filepath.Join(t.TempDir(), "nothing")
-	if _, err := Start(t.TempDir(), nil, "nothing", path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want one of a file that does not exist", err)
 	}
 }
 
