@@ -158,9 +158,6 @@ func (b *inventory) datacenter(root *simulator.Folder, spec *DatacenterSpec) err
 	dc := &datacenter{spec: spec, vmFolder: b.folderOf(obj.VmFolder)}
 	b.dcs[spec.Name] = dc
 	b.order = append(b.order, dc)
-	if err := b.folders(hostFolder, spec.HostFolders); err != nil {
-		return err
-	}
 	if err := b.folders(dc.vmFolder, spec.VMFolders); err != nil {
 		return err
 	}
@@ -178,10 +175,6 @@ func (b *inventory) datacenter(root *simulator.Folder, spec *DatacenterSpec) err
 }
 
 func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *ClusterSpec) error {
-	folder, err := b.folder(hostFolder, spec.Folder)
-	if err != nil {
-		return err
-	}
 	obj := new(simulator.ClusterComputeResource)
 	obj.Name = spec.Name
 	obj.Summary = new(types.ClusterComputeResourceSummary)
@@ -189,7 +182,7 @@ func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *
 		DrsConfig: types.ClusterDrsConfigInfo{Enabled: types.NewBool(true)},
 		DasConfig: types.ClusterDasConfigInfo{Enabled: types.NewBool(true)},
 	}
-	b.child(folder, obj)
+	b.child(hostFolder, obj)
 	b.name(obj)
 	c := &compute{name: spec.Name, pools: make(map[string]mo.Entity)}
 	c.root = b.pool(obj, obj.Self, "Resources")

@@ -86,45 +86,6 @@ func (v *VCenter) UnassignHost(vm string) error {
 	})
 }
 
-// MoveToPool moves a machine to a resource pool of the cluster it is in.
-func (v *VCenter) MoveToPool(vm, pool string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
-		e, err := b.find(pool, "ResourcePool")
-		if err != nil {
-			return err
-		}
-		if err := v.errInVApp(m); err != nil {
-			return err
-		}
-		p := e.(*simulator.ResourcePool)
-		if host := b.entity(*m.vm.Summary.Runtime.Host); p.Owner != *host.Entity().Parent {
-			return fmt.Errorf("fleet: vCenter %q: pool %q is not where the host of %q is", v.name, pool, vm)
-		}
-		b.update(m.vm, b.toPool(m, p))
-		return nil
-	})
-}
-
-// MoveToFolder moves a machine to a VM folder, named by path or name.
-func (v *VCenter) MoveToFolder(vm, folder string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
-		e, err := b.find(folder, "Folder")
-		if err != nil {
-			return err
-		}
-		if err := v.errInVApp(m); err != nil {
-			return err
-		}
-		f := e.(*simulator.Folder)
-		if !slices.Contains(f.ChildType, "VirtualMachine") {
-			return fmt.Errorf("fleet: vCenter %q: %q is no folder of machines", v.name, folder)
-		}
-		b.update(m.vm, b.toFolder(m, f))
-		b.moved(m.vm)
-		return nil
-	})
-}
-
 // MoveHost moves a host, with its machines, to another cluster of its
 // datacenter. The machines come into the cluster's root pool.
 func (v *VCenter) MoveHost(host, cluster string) error {

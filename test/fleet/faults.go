@@ -1,29 +1,44 @@
 package fleet
 
 import (
+	"fmt"
+	"maps"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// faults are the faults of a vCenter now.
-type faults struct {
-	mu       sync.Mutex
+// conditions are what is different about a vCenter now. Their maps are replaced, never
+// changed, so that a copy stays as it is.
+type conditions struct {
+	faults
+	tagging
 	password string
-	reject   bool
-	delay    time.Duration
-	hang     bool
-	drop     bool
-	soap     map[string]types.BaseMethodFault
-	rest     map[string]int
-	logins   logins
+	skew     time.Duration // how far the clock is ahead
+	// gone are objects of sessions that are answered for as if they did not exist.
+	gone map[types.ManagedObjectReference]bool
+	// blind are the sessions that may not read any property, and spoiled those that answer
+	// everything with an HTTP status.
+	blind   map[string]bool
+	spoiled map[string]int
+	// noRead are the objects on which the account lacks System.Read.
+	noRead map[types.ManagedObjectReference]bool
+}
 
-	// delays are those of single kinds of request; first is that of the first
-	// answer of a property collector.
-	delays map[string]time.Duration
-	first  time.Duration
+// faults are the conditions that Recover undoes.
+type faults struct {
+	logins
+	hang, drop bool
+	delay      time.Duration // of every answer
+	first      time.Duration // of the first answer of a property collector, besides
+	delays     map[string]time.Duration
+	soap       map[string]types.BaseMethodFault
+	rest       map[string]int
 	// odd are the kinds of request with unexpected responses, and which.
 	odd map[string]string
 	// listing is the fault of a list view that may not have all objects; unlisted
@@ -38,49 +53,40 @@ type faults struct {
 	late       bool
 }
 
-// setFault changes the faults, and wakes the requests that hang or wait.
-func (v *VCenter) setFault(change func(f *faults)) {
-	v.faults.mu.Lock()
-	change(&v.faults)
-	v.faults.mu.Unlock()
+// state guards the conditions.
+type state struct {
+	mu sync.Mutex
+	conditions
+}
+
+// now returns the conditions as they are.
+func (v *VCenter) now() conditions {
+	v.state.mu.Lock()
+	defer v.state.mu.Unlock()
+	return v.state.conditions
+}
+
+// set changes the conditions, and wakes the requests that hang or wait.
+func (v *VCenter) set(change func(c *conditions)) {
+	v.state.mu.Lock()
+	change(&v.state.conditions)
+	v.state.mu.Unlock()
 	v.wake.notify()
 }
 
-func (f *faults) accepts(password string) bool { return f.acceptsOneOf(password, "") }
-
-// acceptsOneOf is for an account whose password is own, or the vCenter's if that is empty.
-func (f *faults) acceptsOneOf(password, own string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if own == "" {
-		own = f.password
+// with returns a copy of a map with another value of a key, without the key for the zero value.
+func with[K, V comparable](m map[K]V, key K, value V) map[K]V {
+	c := maps.Clone(m)
+	if c == nil {
+		c = make(map[K]V)
 	}
-	return f.logins.accepts(!f.reject && password == own, time.Now())
-}
-
-func (f *faults) currentPassword() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.password
-}
-
-func (f *faults) now() (hang, drop bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.hang, f.drop
-}
-
-// delayed returns how much longer an answer takes.
-func (f *faults) delayed(kind string) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.delay + f.delays[kind]
+	c[key] = value
+	maps.DeleteFunc(c, func(_ K, v V) bool { return v == *new(V) })
+	return c
 }
 
 // method returns the fault that a SOAP method is to answer with, or nil.
 func (f *faults) method(name string) types.BaseMethodFault {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if fault, ok := f.soap[name]; ok {
 		return fault
 	}
@@ -89,8 +95,6 @@ func (f *faults) method(name string) types.BaseMethodFault {
 
 // status returns the HTTP status that a kind of request is to answer with, or 0.
 func (f *faults) status(kind string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if status, ok := f.rest[kind]; ok {
 		return status
 	}
@@ -106,31 +110,34 @@ func (f *faults) status(kind string) int {
 }
 
 // SetDelay lets every request wait before it is answered.
-func (v *VCenter) SetDelay(d time.Duration) { v.setFault(func(f *faults) { f.delay = d }) }
+func (v *VCenter) SetDelay(d time.Duration) { v.set(func(c *conditions) { c.delay = d }) }
+
+// DelayMethod lets requests of one kind, as Requests names it, wait before they are
+// answered, longer than SetDelay has others wait.
+func (v *VCenter) DelayMethod(kind string, d time.Duration) {
+	v.set(func(c *conditions) { c.delays = with(c.delays, kind, d) })
+}
+
+// DelayFirstPage lets the first answer of each property collector take longer, as
+// where tens of thousands of objects have to be collected for it.
+func (v *VCenter) DelayFirstPage(d time.Duration) { v.set(func(c *conditions) { c.first = d }) }
 
 // Hang makes the vCenter accept connections and requests, and answer none,
 // until Recover or Close, or until the client goes. Requests that are being
 // answered hang too; Recover answers those whose client still waits.
-func (v *VCenter) Hang() { v.setFault(func(f *faults) { f.hang = true }) }
+func (v *VCenter) Hang() { v.set(func(c *conditions) { c.hang = true }) }
 
 // Refuse breaks all connections and refuses new ones. The port stays reserved,
 // and sessions stay open.
 func (v *VCenter) Refuse() { v.server.stop() }
 
 // Drop makes the vCenter break each connection in the middle of an answer.
-func (v *VCenter) Drop() { v.setFault(func(f *faults) { f.drop = true }) }
+func (v *VCenter) Drop() { v.set(func(c *conditions) { c.drop = true }) }
 
 // Fault makes a SOAP method answer with a fault; "*" means every method that has
 // no fault of its own. A nil fault removes it.
 func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
-	v.setFault(func(f *faults) {
-		if f.soap == nil {
-			f.soap = make(map[string]types.BaseMethodFault)
-		}
-		if f.soap[method] = fault; fault == nil {
-			delete(f.soap, method)
-		}
-	})
+	v.set(func(c *conditions) { c.soap = with(c.soap, method, fault) })
 }
 
 // FaultREST makes a kind of request, as Requests names it, answer with an HTTP
@@ -139,33 +146,98 @@ func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
 // with the bare status, as a proxy in front of vCenter does. Status 0 removes
 // it.
 func (v *VCenter) FaultREST(kind string, status int) {
-	v.setFault(func(f *faults) {
-		if f.rest == nil {
-			f.rest = make(map[string]int)
-		}
-		if f.rest[kind] = status; status == 0 {
-			delete(f.rest, kind)
-		}
-	})
+	v.set(func(c *conditions) { c.rest = with(c.rest, kind, status) })
 }
 
 // RejectPassword refuses every login. Open sessions stay.
-func (v *VCenter) RejectPassword() { v.setFault(func(f *faults) { f.reject = true }) }
+func (v *VCenter) RejectPassword() { v.set(func(c *conditions) { c.reject = true }) }
 
 // SetPassword changes the account's password. Open sessions stay, and Recover
 // does not take it back.
-func (v *VCenter) SetPassword(p string) { v.setFault(func(f *faults) { f.password = p }) }
+func (v *VCenter) SetPassword(p string) { v.set(func(c *conditions) { c.password = p }) }
 
 // Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
-// FaultREST, AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword,
+// FaultREST, AnswerOddly, FaultListing, RefuseListing, RefuseProperty, LimitPages, RejectPassword,
 // RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
 // again.
 func (v *VCenter) Recover() error {
-	v.setFault(func(f *faults) {
-		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
-		f.logins = logins{}
-		f.delays, f.first, f.odd, f.listing, f.unlisted, f.pages = nil, 0, nil, nil, nil, 0
-		f.noProperty, f.late = "", false
-	})
+	v.set(func(c *conditions) { c.faults = faults{} })
 	return v.server.start()
+}
+
+// The unexpected responses of AnswerOddly.
+const (
+	// OddEmpty is HTTP 200 with a SOAP envelope whose body has nothing in it.
+	OddEmpty = "empty"
+	// OddNothing is the answer of a WaitForUpdatesEx without a change, at once.
+	OddNothing = "nothing"
+	// OddGarbage is HTTP 200 with a page of HTML.
+	OddGarbage = "garbage"
+)
+
+var oddBodies = map[string]string{
+	OddEmpty: `<?xml version="1.0" encoding="UTF-8"?>` +
+		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body></soapenv:Body></soapenv:Envelope>`,
+	OddNothing: `<?xml version="1.0" encoding="UTF-8"?>` +
+		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body>` +
+		`<WaitForUpdatesExResponse xmlns="urn:vim25"></WaitForUpdatesExResponse></soapenv:Body></soapenv:Envelope>`,
+	OddGarbage: "<html><body>It works!</body></html>",
+}
+
+// AnswerOddly lets a kind of request, as Requests names it, answer with status 200
+// and what no client expects: OddEmpty, OddNothing or OddGarbage.
+func (v *VCenter) AnswerOddly(kind, how string) error {
+	if oddBodies[how] == "" {
+		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
+	}
+	v.set(func(c *conditions) { c.odd = with(c.odd, kind, how) })
+	return nil
+}
+
+// oddAnswer returns the unexpected response to a kind of request, nil if there is none.
+func (f *faults) oddAnswer(kind string) *response {
+	how, ok := f.odd[kind]
+	if !ok {
+		return nil
+	}
+	return &response{http.StatusOK, http.Header{"Content-Type": {"text/xml"}}, []byte(oddBodies[how])}
+}
+
+// RefuseProperty has the vCenter not take a property path, as where the property is
+// newer than it is. It answers InvalidProperty to the request, or late: in the place of
+// the property.
+func (v *VCenter) RefuseProperty(path string, late bool) {
+	v.set(func(c *conditions) { c.noProperty, c.late = path, late })
+}
+
+// refuses returns the fault of a request that names the property path of RefuseProperty.
+func (f *faults) refuses(m *simulator.Method) types.BaseMethodFault {
+	if f.noProperty == "" || f.late {
+		return nil
+	}
+	for _, spec := range filterSpecs(m) {
+		for _, p := range spec.PropSet {
+			for _, path := range p.PathSet {
+				if path == f.noProperty {
+					return &types.InvalidProperty{Name: path}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// SkewClock lets the vCenter's clock be ahead, or behind if d is negative.
+func (v *VCenter) SkewClock(d time.Duration) { v.set(func(c *conditions) { c.skew = d }) }
+
+// skewed returns an answer to CurrentTime by that clock.
+func (c *conditions) skewed(res *response) *response {
+	var body methods.CurrentTimeBody
+	return amend(res, &body, func() bool {
+		if body.Res == nil || c.skew == 0 {
+			return false
+		}
+		body.Res.Returnval = body.Res.Returnval.Add(c.skew)
+		return true
+	})
 }

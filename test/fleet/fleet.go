@@ -91,16 +91,6 @@ func (f *Fleet) Machine(name string) (Machine, error) {
 	return Machine{}, fmt.Errorf("fleet: %d vCenters have a machine %q", len(found), name)
 }
 
-// Requests returns the number of requests to all vCenters since they were
-// started or last reset.
-func (f *Fleet) Requests() int {
-	n := 0
-	for _, v := range f.vcenters {
-		n += v.Total()
-	}
-	return n
-}
-
 // Close stops every vCenter and returns when none of their goroutines is left.
 // Requests that hang are cut off. Closing twice is fine.
 func (f *Fleet) Close() {

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,18 +127,13 @@ func (v *VCenter) SetMetadata(vm, text, encoding string) error {
 // guestinfo.metadata; "" takes it away.
 func (v *VCenter) SetExtraConfig(vm, key, value string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
-		config := cmp.Or(m.saved, m.vm.Config)
-		entries := slices.DeleteFunc(slices.Clone(config.ExtraConfig), func(o types.BaseOptionValue) bool {
+		entries := slices.DeleteFunc(slices.Clone(m.vm.Config.ExtraConfig), func(o types.BaseOptionValue) bool {
 			return o.GetOptionValue().Key == key
 		})
 		var entry any
 		if value != "" {
 			entries = append(entries, &types.OptionValue{Key: key, Value: value})
 			entry = types.OptionValue{Key: key, Value: value}
-		}
-		if m.saved != nil {
-			m.saved.ExtraConfig = entries // to be seen when the configuration can be read
-			return nil
 		}
 		// A client that watches one entry gets changes of that one only.
 		b.update(m.vm, changes{{Name: "config.extraConfig", Val: entries}, {Name: extraConfigPath(key), Val: entry}})
@@ -153,14 +147,10 @@ func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig
 // Resize gives a machine other numbers of virtual CPUs and megabytes of memory.
 func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
-		config := *cmp.Or(m.saved, m.vm.Config)
-		config.Hardware.NumCPU, config.Hardware.MemoryMB = cpus, memoryMB
-		if m.saved != nil {
-			m.saved = &config // to be seen when the configuration can be read
-			return nil
-		}
+		hardware := m.vm.Config.Hardware
+		hardware.NumCPU, hardware.MemoryMB = cpus, memoryMB
 		var c changes
-		c.set("config.hardware", config.Hardware)
+		c.set("config.hardware", hardware)
 		c.set("config.hardware.numCPU", cpus)
 		c.set("config.hardware.memoryMB", memoryMB)
 		c.set("summary.config.numCpu", cpus)
@@ -270,4 +260,25 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 	for _, o := range config.ExtraConfig {
 		c.set(extraConfigPath(o.GetOptionValue().Key), *o.GetOptionValue())
 	}
+}
+
+// EnableUUID sets disk.enableUUID of a machine, as the virtual hardware's flag.
+func (v *VCenter) EnableUUID(vm string, on bool) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		config := *m.vm.Config
+		config.Flags.DiskUuidEnabled = &on
+		b.update(m.vm, changes{{Name: "config", Val: &config}})
+		return nil
+	})
+}
+
+// StopTools lets a machine's guest run without Tools, which are installed.
+func (v *VCenter) StopTools(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, changes{
+			{Name: "guest.toolsStatus", Val: types.VirtualMachineToolsStatusToolsNotRunning},
+			{Name: "guest.toolsRunningStatus", Val: string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)},
+		})
+		return nil
+	})
 }

@@ -44,28 +44,28 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, method := kindOf(r, body)
 	v.requests.count(kind)
 	defer v.peaks.enter(method)()
-	v.gate(ctx, w)
-	v.hangs(ctx, r)
-	v.wait(ctx, v.faults.delayed(kind))
-	if isLogin(r, method) {
+	v.gate(ctx, w, r)
+	c := v.now()
+	v.wait(ctx, c.delay+c.delays[kind])
+	if isLogin(kind) {
 		r = v.waitForLogin(r)
 	}
 	res := v.taggingFault(r, api, body)
 	if res == nil {
 		res = v.answer(r, kind, method, body)
 	}
-	if odd := v.faults.oddAnswer(kind); odd != nil {
+	v.sessions.observe(r, res)
+	c = v.now()
+	if odd := c.oddAnswer(kind); odd != nil {
 		res = odd
 	}
-	if status := v.spoiled.status(r); status != 0 {
-		res = v.spoiled.answer(r, status)
+	if status := c.spoiled[sessionOf(r)]; status != 0 {
+		res = spoiledAnswer(r, status)
 	}
-	v.issued.observe(r, res)
-	if isLoginKind(kind) {
+	if isLogin(kind) {
 		v.peaks.opened(v.Sessions())
 	}
-	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
-	v.hangs(ctx, r)
+	v.gate(ctx, w, r) // the vCenter may have begun to hang meanwhile
 	if api {
 		res = apiForm(r, res)
 	}
@@ -77,16 +77,17 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(res.body)
 }
 
-// gate holds a request while the vCenter hangs, and breaks its connection if
-// the vCenter drops connections or the client has gone.
-func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
+// gate holds a request while the vCenter hangs, or its tagging service that is asked, and breaks
+// its connection if the vCenter drops connections or the client has gone.
+func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	for {
 		changed := v.wake.next()
-		hang, drop := v.faults.now()
-		if drop {
+		c := v.now()
+		if c.drop {
 			breakConnection(w)
 		}
-		if !hang && ctx.Err() == nil {
+		hangs := c.hang || c.mode == taggingHangs && strings.HasPrefix(r.URL.Path, restCISPath)
+		if !hangs && ctx.Err() == nil {
 			return
 		}
 		select {
@@ -122,21 +123,19 @@ func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 }
 
 func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
-	if status := v.faults.status(kind); status != 0 {
+	c := v.now()
+	if status := c.status(kind); status != 0 {
 		return restError(status)
 	}
 	if method == "LoginByToken" && !v.serves(r.Header.Get("SOAPAction")) {
 		return soapFault("vim25:VersionMismatchFaultCode", "Unsupported version URI &quot;"+r.Header.Get("SOAPAction")+"&quot;", "")
 	}
-	if isRESTLogin(r) && v.faults.rejectsREST() {
-		return &response{http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}},
-			[]byte(`{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{"messages":[]}}`)}
+	if kind == restLogin && c.rejectREST {
+		return unauthenticated(http.StatusUnauthorized)
 	}
 	switch method {
 	case "":
-		res := v.simulated(r, body)
-		v.sessions.observe(r, res)
-		return v.hideTags(r, res)
+		return v.hideTags(r, v.simulated(r, body))
 	case "WaitForUpdatesEx":
 		return v.omit(method, v.poll(r, body))
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":
@@ -154,7 +153,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	case "ModifyListView":
 		res = v.modifyList(r, body)
 	case "RetrievePropertiesEx":
-		res = v.simulated(r, v.faults.limited(body))
+		res = v.simulated(r, c.limited(body))
 	default:
 		res = v.simulated(r, body)
 	}
@@ -164,9 +163,9 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	}
 	v.own(r, method, body, res)
 	if method == "CurrentTime" {
-		res = v.settings.skewed(res)
+		res = c.skewed(res)
 	}
-	return v.omit(method, v.owned.blinded(r, method, res))
+	return v.omit(method, v.blinded(r, method, res))
 }
 
 // serves reports whether the vCenter lists the version of the API in a request's action. It is
@@ -224,18 +223,19 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	case operationCanceled:
 		return nil, new(types.RequestCanceled)
 	case operationListing:
-		return nil, v.faults.listingFault()
+		return nil, v.now().listing
 	}
-	if fault := v.faults.method(m.Name); fault != nil {
+	c := v.now()
+	if fault := c.method(m.Name); fault != nil {
 		return nil, fault
 	}
-	if fault := v.faults.refuses(m); fault != nil {
+	if fault := c.refuses(m); fault != nil {
 		return nil, fault
 	}
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
 	}
-	if ref, ok := v.owned.lost(m); ok {
+	if ref, ok := c.lost(m); ok {
 		return nil, &types.ManagedObjectNotFound{Obj: ref}
 	}
 	v.watches(ctx, m)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"net/http"
 	"strings"
 	"sync"
 )
@@ -63,7 +62,7 @@ func (v *VCenter) Load() Load {
 	for kind, n := range v.Requests() {
 		l.Requests += n
 		switch {
-		case isLoginKind(kind):
+		case isLogin(kind):
 			l.Logins += n
 		case strings.Contains(kind, "/tagging/"):
 			l.TagReads += n
@@ -74,13 +73,4 @@ func (v *VCenter) Load() Load {
 	defer v.peaks.mu.Unlock()
 	l.InFlight, l.Sessions = v.peaks.most, max(v.peaks.sessions, sessions)
 	return l
-}
-
-// isLoginKind reports whether requests of a kind open sessions.
-func isLoginKind(kind string) bool {
-	switch kind {
-	case "Login", "LoginByToken", "CloneSession", http.MethodPost + " /com/vmware/cis/session", http.MethodPost + " /api/session":
-		return true
-	}
-	return false
 }

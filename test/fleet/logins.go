@@ -4,18 +4,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/vmware/govmomi/vim25"
 )
 
-// logins is how a vCenter treats logins now. It is part of faults, whose mutex
-// guards it.
+// logins is how a vCenter treats logins now.
 type logins struct {
-	delay      time.Duration
-	rejectREST bool
-	lockout    Lockout
+	reject, rejectREST bool
+	loginDelay         time.Duration
+	lockout            Lockout
 	// failures are the failed logins within the lockout's window, and locked is
 	// when the account is open again.
 	failures []time.Time
@@ -34,64 +30,47 @@ var DefaultLockout = Lockout{Failures: 5, Window: 180 * time.Second, Duration: 9
 
 // RejectRESTLogin refuses every login to the REST API, right passwords too, while
 // the SOAP API accepts them. Open sessions stay.
-func (v *VCenter) RejectRESTLogin() { v.setFault(func(f *faults) { f.logins.rejectREST = true }) }
+func (v *VCenter) RejectRESTLogin() { v.set(func(c *conditions) { c.rejectREST = true }) }
 
 // SlowLogin makes every login, SOAP and REST alike, take that long, and nothing else.
 // A login whose client has gone meanwhile opens its session all the same.
-func (v *VCenter) SlowLogin(d time.Duration) { v.setFault(func(f *faults) { f.logins.delay = d }) }
+func (v *VCenter) SlowLogin(d time.Duration) { v.set(func(c *conditions) { c.loginDelay = d }) }
 
 // SetLockout begins to count failed logins. While the account is locked, right
 // passwords are refused as wrong ones are. Recover ends it and opens the account.
 func (v *VCenter) SetLockout(l Lockout) {
-	v.setFault(func(f *faults) { f.logins.lockout, f.logins.failures, f.logins.locked = l, nil, time.Time{} })
+	v.set(func(c *conditions) { c.lockout, c.failures, c.locked = l, nil, time.Time{} })
 }
 
 // FailLogin is a login of another client with a wrong password.
-func (v *VCenter) FailLogin() { v.faults.accepts("") }
+func (v *VCenter) FailLogin() { v.accepts("", v.Password()) }
 
 // Locked reports whether the account is locked now.
-func (v *VCenter) Locked() bool {
-	v.faults.mu.Lock()
-	defer v.faults.mu.Unlock()
-	return time.Now().Before(v.faults.logins.locked)
+func (v *VCenter) Locked() bool { return time.Now().Before(v.now().locked) }
+
+// accepts reports whether a login with this password succeeds now, where another one may be right.
+func (v *VCenter) accepts(password, want string) (ok bool) {
+	v.set(func(c *conditions) {
+		now := time.Now()
+		switch right := !c.reject && password == want; {
+		case now.Before(c.locked):
+		case right || c.lockout.Failures == 0:
+			ok = right
+		default:
+			c.failures = slices.DeleteFunc(c.failures, func(t time.Time) bool { return now.Sub(t) >= c.lockout.Window })
+			if c.failures = append(c.failures, now); len(c.failures) >= c.lockout.Failures {
+				c.failures, c.locked = nil, now.Add(c.lockout.Duration)
+			}
+		}
+	})
+	return ok
 }
 
-// accepts reports whether a login with this password, which may be a right one,
-// succeeds now.
-func (l *logins) accepts(right bool, now time.Time) bool {
-	if now.Before(l.locked) {
-		return false
-	}
-	if right || l.lockout.Failures == 0 {
-		return right
-	}
-	l.failures = slices.DeleteFunc(l.failures, func(t time.Time) bool { return now.Sub(t) >= l.lockout.Window })
-	if l.failures = append(l.failures, now); len(l.failures) >= l.lockout.Failures {
-		l.failures, l.locked = nil, now.Add(l.lockout.Duration)
-	}
-	return false
-}
+const restLogin = http.MethodPost + " /com/vmware/cis/session"
 
-func (f *faults) loginDelay() time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.logins.delay
-}
-
-func (f *faults) rejectsREST() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.logins.rejectREST
-}
-
-// isLogin reports whether a request opens a session.
-func isLogin(r *http.Request, method string) bool {
-	return slices.Contains([]string{"Login", "LoginByToken", "CloneSession"}, method) || isRESTLogin(r)
-}
-
-func isRESTLogin(r *http.Request) bool {
-	return r.Method == http.MethodPost && r.URL.RawQuery == "" && !strings.HasPrefix(r.URL.Path, vim25.Path) &&
-		(r.URL.Path == restSessionPath || r.URL.Path == "/api/session")
+// isLogin reports whether requests of a kind open sessions.
+func isLogin(kind string) bool {
+	return slices.Contains([]string{"Login", "LoginByToken", "CloneSession", restLogin}, kind)
 }
 
 // serving is the key of the context that is done when the server stops.
@@ -107,7 +86,7 @@ func (v *VCenter) waitForLogin(r *http.Request) *http.Request {
 	}
 	for {
 		changed := v.wake.next()
-		left := v.faults.loginDelay() - time.Since(began)
+		left := v.now().loginDelay - time.Since(began)
 		if left <= 0 {
 			return r.WithContext(context.WithoutCancel(r.Context()))
 		}

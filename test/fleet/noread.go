@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/vmware/govmomi/simulator"
@@ -9,29 +8,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// omissions are what responses leave out: all but what System.View shows of objects on which
-// the account lacks System.Read, and a property of all objects that the vCenter does not
-// take.
-type omissions struct {
-	unread map[types.ManagedObjectReference]bool
-	path   string
-}
-
-func (v *VCenter) omissions() omissions {
-	t := &v.tagging
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return omissions{maps.Clone(t.noRead), v.faults.missingPath()}
-}
-
-func (h *omissions) none() bool { return len(h.unread) == 0 && h.path == "" }
-
-// omits returns why a response lacks a property, nil if it has it.
-func (h *omissions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
+// omits returns why a response lacks a property, nil if it has it: all but what System.View shows of
+// objects on which the account lacks System.Read, and a property of all objects that the vCenter
+// does not take.
+func (c *conditions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
 	switch {
-	case h.unread[of] && path != "name" && path != "parent":
+	case c.noRead[of] && path != "name" && path != "parent":
 		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
-	case path == h.path:
+	case c.late && path == c.noProperty:
 		return &types.InvalidProperty{Name: path}
 	}
 	return nil
@@ -69,11 +53,11 @@ func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 // omit returns a response without what the account may not read: such properties are missing,
 // and searches do not find such machines.
 func (v *VCenter) omit(method string, res *response) *response {
-	h := v.omissions()
-	if h.none() {
+	h := v.now()
+	if len(h.noRead) == 0 && !h.late {
 		return res
 	}
-	unread := h.unread
+	unread := h.noRead
 	switch method {
 	case "RetrieveProperties":
 		var body methods.RetrievePropertiesBody
@@ -109,22 +93,22 @@ func amend(res *response, body any, change func() bool) *response {
 	return &response{res.status, res.header, encode("", body)}
 }
 
-func (h *omissions) strip(objects []types.ObjectContent) (changed bool) {
+func (c *conditions) strip(objects []types.ObjectContent) (changed bool) {
 	for i := range objects {
 		o := &objects[i]
 		o.PropSet = slices.DeleteFunc(o.PropSet, func(p types.DynamicProperty) bool {
-			return h.missing(o.Obj, p.Name, &o.MissingSet, &changed)
+			return c.missing(o.Obj, p.Name, &o.MissingSet, &changed)
 		})
 	}
 	return changed
 }
 
-func (h *omissions) stripUpdates(set *types.UpdateSet) (changed bool) {
+func (c *conditions) stripUpdates(set *types.UpdateSet) (changed bool) {
 	for i := range set.FilterSet {
 		for j := range set.FilterSet[i].ObjectSet {
 			o := &set.FilterSet[i].ObjectSet[j]
 			o.ChangeSet = slices.DeleteFunc(o.ChangeSet, func(p types.PropertyChange) bool {
-				return h.missing(o.Obj, p.Name, &o.MissingSet, &changed)
+				return c.missing(o.Obj, p.Name, &o.MissingSet, &changed)
 			})
 		}
 	}
@@ -132,8 +116,8 @@ func (h *omissions) stripUpdates(set *types.UpdateSet) (changed bool) {
 }
 
 // missing reports whether an answer lacks a property, and notes why.
-func (h *omissions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
-	fault := h.omits(of, path)
+func (c *conditions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
+	fault := c.omits(of, path)
 	if fault == nil {
 		return false
 	}
@@ -150,13 +134,11 @@ func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObje
 
 // LimitPages lets an answer to RetrievePropertiesEx have at most n objects, whatever
 // the client asks for, 0 as many as it asks for.
-func (v *VCenter) LimitPages(n int32) { v.setFault(func(f *faults) { f.pages = n }) }
+func (v *VCenter) LimitPages(n int32) { v.set(func(c *conditions) { c.pages = n }) }
 
 // limited returns the request with the limit of LimitPages.
 func (f *faults) limited(body []byte) []byte {
-	f.mu.Lock()
 	n := f.pages
-	f.mu.Unlock()
 	m, err := decode(body)
 	if err != nil || n == 0 {
 		return body

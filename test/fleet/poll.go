@@ -26,11 +26,7 @@ type longPolls struct {
 type pollKey struct{ session, collector string }
 
 func newPollKey(r *http.Request, m *simulator.Method) pollKey {
-	key := pollKey{collector: m.This.Value}
-	if c, err := r.Cookie(soap.SessionCookieName); err == nil {
-		key.session = c.Value
-	}
-	return key
+	return pollKey{session: sessionOf(r), collector: m.This.Value}
 }
 
 func decode(body []byte) (*simulator.Method, error) {
@@ -72,17 +68,18 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	canceled, leave := v.longPolls.enter(newPollKey(r, m))
 	defer leave()
 	if req.Version == "" {
-		v.wait(r.Context(), v.faults.firstPageDelay())
+		v.wait(r.Context(), v.now().first)
 	}
 	for {
 		woken := v.wake.next()
 		v.world.RLock()
 		res := v.watchedViews.reportLeft(m.This, v.simulated(r, immediate))
 		v.world.RUnlock()
-		if blind := v.owned.blindPoll(r, v.machineRefs); blind != nil {
-			return blind
+		c := v.now()
+		if c.blind[sessionOf(r)] {
+			return v.blindPoll(r)
 		}
-		if _, drop := v.faults.now(); once || drop || !isUnchanged(res) || v.faults.oddAnswer("WaitForUpdatesEx") != nil || v.spoiled.status(r) != 0 {
+		if once || c.drop || !isUnchanged(res) || c.oddAnswer("WaitForUpdatesEx") != nil || c.spoiled[sessionOf(r)] != 0 {
 			return res
 		}
 		select {

@@ -48,14 +48,13 @@ type CategorySpec struct {
 
 // DatacenterSpec describes a datacenter.
 type DatacenterSpec struct {
-	Name        string        `yaml:"name"`   // required
-	Folder      string        `yaml:"folder"` // path below the root folder; default the root folder itself
-	Tags        Tags          `yaml:"tags"`
-	HostFolders []FolderSpec  `yaml:"hostFolders"`
-	VMFolders   []FolderSpec  `yaml:"vmFolders"`
-	Hosts       Hosts         `yaml:"hosts"` // standalone hosts
-	Clusters    []ClusterSpec `yaml:"clusters"`
-	VMs         []VMSpec      `yaml:"vms"`
+	Name      string        `yaml:"name"`   // required
+	Folder    string        `yaml:"folder"` // path below the root folder; default the root folder itself
+	Tags      Tags          `yaml:"tags"`
+	VMFolders []FolderSpec  `yaml:"vmFolders"`
+	Hosts     Hosts         `yaml:"hosts"` // standalone hosts
+	Clusters  []ClusterSpec `yaml:"clusters"`
+	VMs       []VMSpec      `yaml:"vms"`
 }
 
 // FolderSpec describes a folder, by its path below the folder it belongs to.
@@ -67,11 +66,10 @@ type FolderSpec struct {
 
 // ClusterSpec describes a cluster.
 type ClusterSpec struct {
-	Name   string     `yaml:"name"`   // required
-	Folder string     `yaml:"folder"` // path below the datacenter's host folder
-	Tags   Tags       `yaml:"tags"`
-	Hosts  Hosts      `yaml:"hosts"`
-	Pools  []PoolSpec `yaml:"pools"` // below the root pool, Resources
+	Name  string     `yaml:"name"` // required
+	Tags  Tags       `yaml:"tags"`
+	Hosts Hosts      `yaml:"hosts"`
+	Pools []PoolSpec `yaml:"pools"` // below the root pool, Resources
 
 	HostGroups []HostGroupSpec `yaml:"hostGroups"` // DRS host groups
 }
@@ -207,12 +205,10 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	  - name: dc1
 //	    folder: prod/site-a           # created if it does not exist
 //	    tags: {zone: a}
-//	    hostFolders: [{path: rack-1, tags: {rack: "1"}}]
 //	    vmFolders: [{path: a/b, tags: {team: blue}}]
 //	    hosts: [esx-1]                # standalone hosts
 //	    clusters:
 //	    - name: c1
-//	      folder: rack-1              # below the host folder
 //	      tags: {zone: b}
 //	      hosts: 2                    # or a list of names, or of {name, tags, faultDomain}
 //	      hostGroups: [{name: site-a, hosts: [c1-host-1]}]

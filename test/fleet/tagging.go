@@ -2,13 +2,11 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -16,17 +14,12 @@ import (
 // tagging is what is different about the tagging service, which is one of its own
 // beside the one that answers SOAP.
 type tagging struct {
-	mu sync.Mutex
 	// mode is empty while the service works.
 	mode taggingMode
-	// asked counts the requests since the mode began.
-	asked int
 	// absent are the roots that answer 404: "/api" or "/rest".
 	absent map[string]bool
 	// noAPISession is how a login below /api is answered, 0 if it opens a session.
 	noAPISession int
-	// noRead are the objects on which the account lacks System.Read.
-	noRead map[types.ManagedObjectReference]bool
 	// deleted are the objects that the service takes for deleted, and how it
 	// answers a batch that has one.
 	deleted map[types.ManagedObjectReference]Deleted
@@ -64,15 +57,9 @@ func (d Deleted) status() int {
 	}[d]
 }
 
-func (v *VCenter) retag(change func(t *tagging)) {
-	v.tagging.mu.Lock()
-	change(&v.tagging)
-	v.tagging.mu.Unlock()
-	v.wake.notify()
-}
-
 func (v *VCenter) setTagging(mode taggingMode) {
-	v.retag(func(t *tagging) { t.mode, t.asked = mode, 0 })
+	v.asked.Store(0)
+	v.set(func(c *conditions) { c.mode = mode })
 }
 
 // HangTagging makes the tagging service, its sessions included, accept requests and
@@ -96,44 +83,28 @@ func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
 // RefuseAPISessions has each login below /api answered with an HTTP status, as by a vCenter that has
 // another service there; 0 undoes that.
 func (v *VCenter) RefuseAPISessions(status int) {
-	v.retag(func(t *tagging) { t.noAPISession = status })
+	v.set(func(c *conditions) { c.noAPISession = status })
 }
 
 // ServeREST reports whether they are served below /rest, which is deprecated.
 func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
 
 func (v *VCenter) serve(root string, on bool) {
-	v.retag(func(t *tagging) {
-		if t.absent == nil {
-			t.absent = make(map[string]bool)
-		}
-		t.absent[root] = !on
-	})
+	v.set(func(c *conditions) { c.absent = with(c.absent, root, !on) })
 }
 
 // DenyRead takes System.Read on an object, and on nothing below it, from the
 // account, which keeps System.View: its name and its parent stay visible, its tags do
 // not. Of a machine no other property is readable either, and searches do not find it.
-func (v *VCenter) DenyRead(object string) error {
-	ref, err := v.Reference(object)
-	if err != nil {
-		return err
-	}
-	v.retag(func(t *tagging) {
-		if t.noRead == nil {
-			t.noRead = make(map[types.ManagedObjectReference]bool)
-		}
-		t.noRead[ref] = true
-	})
-	v.notifyReadable(ref)
-	return nil
-}
+func (v *VCenter) DenyRead(object string) error { return v.setRead(object, false) }
 
 // AllowRead gives it back.
-func (v *VCenter) AllowRead(object string) error {
+func (v *VCenter) AllowRead(object string) error { return v.setRead(object, true) }
+
+func (v *VCenter) setRead(object string, allowed bool) error {
 	ref, err := v.Reference(object)
 	if err == nil {
-		v.retag(func(t *tagging) { delete(t.noRead, ref) })
+		v.set(func(c *conditions) { c.noRead = with(c.noRead, ref, !allowed) })
 		v.notifyReadable(ref)
 	}
 	return err
@@ -149,60 +120,23 @@ func (v *VCenter) ForgetObject(object string, how Deleted) error {
 	if !slices.Contains([]Deleted{"", DeletedLeftOut, DeletedNotFound, DeletedForbidden, DeletedInvalid, DeletedBreaks}, how) {
 		return fmt.Errorf("fleet: %q is not an answer to a deleted object", how)
 	}
-	v.retag(func(t *tagging) {
-		if t.deleted == nil {
-			t.deleted = make(map[types.ManagedObjectReference]Deleted)
-		}
-		if t.deleted[ref] = how; how == "" {
-			delete(t.deleted, ref)
-		}
-	})
+	v.set(func(c *conditions) { c.deleted = with(c.deleted, ref, how) })
 	return nil
 }
 
 // HideCategory takes the account's right to read a category and its tags: every list
 // reportLeft them out, and reading one by its ID has this status, 403 or 404.
 func (v *VCenter) HideCategory(category string, status int) {
-	v.retag(func(t *tagging) {
-		if t.hidden == nil {
-			t.hidden = make(map[string]int)
-		}
-		t.hidden[category] = status
-	})
+	v.set(func(c *conditions) { c.hidden = with(c.hidden, category, status) })
 }
 
 // ShowCategory gives it back.
-func (v *VCenter) ShowCategory(category string) {
-	v.retag(func(t *tagging) { delete(t.hidden, category) })
-}
-
-// hangs holds a request of the tagging service while that hangs.
-func (v *VCenter) hangs(ctx context.Context, r *http.Request) {
-	if !strings.HasPrefix(r.URL.Path, restCISPath) {
-		return
-	}
-	for {
-		changed := v.wake.next()
-		v.tagging.mu.Lock()
-		hang := v.tagging.mode == taggingHangs
-		v.tagging.mu.Unlock()
-		if !hang {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			panic(http.ErrAbortHandler)
-		case <-changed:
-		}
-	}
-}
+func (v *VCenter) ShowCategory(category string) { v.HideCategory(category, 0) }
 
 // taggingFault answers a request to the tagging service if that does not work or may not
 // answer it; api reports whether it came to /api.
 func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response {
-	t := &v.tagging
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	c := v.now()
 	root := ""
 	switch {
 	case api, strings.HasPrefix(r.URL.Path, "/api/"):
@@ -210,35 +144,35 @@ func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response
 	case strings.HasPrefix(r.URL.Path, "/rest/"):
 		root = "/rest"
 	}
-	if t.absent[root] {
+	if c.absent[root] {
 		return noSuchPath(root)
 	}
-	if api && isRESTLogin(r) && t.noAPISession != 0 {
-		return restError(t.noAPISession)
+	if api && r.Method == http.MethodPost && r.URL.Path == restSessionPath && c.noAPISession != 0 {
+		return restError(c.noAPISession)
 	}
 	if !strings.HasPrefix(r.URL.Path, restCISPath) {
 		return nil
 	}
-	t.asked++
+	asked := v.asked.Add(1)
 	switch {
-	case t.mode == taggingThrottles && t.asked%2 == 1:
+	case c.mode == taggingThrottles && asked%2 == 1:
 		res := restError(http.StatusTooManyRequests)
 		res.header.Set("Retry-After", "1")
 		return res
-	case t.mode == taggingThrottles:
+	case c.mode == taggingThrottles:
 		return page(http.StatusServiceUnavailable)
-	case t.mode == taggingStarts:
+	case c.mode == taggingStarts:
 		return restError(http.StatusServiceUnavailable)
 	}
-	if status := t.refuses(r, body); status != 0 {
+	if status := c.refusesTags(r, body); status != 0 {
 		return restError(status)
 	}
 	return nil
 }
 
-// refuses returns the status of a request about objects that the account may not read or
+// refusesTags returns the status of a request about objects that the account may not read or
 // that are deleted, 0 if there are none.
-func (t *tagging) refuses(r *http.Request, body []byte) int {
+func (c *conditions) refusesTags(r *http.Request, body []byte) int {
 	if !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return 0
 	}
@@ -252,10 +186,10 @@ func (t *tagging) refuses(r *http.Request, body []byte) int {
 	status := 0
 	for _, o := range append(asked.Objects, asked.Object) {
 		ref := o.reference()
-		if t.noRead[ref] {
+		if c.noRead[ref] {
 			return http.StatusForbidden
 		}
-		status = cmp.Or(t.deleted[ref].status(), status)
+		status = cmp.Or(c.deleted[ref].status(), status)
 	}
 	return status
 }
@@ -307,20 +241,19 @@ type objectTags struct {
 // hiddenTags returns the IDs of the hidden categories and of their tags with the status
 // that they have, and the objects that are left out.
 func (v *VCenter) hiddenTags() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
-	v.tagging.mu.Lock()
-	defer v.tagging.mu.Unlock()
+	c := v.now()
 	v.tags.mu.Lock()
 	defer v.tags.mu.Unlock()
 	categories, tags, deleted = map[string]int{}, map[string]int{}, map[types.ManagedObjectReference]bool{}
-	for name, status := range v.tagging.hidden {
+	for name, status := range c.hidden {
 		categories[v.tags.categories[name]] = status
 	}
 	for key, id := range v.tags.tags {
-		if status, ok := v.tagging.hidden[key[0]]; ok {
+		if status, ok := c.hidden[key[0]]; ok {
 			tags[id] = status
 		}
 	}
-	for ref, how := range v.tagging.deleted {
+	for ref, how := range c.deleted {
 		deleted[ref] = how == DeletedLeftOut
 	}
 	return categories, tags, deleted

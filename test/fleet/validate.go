@@ -105,7 +105,6 @@ func (c *checker) folders(folders []FolderSpec) {
 }
 
 func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
-	c.folders(dc.HostFolders)
 	c.folders(dc.VMFolders)
 	compute := c.unique("hosts and clusters")
 	names := c.unique("hosts")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
@@ -28,18 +29,15 @@ type VCenter struct {
 	server   *server
 	sim      *simulator.Service
 	tags     tagService
-	tagging  tagging
 
-	faults       faults
+	state        state
+	asked        atomic.Int64 // how often the tagging service was, since its mode began
 	requests     requests
-	sessions     restSessions
-	issued       issued
+	sessions     sessions
 	longPolls    longPolls
 	watchedViews watchedViews
 	peaks        peaks
 	owned        owned
-	spoiled      spoiled
-	settings     settings
 	wake         broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the
@@ -56,7 +54,8 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 // newVCenter makes the index-th vCenter of a fleet and serves it.
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
-	v.faults.password = spec.Password
+	v.state.password = spec.Password
+	v.sessions.rest, v.sessions.issued = map[string]bool{}, map[string]bool{}
 	v.identity.name = spec.Name
 	err := v.identity.renew(spec.Address, false)
 	if err != nil {
@@ -159,7 +158,7 @@ func (v *VCenter) ID(object string) (string, error) {
 }
 
 // Password returns the account's password as it is now.
-func (v *VCenter) Password() string { return v.faults.currentPassword() }
+func (v *VCenter) Password() string { return v.now().password }
 
 // Certificate returns the server's self-signed certificate as it is now, PEM
 // encoded, to be trusted as an authority.
@@ -180,10 +179,10 @@ func (v *VCenter) rootFolder() types.ManagedObjectReference { return v.content()
 func (v *VCenter) validLogin(login *types.Login) bool {
 	for _, a := range v.accounts {
 		if login.UserName == a.User {
-			return v.faults.acceptsOneOf(login.Password, a.Password)
+			return v.accepts(login.Password, a.Password)
 		}
 	}
-	return login.UserName == v.user && v.faults.accepts(login.Password)
+	return login.UserName == v.user && v.accepts(login.Password, v.Password())
 }
 
 var _ http.Handler = (*VCenter)(nil)

@@ -18,8 +18,6 @@ func machineCommands() []command {
 		{"vm destroy VM", "deletes it", onMachines((*fleet.VCenter).Destroy)},
 		{"vm move VM HOST", "moves it to a host, as vMotion does; if that is in another datacenter, also to the VM folder there", onMachinesWith("HOST", (*fleet.VCenter).MoveVM)},
 		{"vm hostless VM", "makes its vCenter leave out its host, as before a machine is assigned to one; `vm move` to its host or another undoes that", onMachines((*fleet.VCenter).UnassignHost)},
-		{"vm pool VM POOL", "moves it to a resource pool of its cluster", onMachinesWith("POOL", (*fleet.VCenter).MoveToPool)},
-		{"vm folder VM FOLDER", "moves it to a VM folder", onMachinesWith("FOLDER", (*fleet.VCenter).MoveToFolder)},
 		{"vm rename VM NAME", "renames it", onMachinesWith("NAME", func(v *fleet.VCenter, vm, name string) error { return v.Rename(vm, name) })},
 		{"vm uuid VM UUID", "gives it a BIOS UUID", onMachinesWith("UUID", (*fleet.VCenter).SetUUID)},
 		{"vm hostname VM NAME", "lets its guest report a host name, `\"\"` for no VMware Tools", onMachinesWith("NAME", (*fleet.VCenter).SetHostName)},

@@ -1,0 +1,57 @@
+package fleet
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// FaultListing lets a ModifyListView that adds an object which the list view cannot
+// have, since the account may not see it or it does not exist, fail as a whole.
+// Otherwise such objects come back as unresolved.
+func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
+	v.set(func(c *conditions) { c.listing = fault })
+}
+
+// RefuseListing keeps an object out of all list views, although it can be seen.
+func (v *VCenter) RefuseListing(object string) error {
+	ref, err := v.Reference(object)
+	if err == nil {
+		v.set(func(c *conditions) { c.unlisted = with(c.unlisted, ref, true) })
+	}
+	return err
+}
+
+// modifyList answers a ModifyListView. The simulator would add what it does not
+// have.
+func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
+	m, err := decode(body)
+	if err != nil {
+		return v.simulated(r, body)
+	}
+	req, ok := m.Body.(*types.ModifyListView)
+	if !ok {
+		return v.simulated(r, body)
+	}
+	c := v.now()
+	refused := slices.DeleteFunc(slices.Clone(req.Add), func(ref types.ManagedObjectReference) bool {
+		return !c.unlisted[ref] && v.registry().Get(ref) != nil
+	})
+	if len(refused) == 0 {
+		return v.simulated(r, body)
+	}
+	if c.listing != nil {
+		return v.simulated(r, encode(operationListing, &methods.ModifyListViewBody{Req: req}))
+	}
+	req.Add = slices.DeleteFunc(req.Add, func(ref types.ManagedObjectReference) bool { return slices.Contains(refused, ref) })
+	var answer methods.ModifyListViewBody
+	return amend(v.simulated(r, encode("", &methods.ModifyListViewBody{Req: req})), &answer, func() bool {
+		if answer.Res == nil {
+			return false
+		}
+		answer.Res.Returnval = append(answer.Res.Returnval, refused...)
+		return true
+	})
+}
