@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,36 +23,6 @@ func TestAccepted(t *testing.T) {
 			t.Parallel()
 			if _, err := helm.Template(t.Context(), helm.Example("plain"), values(t, string(f.Data))); err != nil {
 				t.Error(err)
-			}
-		})
-	}
-}
-
-// TestFlagsThatAreValues: a flag that the chart derives other things from is refused among the
-// further ones, which come last and would count.
-func TestFlagsThatAreValues(t *testing.T) {
-	for flag, instead := range map[string]string{
-		"--secure-port=10260":                   "set port",
-		"--secure_port=0":                       "set port",
-		"--leader-elect=false":                  "set leaderElection.enabled",
-		"--leader-elect-resource-name=cpi":      "set leaderElection.resourceName",
-		"--leader-elect-resource-namespace=cpi": "set leaderElection.resourceNamespace",
-		"--leader-elect-lease-duration=1m":      "set leaderElection.leaseDuration",
-		"--leader-elect-renew-deadline=1m":      "set leaderElection.renewDeadline",
-		"--leader-elect-retry-period=1m":        "set leaderElection.retryPeriod",
-		"--cloud-config=/etc/mine":              "set config or existingConfigMap",
-		"--cloud-config-secret=a/b":             "set configSecret",
-		"--cloud-provider=external":             "it is vsphere",
-		"--kubeconfig=/etc/mine":                "set kubeconfig.secretName",
-		"--authentication-kubeconfig=/etc/mine": "set kubeconfig.secretName",
-		"--authorization-kubeconfig=/etc/mine":  "set kubeconfig.secretName",
-		"--bind-address=10.0.0.1":               "what asks the daemon does not reach it there",
-	} {
-		t.Run(flag, func(t *testing.T) {
-			t.Parallel()
-			_, err := helm.Template(t.Context(), helm.Example("plain"), values(t, "extraArgs: ["+flag+"]\n"))
-			if err == nil || !strings.Contains(err.Error(), "extraArgs: "+flag+": ") || !strings.Contains(err.Error(), instead) {
-				t.Errorf("it is not refused with %q, but: %v", instead, err)
 			}
 		})
 	}

@@ -176,7 +176,7 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	for _, name := range vm.names() {
 		taken(name)
 	}
-	c.vm(&vm, dc.spec)
+	c.vm(&vm)
 	if len(c.errs) > 0 {
 		return fmt.Errorf("fleet: vCenter %q: %w", v.name, c.errs[0])
 	}

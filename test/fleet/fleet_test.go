@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,5 +100,16 @@ func TestEqualDescriptions(t *testing.T) {
 	}
 	if len(uuids) != 40 {
 		t.Errorf("40 machines have %d UUIDs", len(uuids))
+	}
+}
+
+// TestNoPlace: a machine on a host that is not there is no machine anywhere.
+func TestNoPlace(t *testing.T) {
+	spec, err := Parse([]byte("vcenters: [{name: a, datacenters: [{name: d, hosts: 1, vms: [{name: v, host: x}]}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), `vCenter "a": machine "v": datacenter "d" has no place with cluster "", host "x"`) {
+		t.Errorf("error %v, want one that names the machine and the host", err)
 	}
 }

@@ -128,7 +128,7 @@ func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
 		for _, name := range vm.names() {
 			vms(name)
 		}
-		c.within(vm.Name, func() { c.vm(vm, dc) })
+		c.within(vm.Name, func() { c.vm(vm) })
 	}
 	return hosts
 }
@@ -168,11 +168,10 @@ func (c *checker) pools(pools []PoolSpec) {
 	}
 }
 
-func (c *checker) vm(vm *VMSpec, dc *DatacenterSpec) {
+func (c *checker) vm(vm *VMSpec) {
 	if vm.Count < 0 {
 		c.errorf("count is negative")
 	}
-	c.place(vm, dc)
 	c.oneOf("power", vm.Power, "", "on", "off", "suspended")
 	c.oneOf("metadataEncoding", vm.Encoding, "", "base64", "gzip+base64", "plain")
 	c.oneOf("connection", vm.Connection, "", "connected", "disconnected", "inaccessible", "orphaned", "invalid")
@@ -193,41 +192,6 @@ func (c *checker) vm(vm *VMSpec, dc *DatacenterSpec) {
 	if vm.Count > 0 && (vm.UUID != "" || addresses > 0) {
 		c.errorf("with count, uuid and ips would be the same for all")
 	}
-}
-
-// place checks that the description of a datacenter has what a machine names.
-func (c *checker) place(vm *VMSpec, dc *DatacenterSpec) {
-	var hosts, clusters, pools []string
-	for _, h := range dc.Hosts {
-		hosts = append(hosts, h.Name)
-	}
-	for _, cl := range dc.Clusters {
-		clusters = append(clusters, cl.Name)
-		for _, h := range cl.Hosts {
-			hosts = append(hosts, h.Name)
-		}
-		if vm.Cluster == "" || vm.Cluster == cl.Name {
-			pools = appendPools(pools, cl.Pools)
-		}
-	}
-	known := func(what, name string, names []string) {
-		if name != "" && !slices.Contains(names, name) {
-			c.errorf("%s %q is not in datacenter %q", what, name, dc.Name)
-		}
-	}
-	known("host", vm.Host, hosts)
-	known("cluster", vm.Cluster, clusters)
-	known("pool", vm.Pool, pools)
-	if len(hosts) == 0 {
-		c.errorf("datacenter %q has no host", dc.Name)
-	}
-}
-
-func appendPools(names []string, pools []PoolSpec) []string {
-	for _, p := range pools {
-		names = appendPools(append(names, p.Name), p.Pools)
-	}
-	return names
 }
 
 func (c *checker) oneOf(field, value string, allowed ...string) {

@@ -22,7 +22,11 @@ func Serve(t testing.TB, nodes []v1.Node) string {
 	t.Helper()
 	s := httptest.NewServer(Handler(nodes))
 	t.Cleanup(s.Close)
-	return Kubeconfig(t, s.URL)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, Config(s.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // Handler serves the list of Nodes.
@@ -45,16 +49,6 @@ func Handler(nodes []v1.Node) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(&list)
 	})
-}
-
-// Kubeconfig writes a kubeconfig that leads to a server without credentials, and returns its path.
-func Kubeconfig(t testing.TB, server string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, Config(server), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // Config returns a kubeconfig that leads to a server without credentials.

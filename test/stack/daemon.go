@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -25,21 +23,6 @@ type Daemon struct {
 	Port int
 	// Started is when it was started.
 	Started time.Time
-}
-
-// Build builds the daemon from this module into a folder and returns its path.
-// With the race detector it is built where the caller is built with it.
-func Build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "vsphere-cloud-controller-manager")
-	args := []string{"build", "-o", path}
-	if Race {
-		args = append(args, "-race")
-	}
-	out, err := exec.CommandContext(ctx, "go", append(args, "vzones/cmd/vsphere-cloud-controller-manager")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the daemon: %w\n%s", err, out)
-	}
-	return path, nil
 }
 
 // Pod returns the Pod that a daemon gets as its own, which does not exist.

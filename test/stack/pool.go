@@ -3,8 +3,10 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 )
@@ -13,8 +15,8 @@ import (
 const binaryVariable = "VZONES_DAEMON"
 
 // Binary returns the path of the daemon to test: the one that the environment names, or one
-// that it builds into a folder from the module at a path. Then the result of the calling test
-// depends on the sources.
+// that it builds into a folder from the module at a path, with the race detector where the caller
+// has it. Then the result of the calling test depends on the sources.
 func Binary(ctx context.Context, module, dir string) (string, error) {
 	if binary := os.Getenv(binaryVariable); binary != "" {
 		return binary, nil
@@ -22,7 +24,16 @@ func Binary(ctx context.Context, module, dir string) (string, error) {
 	if err := DependOnSources(module); err != nil {
 		return "", err
 	}
-	return Build(ctx, dir)
+	path := filepath.Join(dir, "vsphere-cloud-controller-manager")
+	args := []string{"build", "-o", path}
+	if Race {
+		args = append(args, "-race")
+	}
+	out, err := exec.CommandContext(ctx, "go", append(args, "vzones/cmd/vsphere-cloud-controller-manager")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the daemon: %w\n%s", err, out)
+	}
+	return path, nil
 }
 
 // A Pool has stacks for tests that run in parallel. A stack is used by one test at a time,
