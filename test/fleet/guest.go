@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,10 +148,14 @@ func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig
 // Resize gives a machine other numbers of virtual CPUs and megabytes of memory.
 func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
-		hardware := m.vm.Config.Hardware
-		hardware.NumCPU, hardware.MemoryMB = cpus, memoryMB
+		config := *cmp.Or(m.saved, m.vm.Config)
+		config.Hardware.NumCPU, config.Hardware.MemoryMB = cpus, memoryMB
+		if m.saved != nil {
+			m.saved = &config // to be seen when the configuration can be read
+			return nil
+		}
 		var c changes
-		c.set("config.hardware", hardware)
+		c.set("config.hardware", config.Hardware)
 		c.set("config.hardware.numCPU", cpus)
 		c.set("config.hardware.memoryMB", memoryMB)
 		c.set("summary.config.numCpu", cpus)
