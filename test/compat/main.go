@@ -1,17 +1,36 @@
+// Command compat runs the demo, and the tests of list.yaml, with the built daemon against the
+// control planes of several minors of Kubernetes. A minor with which all of them passed gets a row
+// in docs/reference/compatibility.md. make compat runs it in the root of the project.
 package main
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+const (
+	pageFile   = "docs/reference/compatibility.md"
+	daemonFile = "bin/vsphere-cloud-controller-manager"
+	// limit bounds the tests of one package.
+	limit = 25 * time.Minute
 )
 
 func main() { os.Exit(status()) }
@@ -26,140 +45,230 @@ func status() int {
 	return 0
 }
 
-func progress(format string, args ...any) {
-	fmt.Fprintf(os.Stdout, "compat: "+format+"\n", args...)
+//go:embed list.yaml
+var listYAML []byte
+
+// readList returns the tests that are run, by package.
+func readList() (map[string][]string, error) {
+	var list map[string]map[string]string
+	if err := yaml.Unmarshal(listYAML, &list); err != nil {
+		return nil, fmt.Errorf("test/compat/list.yaml: %w", err)
+	}
+	names := map[string][]string{}
+	for pkg, tests := range list {
+		names[pkg] = slices.Sorted(maps.Keys(tests))
+	}
+	return names, nil
 }
 
-// onlyVariable names the entries that are run, instead of all.
-const onlyVariable = "ONLY"
+// A kubernetes is one version of Kubernetes that can be built here.
+type kubernetes struct {
+	minor   string // 1.36
+	version string // v1.36.4
+	module  string // the folder of the module that builds it
+	bin     string // the folder that make builds it into
+}
 
-// compare plays the list with each of the minors, and records each as it is done.
+var versionOfKubernetes = regexp.MustCompile(`\n\tk8s\.io/kubernetes (v(1\.[0-9]+)\.[0-9]+)`)
+
+// buildable returns all versions of Kubernetes that a project has modules for, the newest first:
+// that of test/controlplane, with which all other tests run, and older minors.
+func buildable(root string) ([]kubernetes, error) {
+	const module = "test/controlplane"
+	files, err := filepath.Glob(filepath.Join(root, module, "versions", "*", "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	all := []kubernetes{{module: module, bin: "bin/controlplane"}}
+	slices.Reverse(files)
+	for _, file := range files {
+		minor := filepath.Base(filepath.Dir(file))
+		all = append(all, kubernetes{module: module + "/versions/" + minor, bin: "bin/controlplane-" + minor})
+	}
+	for i := range all {
+		text, err := os.ReadFile(filepath.Join(root, all[i].module, "go.mod"))
+		if err != nil {
+			return nil, err
+		}
+		found := versionOfKubernetes.FindStringSubmatch(string(text))
+		if found == nil {
+			return nil, fmt.Errorf("%s requires no k8s.io/kubernetes", all[i].module)
+		}
+		all[i].version, all[i].minor = found[1], found[2]
+	}
+	return all, nil
+}
+
+// compare plays the list with each of the minors, or with all.
 func compare(ctx context.Context, minors []string) error {
-	root, err := os.Getwd()
+	tests, err := readList()
 	if err != nil {
 		return err
 	}
-	all, err := buildable(root)
+	all, err := buildable(".")
 	if err != nil {
 		return fmt.Errorf("not in the root of the project: %w", err)
 	}
-	chosen, err := choose(all, minors)
-	if err != nil {
-		return err
+	for _, minor := range minors {
+		if !slices.ContainsFunc(all, func(k kubernetes) bool { return k.minor == minor }) {
+			return fmt.Errorf("K8S=%s: test/controlplane has no module for it", minor)
+		}
 	}
-	entries, err := readList(listYAML)
-	if err != nil {
-		return err
-	}
-	some, err := only(entries, strings.Fields(os.Getenv(onlyVariable)))
-	if err != nil {
-		return err
-	}
-	tree, err := readTree(ctx, root)
+	commit, why, err := committed(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, k := range chosen {
-		errs = append(errs, one(ctx, root, k, some, entries, tree))
+	for _, k := range all {
+		if len(minors) > 0 && !slices.Contains(minors, k.minor) {
+			continue
+		}
+		began := time.Now()
+		if err := k.play(ctx, tests); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", k.version, err))
+			continue
+		}
+		fmt.Printf("compat: %s: all passed in %s\n", k.version, time.Since(began).Round(time.Second))
+		if why == "" {
+			errs = append(errs, k.record(all, commit))
+		}
 	}
-	if tree.why != "" {
-		progress("nothing is recorded: %s", tree.why)
+	if why != "" {
+		fmt.Printf("compat: nothing is recorded: %s\n", why)
 	}
 	return errors.Join(errs...)
 }
 
-// one plays entries of the list with one version.
-func one(ctx context.Context, root string, k kubernetes, some, all []entry, t tree) error {
-	began := time.Now()
-	name := filepath.Join(root, "bin", "compat-"+k.minor+".log")
+// committed returns the commit that is checked out, and why nothing of the built daemon can be
+// recorded, if it is not that commit's.
+func committed(ctx context.Context) (commit, why string, err error) {
+	var out [3]string
+	for i, args := range [][]string{
+		{"git", "rev-parse", "HEAD"}, {"git", "status", "--porcelain", "--", ".", ":!" + pageFile}, {daemonFile, "--version=raw"},
+	} {
+		printed, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+		if err != nil {
+			return "", "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+		}
+		out[i] = strings.TrimSpace(string(printed))
+	}
+	switch commit = out[0]; {
+	case out[1] != "":
+		why = "there are changes that are not committed: " + out[1]
+	case !strings.Contains(out[2], commit):
+		why = fmt.Sprintf("%s is not built from %s: make build", daemonFile, commit)
+	}
+	return commit, why, nil
+}
+
+// play builds the control plane of a version, and runs the demo and the tests with it.
+func (k kubernetes) play(ctx context.Context, tests map[string][]string) error {
+	name := "bin/compat-" + k.minor + ".log"
 	log, err := os.Create(name)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	progress("%s: what is printed goes to %s", k.version, name)
-	p := &player{root: root, kubernetes: k, log: log, progress: progress}
-	if err := p.build(ctx); err != nil {
-		return fmt.Errorf("%s: %w", k.version, err)
-	}
-	built := time.Now()
-	results, err := p.play(ctx, some)
-	if err != nil {
-		return fmt.Errorf("%s: %w", k.version, err)
-	}
-	etcd, err := required(root, controlPlane, "go.etcd.io/etcd/server/v3")
-	if err != nil {
+	fmt.Printf("compat: %s: what is printed goes to %s\n", k.version, name)
+	if err := k.run(ctx, os.Stdout, log, "make", "bin/controlplane/etcd", k.bin+"/kube-apiserver", k.bin+"/kube-scheduler"); err != nil {
 		return err
 	}
-	r := run{
-		Kubernetes: k.version, Etcd: etcd, Date: time.Now().UTC().Format(time.DateOnly), Commit: t.commit,
-		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Seconds: int(time.Since(built).Seconds()), Results: results,
-	}
-	progress("%s: %d of %d passed in %d s, after %.0f s of building", k.version, len(r.of(passed)), len(results), r.Seconds, built.Sub(began).Seconds())
-	if t.why == "" {
-		if err := save(root, all, r); err != nil {
-			return err
+	errs := []error{k.run(ctx, log, log, "bin/demo")}
+	for pkg, names := range tests {
+		var out bytes.Buffer
+		err := k.run(ctx, io.MultiWriter(&out, log), log, "go", "test", "-json", "-count=1", "-timeout="+limit.String(), "-run="+pattern(names), pkg)
+		if missing := without(names, passed(&out)); err == nil && len(missing) > 0 {
+			err = fmt.Errorf("%s: not run: %s", pkg, strings.Join(missing, ", "))
 		}
+		errs = append(errs, err)
 	}
-	if bad := r.of(failed); len(bad) > 0 {
-		return fmt.Errorf("%s: %s: see %s", k.version, strings.Join(bad, ", "), name)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w; see %s", err, name)
 	}
 	return nil
 }
 
-// save puts a run into the record and into the page.
-func save(root string, entries []entry, r run) error {
-	runs, err := readRecord(root)
+// run runs a program with the control plane of this version, which the harness checks, and the built daemon.
+func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name string, args ...string) error {
+	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	runs = with(runs, r)
-	if err := writeRecord(root, runs); err != nil {
-		return err
-	}
-	return writePage(root, entries, runs)
-}
-
-// A tree says what is checked out.
-type tree struct {
-	commit string
-	why    string // why nothing made with it can be recorded
-}
-
-// readTree finds out whether the built daemon is what is committed.
-func readTree(ctx context.Context, root string) (tree, error) {
-	commit, err := output(ctx, root, "git", "rev-parse", "HEAD")
-	if err != nil {
-		return tree{}, err
-	}
-	changed, err := output(ctx, root, "git", "status", "--porcelain", "--", ".", ":!"+recordFile, ":!"+pageFile)
-	if err != nil {
-		return tree{}, err
-	}
-	t := tree{commit: commit}
-	if changed != "" {
-		t.why = "there are changes that are not committed, in " + strings.Join(strings.Fields(changed), " ")
-		return t, nil
-	}
-	version, err := output(ctx, root, filepath.Join(root, daemonFile), "--version=raw")
-	if err != nil {
-		return tree{}, err
-	}
-	if !strings.Contains(version, commit) {
-		t.why = fmt.Sprintf("%s is not built from %s: make build", daemonFile, commit)
-	}
-	return t, nil
-}
-
-// output runs a program in a folder and returns what it prints, without blanks around it.
-func output(ctx context.Context, folder, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = folder
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w", filepath.Base(name), strings.Join(args, " "), err)
+	cmd.Env = append(os.Environ(), "DEMO_KEEP=", "VZONES_KUBERNETES="+k.version, "VZONES_DAEMON="+filepath.Join(root, daemonFile))
+	if name != "make" { // which builds nothing that this folder has
+		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+filepath.Join(root, k.bin))
 	}
-	return strings.TrimSpace(string(out)), nil
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it stops what it has started
+	cmd.WaitDelay = 30 * time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// pattern matches exactly these tests.
+func pattern(names []string) string {
+	each := make([]string, len(names))
+	for i, name := range names {
+		each[i] = "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	}
+	return strings.Join(each, "|")
+}
+
+// passed returns the tests that passed by what go test -json prints: not those that were skipped.
+func passed(printed *bytes.Buffer) []string {
+	var names []string
+	for line := range bytes.Lines(printed.Bytes()) {
+		var e struct{ Action, Test string }
+		if json.Unmarshal(line, &e) == nil && e.Action == "pass" {
+			names = append(names, e.Test)
+		}
+	}
+	return names
+}
+
+func without(all, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
+}
+
+// record writes the row of a version into the page.
+func (k kubernetes) record(all []kubernetes, commit string) error {
+	text, err := os.ReadFile(pageFile)
+	if err != nil {
+		return err
+	}
+	row := fmt.Sprintf("| %s | %s | `%.12s` | %s, %s/%s |\n", k.version, time.Now().UTC().Format(time.DateOnly), commit,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	page, err := withRow(string(text), all, k, row)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(pageFile, []byte(page), 0o644)
+}
+
+var (
+	resultTable = regexp.MustCompile(`(?s)(\n<!-- results: written by make compat -->\n(?:\|[^\n]*\n){2})(.*?)(<!-- end of results -->\n)`)
+	resultRow   = regexp.MustCompile(`^\| v(1\.[0-9]+)\.`)
+)
+
+// withRow puts the row of a version in the place of its minor's. Minors that cannot be built any more go.
+func withRow(page string, all []kubernetes, k kubernetes, row string) (string, error) {
+	at := resultTable.FindStringSubmatch(page)
+	if at == nil {
+		return "", fmt.Errorf("%s has no table of results", pageFile)
+	}
+	rows := map[string]string{}
+	for line := range strings.Lines(at[2]) {
+		if minor := resultRow.FindStringSubmatch(line); minor != nil {
+			rows[minor[1]] = line
+		}
+	}
+	rows[k.minor] = row
+	table := ""
+	for _, each := range all {
+		table += rows[each.minor]
+	}
+	return strings.Replace(page, at[0], at[1]+table+at[3], 1), nil
 }
