@@ -4,218 +4,119 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 )
 
-// TestCases: each has a fleet that can be built, a name of its own and bounds
-// on its time.
+// TestCases: each has a name of its own, and a fleet of the size that it says.
 func TestCases(t *testing.T) {
 	names := map[string]bool{}
-	for _, c := range append(cases(), warmUp()) {
-		if names[c.name] || c.name == "" {
+	for _, c := range cases() {
+		if names[c.name] {
 			t.Errorf("the name %q is taken", c.name)
 		}
 		names[c.name] = true
-		if c.name != "warm-up" && (c.deadline <= 0 || c.deadline >= whole) {
-			t.Errorf("%s: a deadline of %s", c.name, c.deadline)
-		}
 		spec, err := fleet.Parse([]byte(c.fleet.description()))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		nodes, fillers := 0, 0
+		is := layout{vcenters: len(spec.VCenters)}
 		for _, v := range spec.VCenters {
-			fillers += v.Fillers
+			is.others += v.Fillers
 			for _, dc := range v.Datacenters {
 				for _, vm := range dc.VMs {
-					nodes += vm.Count
+					is.nodes += vm.Count
 				}
 			}
 		}
-		if len(spec.VCenters) != c.fleet.vcenters || nodes != c.fleet.total() || fillers != c.fleet.others {
-			t.Errorf("%s: %d vCenters with %d Nodes and %d further VMs for %+v", c.name, len(spec.VCenters), nodes, fillers, c.fleet)
+		if is != c.fleet {
+			t.Errorf("%s: %+v, not %+v", c.name, is, c.fleet)
 		}
 	}
 }
 
-// TestMachines: the zone that is expected of a machine is the tag that its
-// cluster has.
-func TestMachines(t *testing.T) {
-	f, err := fleet.Start(t.Context(), must(t, layout{vcenters: 2, nodes: 20, bare: 1}))
-	if err != nil {
-		t.Fatal(err)
+// TestArrivals: a Node with another zone than its machine's, or of a vCenter that answers nobody,
+// ends the waiting with an error; what the floor gives is no matter.
+func TestArrivals(t *testing.T) {
+	f := fleettest.Start(t, layout{vcenters: 2, nodes: 8}.description())
+	machines := f.Machines()
+	node := func(m fleet.Machine, zone string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: map[string]string{v1.LabelTopologyZone: zone}}, Spec: v1.NodeSpec{ProviderID: m.ProviderID()}}
 	}
-	defer f.Close()
-	if s, w := len(withZone(f.Machines())), len(withoutZone(f.Machines())); s != 20 || w != 2 {
-		t.Errorf("%d machines with a zone and %d without", s, w)
-	}
-	for _, m := range withoutZone(f.Machines()) {
-		if err := migrate(f.VCenter(m.VCenter), m); err != nil {
-			t.Error(err)
-		}
-		if err := tag(f.VCenter(m.VCenter), m); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, m := range f.Machines() {
-		if !strings.HasPrefix(zone(m.VCenter, m.Cluster), m.VCenter+"-dc") {
-			t.Errorf("machine %s is in cluster %q of %s", m.Name, m.Cluster, m.VCenter)
-		}
-	}
-}
-
-func must(t *testing.T, l layout) *fleet.Spec {
-	t.Helper()
-	spec, err := fleet.Parse([]byte(l.description()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
-// TestHostiles: there are as many hostile Nodes and machines as said, none of them under
-// an honest name, and the daemon is measured as it is installed.
-func TestHostiles(t *testing.T) {
-	f, err := fleet.Start(t.Context(), must(t, layout{vcenters: 3, nodes: 300}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	honest := f.Machines()
-	for i, v := range f.VCenters() {
-		if err := v.Create(bareDatacenter, victimSpec(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	names := map[string]bool{}
-	for _, m := range f.Machines() {
-		names[m.Name] = true
-	}
-	machines, err := newHostileMachines(f, honest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(f.Machines()) - len(honest) - 3; n != 20 {
-		t.Errorf("%d hostile machines", n)
-	}
-	nodes := hostileNodes(f, honest, false)
-	if len(nodes) != 100 {
-		t.Errorf("%d hostile Nodes", len(nodes))
-	}
-	for _, n := range nodes {
-		if names[n.Name] {
-			t.Errorf("the name %s is taken", n.Name)
-		}
-		names[n.Name] = true
-	}
-	if err := machines.remove(); err != nil || len(f.Machines()) != len(honest)+3 {
-		t.Errorf("%d machines are left, %v", len(f.Machines()), err)
-	}
-	if limit, verbosity, err := installed(); err != nil || limit < 64 || verbosity != "2" { // as stack starts it
-		t.Errorf("a limit of %g MiB, -v=%s, %v", limit, verbosity, err)
-	}
-}
-
-func TestShare(t *testing.T) {
-	for _, total := range []int{0, 1, 60, 1000} {
-		for _, n := range []int{1, 3, 12} {
-			sum, least, most := 0, total, 0
-			for i := range n {
-				s := share(total, n, i)
-				sum, least, most = sum+s, min(least, s), max(most, s)
-			}
-			if sum != total || most-least > 1 {
-				t.Errorf("%d in %d shares: %d in all, %d to %d", total, n, sum, least, most)
-			}
-		}
-	}
-}
-
-func TestChoose(t *testing.T) {
-	all := len(cases())
-	for _, test := range []struct {
-		list  string
-		short bool
-		want  int
-		bad   bool
+	for want, c := range map[string]struct {
+		isFloor bool
+		nodes   []*v1.Node
 	}{
-		{"", false, all, false},
-		{"", true, all - 1, false}, // without retag
-		{"retag", true, 1, false},
-		{"hung,nodes-60", false, 2, false},
-		{"nodes-*", false, 6, false},
-		{"nodes", false, 0, true},
-		{"hung,nothing", false, 0, true},
+		"":                  {false, []*v1.Node{node(machines[0], "vc01-dc1-c1"), node(machines[0], "other"), node(machines[1], "vc01-dc1-c2")}},
+		`the zone "floor"`:  {false, []*v1.Node{node(machines[0], "floor")}},
+		"answers nobody":    {true, []*v1.Node{node(machines[7], "floor")}},
+		"1 Nodes are not i": {true, []*v1.Node{node(machines[0], "floor")}},
 	} {
-		got, err := choose(cases(), test.list, test.short)
-		if len(got) != test.want || (err != nil) != test.bad {
-			t.Errorf("%q, short %t: %d cases, error %v", test.list, test.short, len(got), err)
+		a := &arrivals{done: make(chan struct{}), known: map[string]bool{}, isFloor: c.isFloor,
+			waiting: map[string]fleet.Machine{machines[0].Name: machines[0], machines[1].Name: machines[1]}}
+		for _, n := range c.nodes {
+			a.see(n)
 		}
-		if !slices.IsSortedFunc(got, func(a, b benchCase) int { return position(a) - position(b) }) {
-			t.Errorf("%q: not in the order of the table", test.list)
+		got := a.missing()
+		select {
+		case <-a.done:
+			if got = ""; a.wrong != nil {
+				got = a.wrong.Error()
+			}
+		default:
+		}
+		if (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }
 
-func position(c benchCase) int {
-	return slices.IndexFunc(cases(), func(o benchCase) bool { return o.name == c.name })
-}
-
-func TestPlan(t *testing.T) {
-	for _, test := range []struct {
-		o    options
-		want int
-	}{
-		{options{cases: "hung"}, repeats},
-		{options{cases: "hung", short: true}, 1},
-		{options{cases: "hung", short: true, runs: 5}, 5},
-		{options{cases: "nodes-5000", runs: 5}, 1}, // minutes each
-	} {
-		todo, err := plan(test.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if todo[0].runs != test.want {
-			t.Errorf("%+v: %d runs", test.o, todo[0].runs)
-		}
+func TestTable(t *testing.T) {
+	r := median([]reading{{seconds: 9, cpu: 1}, {seconds: 1, cpu: 2}, {seconds: 3, cpu: 4, peak: 90 << 20, requests: 45, most: 17}})
+	got := row(benchCase{name: "a", fleet: layout{3, 300, 20}}, r, reading{seconds: 2, cpu: 1, peak: 75 << 20})
+	if want := "| a, 20 further machines | 300 | 3 | 3.00 | 2.00 | 1.50 | 45 | 17 | 4.00 | 1.00 | 90 | 75 |\n"; got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+	lines := strings.Split(heading(time.Millisecond), "\n")
+	if strings.Count(lines[2], "|") != strings.Count(got, "|") || strings.Count(lines[3], "|") != strings.Count(got, "|") {
+		t.Errorf("the heading is %q", lines)
 	}
 }
 
+// TestDifferences: the floor gets the daemon's defaults of the flags that both have.
 func TestDifferences(t *testing.T) {
 	const daemon = `Generic flags:
       --kube-api-qps float32   QPS to use (for the API server). (default 1000)
   -v, --v Level                number for the log level
-      --only-of-the-daemon     a flag`
-	floor := strings.ReplaceAll(daemon, "only-of-the-daemon", "only-of-the-floor")
-	want := map[string]string{"kube-api-qps": "1000", "v": "", "only-of-the-daemon": ""}
-	if diff := cmp.Diff(want, defaults(daemon)); diff != "" {
-		t.Error(diff)
-	}
-	if got := differences(defaults(daemon), defaults(floor)); got != "" {
-		t.Errorf("equal flags differ: %s", got)
-	}
-	other := strings.ReplaceAll(floor, "1000", "20")
-	if got := differences(defaults(daemon), defaults(other)); got != "--kube-api-qps=1000 and 20" {
+      --name string            a name (default "a b")
+      --only-of-the-daemon     a flag (default 2)`
+	floor := strings.NewReplacer("only-of-the-daemon", "only-of-the-floor", "1000", "20", "a b", "").Replace(daemon)
+	if got := differences(defaults(daemon), defaults(floor)); !slices.Equal(got, []string{"--kube-api-qps=1000", "--name=a b"}) {
 		t.Errorf("differences: %q", got)
 	}
 }
 
-func TestMistakes(t *testing.T) {
-	for _, args := range [][]string{{"-cases", "nothing"}, {"-nonsense"}, {"argument"}, {"-runs", "-1"}} {
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		args           string
+		status         int
+		stdout, stderr string
+	}{
+		{args: "-cases hung,nothing", status: 2, stderr: `no case "nothing"`},
+		{args: "-nonsense", status: 2, stderr: "not defined"},
+		{args: "argument", status: 2, stderr: "-help"},
+		{args: "-daemon /nonexistent", status: 1, stderr: "make bench"},
+		{args: "-list -cases nodes-300,hung", stdout: "nodes-300 "},
+	} {
 		var out, errs strings.Builder
-		if status := run(args, &out, &errs); status != 2 || errs.Len() == 0 || out.Len() > 0 {
-			t.Errorf("%v: status %d, %q, %q", args, status, out.String(), errs.String())
+		if status := run(strings.Fields(c.args), &out, &errs); status != c.status || !strings.Contains(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) {
+			t.Errorf("%v: status %d, %q, %q", c.args, status, out.String(), errs.String())
 		}
-	}
-	var out, errs strings.Builder
-	if status := run([]string{"-daemon", "/nonexistent"}, &out, &errs); status != 1 || !strings.Contains(errs.String(), "make bench") {
-		t.Errorf("status %d, %q", status, errs.String())
-	}
-	if status := run([]string{"-list"}, &out, &errs); status != 0 || !strings.Contains(out.String(), "steady") {
-		t.Errorf("status %d, %q", status, out.String())
 	}
 }

@@ -1,160 +1,83 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"vzones/test/bench/figures"
 	"vzones/test/fleet"
 )
 
-// A measurement fills in what was measured. The fleet runs, and is its own.
-type measurement func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error
-
-// A benchCase is one thing to measure.
+// A benchCase is one thing to measure: by default the time from the start of a program until the
+// last Node is initialized.
 type benchCase struct {
 	name, about string
 	fleet       layout
-	more        string // in the configuration, behind region and zone
-	measure     measurement
-	// runs is how often it is done; the median counts.
-	runs int
-	// oneSick says that the Nodes of the last vCenter do not count.
-	oneSick bool
-	// joinAfter is how long a program runs before its Nodes come, from when on it is
-	// measured; 0 for Nodes that are there when it starts.
+	// sick is what is wrong with the last vCenter, nil if nothing is. The Nodes of the others count.
+	sick func(*fleet.VCenter)
+	// joinAfter is how long a program runs before its Nodes come, from when on it is measured.
 	joinAfter time.Duration
-	// long cases are left out of a short run.
-	long bool
-	// deadline bounds the case, its fleet included.
-	deadline time.Duration
-	bounds   []figures.Bound
+	// rest is how long a program is watched while nothing changes, in place of its start.
+	rest time.Duration
 }
 
-// logLines is how many lines the log of a fleet that is well may have in a minute, at the
-// manifest's verbosity, which is the harness's too.
-const logLines = 30
-
-// repeats is how often a case is done that takes seconds only.
-const repeats = 3
-
-// cases are all cases in the order of the table. The bounds are those of issue
-// 3, and of the design where it has more ("What it must cost").
+// cases are all cases in the order of the table. The goals are in the design, "What it must cost".
 func cases() []benchCase {
-	return slices.Concat(startups(), faultCases(), shared(), hostiles())
-}
-
-// faultCases are the cases of vCenters that fail, change or are large.
-func faultCases() []benchCase {
+	three := layout{vcenters: 3, nodes: 300}
+	const atRest = 45 * time.Second
 	return []benchCase{
-		{
-			name: "hung", about: "the Nodes of the others while one of three vCenters hangs",
-			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Hang), oneSick: true,
-			runs: repeats, deadline: 3 * time.Minute,
-			// It may have machines with their UUIDs, so they wait for it once.
-			bounds: []figures.Bound{{Of: figures.LaterThanHealthy, Max: 2.5}},
-		},
+		{name: "nodes-60", about: "60 Nodes on 3 vCenters", fleet: layout{vcenters: 3, nodes: 60}},
+		{name: "nodes-300", about: "300 Nodes on 3 vCenters", fleet: three},
+		{name: "nodes-1000-vcenters-10", about: "1,000 Nodes on 10 vCenters", fleet: layout{vcenters: 10, nodes: 1000}},
+		{name: "nodes-3000-vcenters-8", about: "3,000 Nodes on 8 vCenters", fleet: layout{vcenters: 8, nodes: 3000}},
+		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further machines", fleet: layout{vcenters: 10, nodes: 5000, others: 20000}},
+		{name: "hung", about: "the Nodes of the others while one of three vCenters hangs", fleet: three, sick: (*fleet.VCenter).Hang},
 		{
 			name: "hung-join", about: "Nodes of the others join while one of three vCenters has hung from the start",
-			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Hang), oneSick: true, joinAfter: 5 * time.Second,
-			runs: repeats, deadline: 3 * time.Minute,
-			bounds: []figures.Bound{{Of: figures.TimesHealthy, Max: 1.1}},
+			fleet: three, sick: (*fleet.VCenter).Hang, joinAfter: 5 * time.Second,
 		},
-		{
-			name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections",
-			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Refuse), oneSick: true,
-			runs: repeats, deadline: 3 * time.Minute,
-			bounds: []figures.Bound{{Of: figures.TimesHealthy, Max: 1.1}},
-		},
-		{
-			name: "steady", about: "nothing changes; the status of each Node is asked for every 30 s",
-			fleet: layout{vcenters: 3, nodes: 60}, measure: steady,
-			deadline: 8 * time.Minute,
-			bounds:   []figures.Bound{{Of: figures.RequestsPerMinute, Max: 12}, {Of: figures.LogLinesPerMinute, Max: logLines}},
-		},
-		{
-			name: "vmotion", about: "a machine moves from a host without a zone to one with a zone",
-			fleet: layout{vcenters: 3, nodes: 60, bare: 2}, measure: changes("vMotion", migrate),
-			deadline: 2 * time.Minute,
-			bounds:   []figures.Bound{{Of: figures.Seconds, Max: 2}},
-		},
-		{
-			name: "retag", about: "a cluster gets the tag of its zone; a tag refresh takes place every 30 s",
-			fleet: layout{vcenters: 3, nodes: 60, bare: 1}, measure: changes("the tag", tag),
-			long: true, deadline: 3 * time.Minute,
-			bounds: []figures.Bound{{Of: figures.Seconds, Max: 32}},
-		},
-		{
-			name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs",
-			fleet: layout{vcenters: 10, nodes: 5000, others: 20000}, measure: startup(nil),
-			runs: 1, deadline: 5 * time.Minute,
-			bounds: []figures.Bound{{Of: figures.TimesFloor, Max: 1.3}, {Of: figures.TimesFloorCPU, Max: 1.5}, {Of: figures.RequestsPerVCenter, Max: 60}},
-		},
-		{
-			name: "levels-5000", about: "nothing changes; 5,000 Nodes with three further levels",
-			fleet: layout{vcenters: 10, nodes: 5000, racks: true}, more: levels, measure: quiet,
-			deadline: 11 * time.Minute,
-			bounds:   []figures.Bound{{Of: figures.APIWrites, Max: 0}, {Of: figures.OtherRequests, Max: 0}, {Of: figures.LogLinesPerMinute, Max: logLines}},
-		},
+		{name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections", fleet: three, sick: (*fleet.VCenter).Refuse},
+		{name: "rest", about: "nothing changes; the status of each Node is asked for every 30 s", fleet: layout{vcenters: 3, nodes: 60}, rest: atRest},
+		{name: "rest-40000", about: "nothing changes beside 40,000 further machines", fleet: layout{vcenters: 3, nodes: 300, others: 40000}, rest: atRest},
 	}
 }
 
-// warmUp is done before all cases, and its figures are forgotten.
-func warmUp() benchCase {
-	return benchCase{name: "warm-up", fleet: layout{vcenters: 1, nodes: 60}, measure: startup(nil), runs: 1}
+// A layout is a fleet in numbers. Each vCenter has two datacenters with two
+// clusters of four hosts. The region is tagged on the vCenter's root folder and
+// the zone on each cluster, so that a vCenter has four zones.
+type layout struct {
+	vcenters int
+	nodes    int // machines of Nodes, spread over all clusters
+	others   int // further machines, spread over all vCenters
 }
 
-// startups are the cases of healthy vCenters that take seconds.
-func startups() []benchCase {
-	at := func(nodes, vcenters int, bounds ...figures.Bound) benchCase {
-		name := fmt.Sprintf("nodes-%d", nodes)
-		if vcenters != 3 {
-			name += fmt.Sprintf("-vcenters-%d", vcenters)
-		}
-		return benchCase{
-			name: name, about: fmt.Sprintf("%d Nodes on %d vCenters", nodes, vcenters),
-			fleet: layout{vcenters: vcenters, nodes: nodes}, measure: startup(nil),
-			runs: repeats, deadline: 3 * time.Minute, bounds: bounds,
-		}
-	}
-	return []benchCase{
-		at(60, 3),
-		at(300, 3, figures.Bound{Of: figures.TotalRequests, Max: 90}, figures.Bound{Of: figures.TimesFloor, Max: 1.1}, figures.Bound{Of: figures.TimesFloorCPU, Max: 1.3}),
-		at(1000, 3),
-		// The design's figures are for eight vCenters: 240 requests, 4 s.
-		at(1000, 10, figures.Bound{Of: figures.RequestsPerVCenter, Max: 30}, figures.Bound{Of: figures.Seconds, Max: 4}),
-		at(3000, 8, figures.Bound{Of: figures.TimesFloor, Max: 1.1}, figures.Bound{Of: figures.TimesFloorCPU, Max: 1.3}),
-	}
-}
+// labels is the section of the daemon's configuration for these fleets.
+const labels = "labels: {region: region, zone: zone}\n"
 
-// choose returns the cases of a comma-separated list of names, in the order of
-// the table. Without a list it is all of them, or all that are not long. A name
-// that ends in * is a prefix.
-func choose(all []benchCase, list string, short bool) ([]benchCase, error) {
-	if list == "" {
-		return slices.DeleteFunc(all, func(c benchCase) bool { return short && c.long }), nil
-	}
-	chosen := make([]bool, len(all))
-	for name := range strings.SplitSeq(list, ",") {
-		found := false
-		for i, c := range all {
-			prefix, ok := strings.CutSuffix(name, "*")
-			if c.name == name || ok && strings.HasPrefix(c.name, prefix) {
-				chosen[i], found = true, true
+// description is the fleet as fleet.Parse takes it.
+func (l layout) description() string {
+	var b strings.Builder
+	b.WriteString("vcenters:\n")
+	for v := range l.vcenters {
+		name := fmt.Sprintf("vc%02d", v+1)
+		fmt.Fprintf(&b, "- name: %s\n  tags: {region: %s}\n  fillers: %d\n  datacenters:\n", name, name, share(l.others, l.vcenters, v))
+		for d := range 2 {
+			var clusters, vms []string
+			for c := range 2 {
+				cluster := fmt.Sprintf("dc%d-c%d", d+1, c+1)
+				clusters = append(clusters, fmt.Sprintf("{name: %s, tags: {zone: %s}, hosts: 4}", cluster, zone(name, cluster)))
+				if n := share(l.nodes, 4*l.vcenters, 4*v+2*d+c); n > 0 {
+					vms = append(vms, fmt.Sprintf("{name: %s-%s, count: %d, cluster: %[2]s}", name, cluster, n))
+				}
 			}
-		}
-		if !found {
-			return nil, fmt.Errorf("no case %q; -list shows all", name)
+			fmt.Fprintf(&b, "  - name: dc%d\n    clusters: [%s]\n    vms: [%s]\n", d+1, strings.Join(clusters, ", "), strings.Join(vms, ", "))
 		}
 	}
-	var some []benchCase
-	for i, c := range all {
-		if chosen[i] {
-			some = append(some, c)
-		}
-	}
-	return some, nil
+	return b.String()
 }
+
+// share is the i-th of n shares of a total, as equal as they can be.
+func share(total, n, i int) int { return total*(i+1)/n - total*i/n }
+
+// zone is the tag of a cluster.
+func zone(vcenter, cluster string) string { return vcenter + "-" + cluster }

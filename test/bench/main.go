@@ -1,8 +1,7 @@
 // Command bench measures what the daemon costs: requests to the vCenters, the
 // time to the last Node, CPU and memory. Beside each figure is the floor, that
 // of the framework with a provider that answers from a constant, measured in
-// the same run. make bench builds and runs it; RESULTS.md
-// says what the figures mean.
+// turn. make bench builds and runs it; RESULTS.md has the last figures.
 //
 // The control plane is real and the daemon a process of its own; the vCenters
 // are simulated in this process.
@@ -18,165 +17,176 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"k8s.io/klog/v2"
 
-	"vzones/test/bench/figures"
+	"vzones/test/cluster"
+	"vzones/test/stack"
 )
 
-// gcPercent is ours: memory is plenty, and the cores are shared with what is
-// measured.
-const gcPercent = 400
+// limit bounds all cases together.
+const limit = 45 * time.Minute
 
-type options struct {
-	daemon, floor, cases, json string
-	delay                      time.Duration
-	short, strict, list        bool
-	runs                       int
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// bench measures cases one after the other on one control plane.
+type bench struct {
+	progress      io.Writer
+	began         time.Time
+	daemon, floor program
+	delay         time.Duration // of each answer of a vCenter
+	isShort       bool          // each case is measured once
+	stack         *stack.Stack
 }
 
-func main() {
-	// The simulated vCenters share the cores with what is measured, and memory is no matter here.
-	debug.SetGCPercent(400)
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+// A program is the daemon or the floor.
+type program struct {
+	name, path string
+	flags      []string
 }
 
 // run returns 0 if all cases were measured, 1 if not, and 2 if it does not
 // understand its arguments.
 func run(args []string, stdout, stderr io.Writer) int {
-	var o options
+	b := &bench{progress: stderr, began: time.Now(), daemon: program{name: "daemon"}, floor: program{name: "floor"}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.daemon, "daemon", "bin/vsphere-cloud-controller-manager", "`path` of the daemon")
-	flags.StringVar(&o.floor, "floor", "bin/bench-floor", "`path` of the program of test/bench/floor")
-	flags.StringVar(&o.cases, "cases", "", "measure only these, `names` joined by commas; * at the end for a prefix")
-	flags.StringVar(&o.json, "json", "", "write the figures to a `file`, too")
-	flags.DurationVar(&o.delay, "delay", 5*time.Millisecond, "what a vCenter waits before it answers a request")
-	flags.IntVar(&o.runs, "runs", 0, "how often the cases of seconds are done; the median counts (default 3, with -short 1)")
-	flags.BoolVar(&o.short, "short", false, "one run each, one minute of steady state, no retag")
-	flags.BoolVar(&o.strict, "strict", false, "exit with 1 also if a limit is exceeded")
-	flags.BoolVar(&o.list, "list", false, "list the cases")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
+	flags.StringVar(&b.daemon.path, "daemon", "bin/vsphere-cloud-controller-manager", "`path` of the daemon")
+	flags.StringVar(&b.floor.path, "floor", "bin/bench-floor", "`path` of the program of test/bench/floor")
+	names := flags.String("cases", "", "measure only these, `names` joined by commas")
+	flags.DurationVar(&b.delay, "delay", 5*time.Millisecond, "what a vCenter waits before it answers a request")
+	flags.BoolVar(&b.isShort, "short", false, "measure each case once, and not three times, of which the median counts")
+	list := flags.Bool("list", false, "list the cases")
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
 		return 0
-	case err != nil || flags.NArg() > 0 || o.runs < 0:
-		fmt.Fprintln(stderr, "bench takes no arguments; -help shows its flags")
+	}
+	todo, chosen := choose(*names)
+	if err = errors.Join(err, chosen); err != nil || flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "bench: %v; -help shows the flags\n", err)
 		return 2
 	}
-	todo, err := plan(o)
-	if err != nil {
-		fmt.Fprintf(stderr, "bench: %v\n", err)
-		return 2
-	}
-	if o.list {
+	if *list {
 		for _, c := range todo {
 			fmt.Fprintf(stdout, "%-24s %s\n", c.name, c.about)
 		}
 		return 0
 	}
-	return o.measure(todo, stdout, stderr)
-}
-
-// plan is what is to be measured.
-func plan(o options) ([]benchCase, error) {
-	todo, err := choose(cases(), o.cases, o.short)
-	for i := range todo {
-		switch c := &todo[i]; {
-		case c.runs <= 1:
-		case o.runs > 0:
-			c.runs = o.runs
-		case o.short:
-			c.runs = 1
-		}
-	}
-	return todo, err
-}
-
-func (o options) measure(todo []benchCase, stdout, stderr io.Writer) int {
+	// The simulated vCenters share the cores with what is measured, and memory is no matter here.
+	debug.SetGCPercent(400)
+	klog.SetLogger(klog.Logger{}) // what client-go logs about itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	klog.SetLogger(klog.Logger{}) // what client-go logs about itself
-	debug.SetGCPercent(gcPercent)
-	b := &bench{progress: stderr, began: time.Now(), delay: o.delay, short: o.short}
-	report := &figures.Report{
-		Began: b.began, Daemon: o.daemon, Short: o.short,
-		DelayMS: float64(o.delay) / float64(time.Millisecond), Machine: machine(),
-	}
-	err := o.programs(ctx, b, report)
-	if err == nil {
-		err = b.run(ctx, todo, report)
-	}
-	report.Seconds = time.Since(b.began).Seconds()
-	if len(report.Cases) > 0 {
-		fmt.Fprintln(stderr)
-		err = errors.Join(err, report.Print(stdout))
-		if o.json != "" {
-			err = errors.Join(err, report.WriteJSON(o.json))
-		}
-	}
-	if err != nil {
+	if err := b.measureAll(ctx, todo, stdout); err != nil {
 		fmt.Fprintf(stderr, "bench: %v\n", err)
-		return 1
-	}
-	if report.Failed() || o.strict && report.Over() {
 		return 1
 	}
 	return 0
 }
 
-// programs finds the daemon and the floor. They are run in another folder.
-func (o options) programs(ctx context.Context, b *bench, report *figures.Report) (err error) {
-	b.daemon, b.floor = program{name: "daemon"}, program{name: "floor", floor: true}
-	if b.daemon.path, err = existing(o.daemon); err != nil {
+// report prints what is going on, with the time since the start.
+func (b *bench) report(format string, args ...any) {
+	fmt.Fprintf(b.progress, "[%6.1f s] %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// measureAll measures the cases and prints the table.
+func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writer) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("all cases together took longer than %s", limit))
+	defer cancel()
+	if err := b.findPrograms(ctx); err != nil {
 		return err
 	}
-	if b.floor.path, err = existing(o.floor); err != nil {
+	b.report("starting etcd and kube-apiserver")
+	warmUp := benchCase{name: "warm-up", fleet: layout{vcenters: 1, nodes: 60}}
+	b.stack, err = stack.Start(ctx, stack.Options{Fleet: warmUp.fleet.description(), FullNodes: true, Cluster: cluster.Options{Flags: map[string][]string{
+		cluster.APIServer: {"--delete-collection-workers=16"},
+	}}})
+	if err != nil {
 		return err
 	}
-	var help [2]string
-	for i, p := range []program{b.daemon, b.floor} {
-		out, err := exec.CommandContext(ctx, p.path, "--help").Output()
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
+	if _, err := b.measure(ctx, warmUp); err != nil { // so that files and caches are warm
+		return err
+	}
+	var errs []error
+	table := heading(b.delay)
+	for _, c := range todo {
+		b.report("%s: %s", c.name, c.about)
+		row, err := b.measure(ctx, c)
 		if err != nil {
-			return fmt.Errorf("%s --help: %w", p.path, err)
+			b.report("%s: could not be measured: %v", c.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
+		}
+		table += row
+		if err := b.stack.Cluster.Err(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(stdout, table)
+	return errors.Join(errs...)
+}
+
+// findPrograms gives the floor the daemon's defaults, and makes paths absolute: programs are run in another folder.
+func (b *bench) findPrograms(ctx context.Context) error {
+	var help [2]string
+	for i, p := range []*program{&b.daemon, &b.floor} {
+		path, err := filepath.Abs(p.path)
+		if err != nil {
+			return err
+		}
+		p.path = path
+		out, err := exec.CommandContext(ctx, path, "--help").Output()
+		if err != nil {
+			return fmt.Errorf("%s --help: %w; make bench builds it and is run at the root of the project", path, err)
 		}
 		help[i] = string(out)
 	}
-	b.differ = differences(defaults(help[0]), defaults(help[1]))
-	out, err := exec.CommandContext(ctx, b.daemon.path, "--version").Output()
-	if err != nil {
-		return fmt.Errorf("%s --version: %w", o.daemon, err)
-	}
-	first, _, _ := strings.Cut(string(out), "\n")
-	report.Version = strings.TrimPrefix(first, "vzones ")
+	b.floor.flags = differences(defaults(help[0]), defaults(help[1]))
 	return nil
 }
 
-func existing(path string) (string, error) {
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w; make bench builds it and is run at the root of the project", err)
+// flagLine matches the line of the help about a flag.
+var flagLine = regexp.MustCompile(`(?m)^ +(?:-\S, )?--([a-z0-9-]+)(?:.*\(default "?(.*?)"?\))?`)
+
+// defaults returns the defaults of a program's flags, by its help.
+func defaults(help string) map[string]string {
+	found := map[string]string{}
+	for _, match := range flagLine.FindAllStringSubmatch(help, -1) {
+		found[match[1]] = match[2]
 	}
-	return filepath.Abs(path)
+	return found
 }
 
-func machine() figures.Machine {
-	m := figures.Machine{Cores: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version()}
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		first, _, _ := strings.Cut(string(load), " ")
-		m.Load, _ = strconv.ParseFloat(first, 64)
-	}
-	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(info)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				m.CPU = strings.TrimSpace(value)
-				break
-			}
+// differences returns flags that give a program the defaults of another one, as far as both have them.
+func differences(wanted, own map[string]string) []string {
+	var flags []string
+	for name, value := range wanted {
+		if is, ok := own[name]; ok && is != value {
+			flags = append(flags, "--"+name+"="+value)
 		}
 	}
-	return m
+	slices.Sort(flags)
+	return flags
+}
+
+// choose returns the cases of a comma-separated list of names, all without one.
+func choose(names string) ([]benchCase, error) {
+	if names == "" {
+		return cases(), nil
+	}
+	var some []benchCase
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(cases(), func(c benchCase) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no case %q; -list shows all", name)
+		}
+		some = append(some, cases()[i])
+	}
+	return some, nil
 }

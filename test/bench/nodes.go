@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,44 +16,28 @@ import (
 	"vzones/test/stack"
 )
 
-// deleteNodes deletes all Nodes.
-func deleteNodes(ctx context.Context, client kubernetes.Interface) error {
-	nodes := client.CoreV1().Nodes()
-	if err := nodes.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		return fmt.Errorf("deleting the Nodes: %w", err)
-	}
-	left, err := nodes.List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return fmt.Errorf("looking for Nodes that are left: %w", err)
-	}
-	if len(left.Items) > 0 {
-		return fmt.Errorf("the Node %s is still there after all were deleted", left.Items[0].Name)
-	}
-	return nil
-}
-
-// arrivals notes when Nodes become initialized. It costs the machine little, as
-// it must: it runs beside what is measured.
+// arrivals waits for Nodes to be initialized. It costs the machine little, as it
+// must: it runs beside what is measured.
 type arrivals struct {
 	stop func()
+	// done is closed when all Nodes are initialized, or one of them wrongly. What is below does not change then.
+	done  chan struct{}
+	last  time.Time // when the last one was seen
+	wrong error
 
 	mu      sync.Mutex
-	nodes   map[string]arrival
-	waiting map[string]bool // whom await is waiting for
-	full    chan struct{}   // closed when waiting has become empty
+	waiting map[string]fleet.Machine
+	known   map[string]bool // that are initialized
+	isFloor bool            // they get what is constant
 }
 
-// An arrival is an initialized Node and when it was first seen.
-type arrival struct {
-	at               time.Time
-	providerID, zone string
-}
-
-// watchNodes begins to watch and returns when the Nodes of now are known. The
-// caller must call close.
-func watchNodes(ctx context.Context, client kubernetes.Interface) (*arrivals, error) {
+// watchNodes begins to watch and returns when the Nodes of now are known. The caller must call stop.
+func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fleet.Machine, isFloor bool) (*arrivals, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &arrivals{nodes: map[string]arrival{}}
+	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.Machine{}, known: map[string]bool{}, isFloor: isFloor}
+	for _, m := range machines {
+		a.waiting[m.Name] = m
+	}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
 		ObjectType:    &v1.Node{},
@@ -86,125 +69,34 @@ func strip(obj any) (any, error) {
 	}, nil
 }
 
+// see notes an initialized Node. Figures of wrong answers are worth nothing, so these end the waiting.
 func (a *arrivals) see(obj any) {
 	n, ok := obj.(*v1.Node)
-	if !ok || !stack.Initialized(n) {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, known := a.nodes[n.Name]; known {
+	if !ok || !stack.Initialized(n) || a.known[n.Name] || a.wrong != nil {
 		return
 	}
-	a.nodes[n.Name] = arrival{at: time.Now(), providerID: n.Spec.ProviderID, zone: n.Labels[v1.LabelTopologyZone]}
-	if a.waiting[n.Name] {
-		delete(a.waiting, n.Name)
-		if len(a.waiting) == 0 {
-			close(a.full)
-		}
+	a.known[n.Name], a.last = true, time.Now()
+	m, isExpected := a.waiting[n.Name]
+	is := n.Labels[v1.LabelTopologyZone]
+	switch want := zone(m.VCenter, m.Cluster); {
+	case !isExpected:
+		a.wrong = fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", n.Name)
+	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || is != want):
+		a.wrong = fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, is, m.ProviderID(), want)
+	}
+	if delete(a.waiting, n.Name); a.wrong != nil || isExpected && len(a.waiting) == 0 {
+		close(a.done)
 	}
 }
 
-// expect returns a channel that is closed when the Nodes of all machines are
-// initialized. Only one such channel is in use at a time.
-func (a *arrivals) expect(machines []fleet.Machine) <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.waiting, a.full = map[string]bool{}, make(chan struct{})
-	for _, m := range machines {
-		if _, here := a.nodes[m.Name]; !here {
-			a.waiting[m.Name] = true
-		}
-	}
-	if len(a.waiting) == 0 {
-		close(a.full)
-	}
-	return a.full
-}
-
-// missing returns how many of the expected Nodes are still to come, and one of
-// them.
-func (a *arrivals) missing() (n int, one string) {
+// missing says how many Nodes are still to come, and names one of them.
+func (a *arrivals) missing() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for name := range a.waiting {
-		if one == "" || name < one {
-			one = name
-		}
+		return fmt.Sprintf("%d Nodes are not initialized, %s among them", len(a.waiting), name)
 	}
-	return len(a.waiting), one
-}
-
-// last returns when the last Node of the machines, which have all arrived, did.
-func (a *arrivals) last(machines []fleet.Machine) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.MaxFunc(machinesAt(a, machines), time.Time.Compare)
-}
-
-func machinesAt(a *arrivals, machines []fleet.Machine) []time.Time {
-	times := make([]time.Time, len(machines))
-	for i, m := range machines {
-		times[i] = a.nodes[m.Name].at
-	}
-	return times
-}
-
-// wrong returns an error if a Node has not what its machine gives it: figures
-// of wrong answers are worth nothing.
-func (a *arrivals) wrong(machines []fleet.Machine) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, m := range machines {
-		n := a.nodes[m.Name]
-		if want := zone(m.VCenter, m.Cluster); n.providerID != m.ProviderID() || n.zone != want {
-			return fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", m.Name, n.providerID, n.zone, m.ProviderID(), want)
-		}
-	}
-	return nil
-}
-
-// any returns one of the machines whose Node is initialized, or "".
-func (a *arrivals) any(machines []fleet.Machine) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, m := range machines {
-		if _, here := a.nodes[m.Name]; here {
-			return m.Name
-		}
-	}
-	return ""
-}
-
-// leveled returns an error if a Node has not the labels of further levels that its
-// machine gives it, or if they are not noted as written by the daemon.
-func (b *bench) leveled(ctx context.Context, machines []fleet.Machine) error {
-	list, err := b.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return err
-	}
-	nodes := map[string]*v1.Node{}
-	for i := range list.Items {
-		nodes[list.Items[i].Name] = &list.Items[i]
-	}
-	for _, m := range machines {
-		n := nodes[m.Name]
-		if n == nil {
-			return fmt.Errorf("the Node %s is gone", m.Name)
-		}
-		want := map[string]string{"example.com/cluster": m.Cluster, "example.com/host": m.Host}
-		noted := "example.com/cluster,example.com/host"
-		if n.Labels["example.com/rack"] != "" {
-			want["example.com/rack"], noted = m.Host, noted+",example.com/rack"
-		}
-		for key, value := range want {
-			if n.Labels[key] != value {
-				return fmt.Errorf("the Node %s has the label %s=%q instead of %q", m.Name, key, n.Labels[key], value)
-			}
-		}
-		if is := n.Annotations["vzones/labels"]; is != noted {
-			return fmt.Errorf("the Node %s has %q noted instead of %q", m.Name, is, noted)
-		}
-	}
-	return nil
+	return "all Nodes are initialized"
 }

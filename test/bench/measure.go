@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/fleet"
+	"vzones/test/process"
+	"vzones/test/stack"
+)
+
+const (
+	// deadline bounds one run of a program, and repeats is how often a case is done.
+	deadline = 5 * time.Minute
+	repeats  = 3
+	// calm is the pause between the last Node and the time at rest, for what a program does once.
+	calm = 5 * time.Second
+)
+
+// A reading is what one program needed.
+type reading struct {
+	seconds, cpu float64
+	peak         int64 // bytes
+	// requests are those to all vCenters, and most those to the one that has got most.
+	requests, most int
+}
+
+// median returns the reading with the median time, the lower one of two.
+func median(runs []reading) reading {
+	sorted := slices.SortedFunc(slices.Values(runs), func(a, b reading) int { return cmp.Compare(a.seconds, b.seconds) })
+	return sorted[(len(sorted)-1)/2]
+}
+
+// measure runs the daemon and the floor in turn, and returns the row of the case.
+func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
+	if err := b.stack.ReplaceFleet(ctx, c.fleet.description()); err != nil {
+		return "", err
+	}
+	for _, v := range b.stack.Fleet.VCenters() {
+		v.SetDelay(b.delay)
+	}
+	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
+	runs := map[string][]reading{}
+	for n := range repeats {
+		if n > 0 && (b.isShort || c.name == "warm-up") {
+			break
+		}
+		for _, p := range []program{b.daemon, b.floor} {
+			r, err := b.runOnce(ctx, c, p)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", p.name, err)
+			}
+			b.report("%s: %s: %+v", c.name, p.name, r)
+			runs[p.name] = append(runs[p.name], r)
+		}
+	}
+	return row(c, median(runs[b.daemon.name]), median(runs[b.floor.name])), nil
+}
+
+// runOnce has a program initialize the Nodes of a case. Those of a sick vCenter, which only the
+// daemon has, do not count: daemon and floor can initialize as many.
+func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %s", deadline))
+	defer cancel()
+	isFloor := p.name == b.floor.name
+	registered := b.stack.Fleet.Machines()
+	counted := registered
+	if c.sick != nil {
+		vcenters := b.stack.Fleet.VCenters()
+		last := vcenters[len(vcenters)-1]
+		counted = counted[:len(counted)-len(last.Machines())]
+		if isFloor {
+			registered = counted
+		} else {
+			c.sick(last)
+			defer func() { err = errors.Join(err, last.Recover()); last.SetDelay(b.delay) }() //nolint:contextcheck // a vCenter outlives the context
+		}
+	}
+	if err := b.stack.Client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return r, fmt.Errorf("deleting the Nodes: %w", err)
+	}
+	if c.joinAfter > 0 {
+		registered = nil
+	}
+	if err := b.stack.Register(ctx, registered...); err != nil {
+		return r, err
+	}
+	config, err := b.stack.WriteConfig(labels)
+	if err != nil {
+		return r, err
+	}
+	nodes, err := watchNodes(ctx, b.stack.Client, counted, isFloor)
+	if err != nil {
+		return r, err
+	}
+	defer nodes.stop()
+	for _, v := range b.stack.Fleet.VCenters() {
+		v.ResetRequests()
+	}
+	d, err := b.stack.StartDaemon(p.path, config, append(p.flags, "--node-status-update-frequency=30s")...)
+	if err != nil {
+		return r, err
+	}
+	if r, err = b.watch(ctx, c, d, nodes, counted); err != nil {
+		tail, tailErr := process.Tail(d.LogPath())
+		_, stopErr := d.Stop()
+		return r, errors.Join(fmt.Errorf("%w; the end of its log:\n%s", err, tail), tailErr, stopErr)
+	}
+	usage, err := d.StopUsage()
+	if c.rest == 0 {
+		r.cpu = usage.CPU.Seconds()
+	}
+	r.peak = usage.Peak
+	return r, err
+}
+
+// watch waits until the Nodes are initialized and, in a case of rest, for a while after it.
+func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *arrivals, counted []fleet.Machine) (r reading, err error) {
+	began := d.Started
+	if c.joinAfter > 0 {
+		if err := pause(ctx, d, c.joinAfter); err != nil {
+			return r, err
+		}
+		began = time.Now()
+		if err := b.stack.Register(ctx, counted...); err != nil {
+			return r, err
+		}
+	}
+	select {
+	case <-nodes.done:
+	case <-d.Exited():
+		return r, errEnded
+	case <-ctx.Done():
+		return r, fmt.Errorf("%w; %s", context.Cause(ctx), nodes.missing())
+	}
+	if nodes.wrong != nil {
+		return r, nodes.wrong
+	}
+	r.seconds = nodes.last.Sub(began).Seconds()
+	if c.rest > 0 {
+		if err := pause(ctx, d, calm); err != nil {
+			return r, err
+		}
+		before, err := d.Usage()
+		if err != nil {
+			return r, err
+		}
+		for _, v := range b.stack.Fleet.VCenters() {
+			v.ResetRequests()
+		}
+		if err := pause(ctx, d, c.rest); err != nil {
+			return r, err
+		}
+		after, err := d.Usage()
+		if err != nil {
+			return r, err
+		}
+		r.seconds, r.cpu = c.rest.Seconds(), (after.CPU - before.CPU).Seconds()
+	}
+	for _, v := range b.stack.Fleet.VCenters() {
+		r.requests += v.Total()
+		r.most = max(r.most, v.Total())
+	}
+	return r, nil
+}
+
+var errEnded = errors.New("the program has ended on its own")
+
+// pause waits, unless the program or the context ends.
+func pause(ctx context.Context, d *stack.Daemon, wait time.Duration) error {
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-d.Exited():
+		return errEnded
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var modelName = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
+
+// heading begins the table, which is Markdown.
+func heading(delay time.Duration) string {
+	cpu := "-"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if found := modelName.FindSubmatch(info); found != nil {
+			cpu = string(found[1])
+		}
+	}
+	const columns = "case | Nodes | vCenters | time s | floor s | / floor | requests | max/vCenter | CPU s | floor CPU s | peak MiB | floor MiB"
+	return fmt.Sprintf("%s, %s, %d cores, %s/%s, %s; %s a request\n\n| %s |\n| --- |%s\n", time.Now().UTC().Format(time.DateOnly), cpu,
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), delay, columns, strings.Repeat(" ---: |", strings.Count(columns, "|")))
+}
+
+func row(c benchCase, daemon, floor reading) string {
+	name := c.name
+	if c.fleet.others > 0 {
+		name += fmt.Sprintf(", %d further machines", c.fleet.others)
+	}
+	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
+		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.most, daemon.cpu, floor.cpu, daemon.peak>>20, floor.peak>>20)
+}
