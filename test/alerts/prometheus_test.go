@@ -16,9 +16,6 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	v1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/test/process"
@@ -59,14 +56,11 @@ func startPrometheus(t *testing.T, on *stack.Stack, rules []byte) *prometheus {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := process.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	p.url = "http://" + address
 	p.process, err = process.Start(p.dir, os.Environ(), "prometheus", tool("prometheus"),
 		"--config.file="+filepath.Join(p.dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(p.dir, "data"),
@@ -90,27 +84,31 @@ func startPrometheus(t *testing.T, on *stack.Stack, rules []byte) *prometheus {
 	}
 }
 
-// scraperToken makes a ServiceAccount that may get /metrics and nothing else, and returns
-// a token of it.
+// scraper may get /metrics and nothing else.
+const scraper = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: scraper, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: scraper}
+rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: scraper}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper}
+subjects: [{kind: ServiceAccount, name: scraper, namespace: default}]
+`
+
+// scraperToken returns a token of the scraper.
 func scraperToken(t *testing.T, on *stack.Stack) string {
 	t.Helper()
-	ctx, there := t.Context(), metav1.ObjectMeta{Name: "scraper", Namespace: v1.NamespaceDefault}
-	_, account := on.Client.CoreV1().ServiceAccounts(there.Namespace).Create(ctx, &v1.ServiceAccount{ObjectMeta: there}, metav1.CreateOptions{})
-	_, role := on.Client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: there.Name},
-		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
-	}, metav1.CreateOptions{})
-	_, binding := on.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: there.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: there.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: there.Namespace, Name: there.Name}},
-	}, metav1.CreateOptions{})
-	for _, err := range []error{account, role, binding} {
-		if err != nil && !apierrors.IsAlreadyExists(err) { // of a scenario before
-			t.Fatal(err)
-		}
+	if err := on.Cluster.Apply(t.Context(), []byte(scraper), nil); err != nil {
+		t.Fatal(err)
 	}
-	answer, err := on.Client.CoreV1().ServiceAccounts(there.Namespace).CreateToken(ctx, there.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	answer, err := on.Client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "scraper", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +148,12 @@ func (p *prometheus) Alerts(ctx context.Context) ([]scenarios.Alert, error) {
 }
 
 // series returns how many series an expression gives at a time.
-func (p *prometheus) series(ctx context.Context, expr string, at url.Values) (int, error) {
+func (p *prometheus) series(ctx context.Context, expr string, at time.Time) (int, error) {
 	var answer struct {
 		Result []json.RawMessage `json:"result"`
 	}
-	err := p.ask(ctx, "/api/v1/query", url.Values{"query": {expr}, "time": at["time"]}, &answer)
+	seconds := strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64)
+	err := p.ask(ctx, "/api/v1/query", url.Values{"query": {expr}, "time": {seconds}}, &answer)
 	return len(answer.Result), err
 }
 
