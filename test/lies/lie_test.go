@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// A gain is what a lie might bring. They are the columns of the table, in this order.
+// A gain is what a lie might bring.
 type gain string
 
 const (
@@ -17,10 +17,6 @@ const (
 	ownZone   gain = "a zone of its choice"
 	flood     gain = "floods the log"
 )
-
-func gains() []gain {
-	return []gain{deletion, keeping, waiting, zone, addresses, identity, ownZone, flood}
-}
 
 // A moment is when a kubelet tells its lie. What the API server lets it write differs.
 type moment string
@@ -46,8 +42,6 @@ const (
 	alone outcome = "is left alone"
 	// reported: it has the label that it chose, and an Event says so.
 	reported outcome = "is reported"
-	// unborn: there is none.
-	unborn outcome = "is not there"
 	// impostor: it is initialized as the Node of the machine that it names.
 	impostor outcome = "has what the machine has that it names"
 )
@@ -59,17 +53,12 @@ type lie struct {
 	at    []moment
 	// send puts it into the Node.
 	send func(w *world, n *v1.Node)
-	// act is what a kubelet does instead, if that is not to write its own Node.
-	act func(w *world, k *kubelet) error
 	// named is the Node's name, if it is not the test's to choose.
 	named string
 	// homeless says that the kubelet's own system UUID is of no machine.
 	homeless bool
 	// certain says that it is told where no machine is unreadable: matches by name need that.
 	certain bool
-	// refused is in the API server's answer where it does not let the lie be written, at
-	// all moments.
-	refused string
 	// becomes is what becomes of the liar's Node.
 	becomes outcome
 	// left is what is gained all the same, and why that is accepted.

@@ -22,8 +22,6 @@ const flooded = 4 << 10
 
 // A playResult is what came of a lie.
 type playResult struct {
-	// written is the API server's answer to the lie.
-	written error
 	// gained has what was gained, and how.
 	gained map[gain]string
 	// unlike says how the liar's Node is not what it was to become.
@@ -40,10 +38,9 @@ func (w *world) play(l *lie, at moment) playResult {
 	defer w.remove("joins")
 	defer w.remove(k.name)
 
-	out := playResult{written: w.send(k, l, at), gained: map[gain]string{}}
-	if out.written != nil {
-		out.unlike = w.becomes(k, l.becomes)
-		return out
+	out := playResult{gained: map[gain]string{}}
+	if err := w.send(k, l, at); err != nil {
+		w.t.Fatalf("the API server refuses the lie: %.300v", err)
 	}
 	within := timeout
 	if l.left[waiting] != "" {
@@ -83,9 +80,6 @@ func (w *world) send(k *kubelet, l *lie, at moment) error {
 			w.t.Fatalf("Node %s told the truth and is not initialized\n%s", k.name, tail(w.d.Log()))
 		}
 		w.restrict(k.name)
-	}
-	if l.act != nil {
-		return l.act(w, k)
 	}
 	for {
 		if err := w.rewrite(k, l); !apierrors.IsConflict(err) {
@@ -212,11 +206,6 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 			return isOf(n, own)
 		case reported:
 			return w.isReported(k.name)
-		case unborn:
-			if n != nil {
-				return errors.New("it is there")
-			}
-			return nil
 		case impostor:
 			if n != nil && stack.Initialized(n) && !strings.HasSuffix(n.Spec.ProviderID, own.UUID) {
 				return nil

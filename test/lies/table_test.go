@@ -6,17 +6,13 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/nodeinfo"
 	"vzones/test/fleet"
-	"vzones/topology"
 )
 
 const (
-	// notItsOwn is NodeRestriction's answer.
-	notItsOwn = "is not allowed to modify node"
 	// restricted is a label that only administrators may write.
 	restricted = "node-restriction.kubernetes.io/tier"
 	// leveled is the label of a level.
@@ -78,7 +74,6 @@ func providerIDs() []lie {
 	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
 		{about: about, says: "that of a running Node", at: []moment{registering, before}, send: id(runs), becomes: waits},
-		{about: about, says: "that of a running Node", at: []moment{running}, send: id(runs), refused: "field cannot be modified once set", becomes: honest},
 		{
 			about: about, says: "that of a running Node, and its system UUID", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
@@ -214,10 +209,6 @@ func labels() []lie {
 		{about: about, says: "the zone of another Node", at: []moment{running}, send: zones, becomes: reported},
 		{about: about, says: "the value of a further level", at: []moment{registering, running}, send: set(leveled, "a"), becomes: reported},
 		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, send: set(excluded, ""), becomes: alone},
-		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{registering}, send: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: unborn},
-		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{running}, send: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: honest},
-		{about: about, says: "`" + restricted + "`", at: []moment{registering}, send: set(restricted, "own"), refused: "labels: " + restricted, becomes: unborn},
-		{about: about, says: "`" + restricted + "`", at: []moment{running}, send: set(restricted, "own"), refused: "labels: " + restricted, becomes: honest},
 	}
 }
 
@@ -240,9 +231,7 @@ func taints() []lie {
 				n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelFailureDomainBetaZone] = "west-a", "west-a"
 			}, becomes: reported,
 		},
-		{about: about, says: "not uninitialized", at: []moment{before}, send: without, refused: "is not allowed to modify taints", becomes: waits},
 		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
-		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{running}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
 	}
 }
 
@@ -255,31 +244,6 @@ func names() []lie {
 			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
-		{
-			about: about, says: "creates a Node of another name", at: []moment{running}, refused: notItsOwn, becomes: honest,
-			act: func(w *world, k *kubelet) error {
-				_, err := k.nodes.Create(w.ctx(), k.node("another"), metav1.CreateOptions{})
-				return err
-			},
-		},
-		{about: about, says: "writes another Node", at: []moment{running}, refused: notItsOwn, becomes: honest, act: func(w *world, k *kubelet) error {
-			n := w.runs.DeepCopy()
-			annotate(n, nodeinfo.KeyMachine, "east/vm-1")
-			_, err := k.nodes.Update(w.ctx(), n, metav1.UpdateOptions{})
-			return err
-		}},
-		{about: about, says: "writes another Node's status", at: []moment{running}, refused: notItsOwn, becomes: honest, act: func(w *world, k *kubelet) error {
-			n := w.runs.DeepCopy()
-			n.Status.Addresses = nil
-			_, err := k.nodes.UpdateStatus(w.ctx(), n, metav1.UpdateOptions{})
-			return err
-		}},
-		{about: about, says: "deletes another Node", at: []moment{running}, refused: "cannot delete resource", becomes: honest, act: func(w *world, k *kubelet) error {
-			return k.nodes.Delete(w.ctx(), w.runs.Name, metav1.DeleteOptions{})
-		}},
-		{about: about, says: "deletes its own Node", at: []moment{running}, refused: "cannot delete resource", becomes: honest, act: func(w *world, k *kubelet) error {
-			return k.nodes.Delete(w.ctx(), k.name, metav1.DeleteOptions{})
-		}},
 	}
 }
 

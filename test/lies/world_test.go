@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -111,7 +112,10 @@ func newWorld(t *testing.T, lies int) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{t: t, s: s, binary: daemon(t), lies: lies}
+	w := &world{t: t, s: s, lies: lies}
+	if w.binary, err = stack.Binary(t.Context(), filepath.Join("..", ".."), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
 	// What a list view cannot have ends the whole request, as in a vCenter that takes an
 	// ID for malformed.
 	s.Fleet.VCenter("west").FaultListing(&types.InvalidRequest{})
