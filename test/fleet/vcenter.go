@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"net/url"
@@ -165,6 +166,12 @@ func (v *VCenter) Password() string { return v.now().password }
 func (v *VCenter) Certificate() []byte {
 	_, pem := v.identity.current()
 	return pem
+}
+
+// Leaf returns the same certificate, parsed.
+func (v *VCenter) Leaf() *x509.Certificate {
+	certificate, _ := v.identity.current()
+	return certificate.Leaf
 }
 
 // InstanceUUID returns what the service content reports as the vCenter's UUID.

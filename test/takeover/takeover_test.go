@@ -107,15 +107,9 @@ func bystanders() []bystander {
 // initialized gets something that it lacked.
 func TestTakenOverAndGivenBack(t *testing.T) {
 	t.Parallel()
-	if missing != nil {
-		t.Skip(missing)
-	}
-	old, err := incumbent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := daemon(t)
-	w := newWorld(t)
+	old, ours := programs(t)
+	w := newWorld(t, stack.Options{Fleet: theFleet})
+	w.configure()
 	all := bystanders()
 	for i := range all {
 		w.register(&all[i])

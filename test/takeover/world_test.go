@@ -11,8 +11,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/test/cluster"
 	"vzones/test/fleet"
@@ -49,9 +49,10 @@ type world struct {
 	nodeRecorder *nodeRecorder
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld starts a control plane and vCenters, and records the Nodes.
+func newWorld(t *testing.T, options stack.Options) *world {
 	t.Helper()
-	s, err := stack.Start(t.Context(), stack.Options{Fleet: theFleet})
+	s, err := stack.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,20 +62,6 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w := &world{t: t, s: s}
-	if w.config, err = s.WriteConfig(theConfig); err != nil {
-		t.Fatal(err)
-	}
-	// The CPI takes no machine that lacks a family, so only one vCenter has both.
-	content, err := os.ReadFile(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content = bytes.Replace(content, []byte("  west:\n"), []byte("  west:\n    ipFamily: [ipv4, ipv6]\n"), 1)
-	if err := os.WriteFile(w.config, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // the CPI wants it
-	w.grant()
 	watching, stop := context.WithCancel(t.Context())
 	if w.nodeRecorder, err = recordNodes(watching, s.Client.CoreV1().Nodes()); err != nil {
 		t.Fatal(err)
@@ -83,28 +70,44 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// grant gives the ServiceAccount, whose name is the same, what the CPI's manifest gives it
-// and that of vzones does not.
-func (w *world) grant() {
+// configure writes the configuration for both, and gives the ServiceAccount the rights of the CPI's manifest.
+func (w *world) configure() {
 	w.t.Helper()
-	there := metav1.ObjectMeta{Name: "system:cloud-controller-manager:of-the-cpi"}
-	role := &rbacv1.ClusterRole{ObjectMeta: there, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch"}},
-		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "patch", "update", "watch"}},
-		{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "endpoints"}, Verbs: []string{"create", "get", "list", "watch", "update"}},
-	}}
-	if _, err := w.s.Client.RbacV1().ClusterRoles().Create(w.t.Context(), role, metav1.CreateOptions{}); err != nil {
+	var err error
+	if w.config, err = w.s.WriteConfig(theConfig); err != nil {
 		w.t.Fatal(err)
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: there,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: there.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: "cloud-controller-manager"}},
+	// The CPI takes no machine that lacks a family, so only one vCenter has both.
+	content, err := os.ReadFile(w.config)
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	if _, err := w.s.Client.RbacV1().ClusterRoleBindings().Create(w.t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	content = bytes.Replace(content, []byte("  west:\n"), []byte("  west:\n    ipFamily: [ipv4, ipv6]\n"), 1)
+	if err := os.WriteFile(w.config, content, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // the CPI wants it
+	if err := w.s.Cluster.Apply(w.t.Context(), []byte(rightsOfTheCPI), nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
+
+// rightsOfTheCPI are those that the CPI's manifest has and that of vzones does not.
+const rightsOfTheCPI = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: of-the-cpi}
+rules:
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [services], verbs: [list, patch, update, watch]}
+- {apiGroups: [""], resources: [serviceaccounts, endpoints], verbs: [create, get, list, watch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: of-the-cpi}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: of-the-cpi}
+subjects: [{kind: ServiceAccount, namespace: kube-system, name: cloud-controller-manager}]
+`
 
 func (w *world) start(binary string) *stack.Daemon {
 	w.t.Helper()
@@ -196,47 +199,25 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
-	for end := time.Now().Add(timeout); !strings.Contains(strings.ToLower(d.Log()), standing); w.rest() {
-		if time.Now().After(end) {
-			w.t.Fatalf("it does not wait for the Lease\n%s", tail(d.Log()))
-		}
-	}
+	w.poll(d, "it waits for the Lease", func() bool { return strings.Contains(strings.ToLower(d.Log()), standing) })
 	return d
 }
 
 // awaitEvent waits until there is an Event of a reason about a Node.
 func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	w.t.Helper()
-	for end := time.Now().Add(timeout); ; {
+	w.poll(d, "Node "+node+" has the Event "+reason, func() bool {
 		events, err := w.s.Client.CoreV1().Events("").List(w.t.Context(),
 			metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if len(events.Items) > 0 {
-			return
-		}
-		if time.Now().After(end) {
-			w.t.Fatalf("no Event %s about Node %s\n%s", reason, node, tail(d.Log()))
-		}
-		w.rest()
-	}
+		return err == nil && len(events.Items) > 0
+	})
 }
 
 // hold lets a daemon look at all Nodes several times, and checks that nothing has changed.
 func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
 	before := strings.Count(d.Log(), ofARound)
-	for end := time.Now().Add(timeout); strings.Count(d.Log(), ofARound) < before+passes; w.rest() {
-		select {
-		case <-d.Exited():
-			w.t.Fatalf("%s: it has ended\n%s", when, tail(d.Log()))
-		default:
-		}
-		if time.Now().After(end) {
-			w.t.Fatalf("%s: no %d rounds in %v\n%s", when, passes, timeout, tail(d.Log()))
-		}
-	}
+	w.poll(d, when+": more rounds", func() bool { return strings.Count(d.Log(), ofARound) >= before+passes })
 	changes, err := w.nodeRecorder.violations(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -254,12 +235,19 @@ func (w *world) expectUnchanged(except ...exception) {
 	}
 }
 
-// rest waits between two checks.
-func (w *world) rest() {
-	select {
-	case <-time.After(100 * time.Millisecond):
-	case <-w.t.Context().Done():
-		w.t.Fatal(w.t.Context().Err())
+// poll waits until something is so while d runs.
+func (w *world) poll(d *stack.Daemon, what string, isSo func() bool) {
+	w.t.Helper()
+	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, timeout, true, func(context.Context) (bool, error) {
+		select {
+		case <-d.Exited():
+			return false, errors.New("it has ended")
+		default:
+			return isSo(), nil
+		}
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v\n%s", what, err, tail(d.Log()))
 	}
 }
 
