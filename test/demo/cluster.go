@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/soap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -219,7 +218,7 @@ func cpiManifest(ctx context.Context, f *fleet.Fleet) (string, error) {
 	}
 	var vcenters, accounts strings.Builder
 	for _, v := range f.VCenters() {
-		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n%s        thumbprint: %q\n", v.Name(), v.Host(), portLine(v, "        "), thumbprint(v))
+		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n%s        thumbprint: %q\n", v.Name(), v.Host(), portLine(v, "        "), soap.ThumbprintSHA1(v.Leaf())) // the CPI takes no other
 		fmt.Fprintf(&accounts, "  %s.username: %s\n  %s.password: %s\n", v.Host(), v.User(), v.Host(), v.Password())
 	}
 	kept = append(kept, fmt.Sprintf(`apiVersion: v1
@@ -252,16 +251,6 @@ func newest(paths []string) string {
 		}
 	}
 	return path
-}
-
-// thumbprint is the SHA-1 one, since the vSphere CPI takes no other.
-func thumbprint(v *fleet.VCenter) string {
-	block, _ := pem.Decode(v.Certificate())
-	var pairs []string
-	for _, b := range sha1.Sum(block.Bytes) {
-		pairs = append(pairs, fmt.Sprintf("%02X", b))
-	}
-	return strings.Join(pairs, ":")
 }
 
 // agent runs the Pods of vzones and of the vSphere CPI.

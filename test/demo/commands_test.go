@@ -3,36 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 
-	"vzones/test/fleet"
 	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )
-
-// initialMachines are the names of the machines of the demo's fleet.
-func initialMachines(t *testing.T) []string {
-	t.Helper()
-	spec, err := fleet.Parse([]byte(fleetYAML))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, v := range spec.VCenters {
-		for _, dc := range v.Datacenters {
-			for _, vm := range dc.VMs {
-				for i := range vm.Count {
-					names = append(names, fmt.Sprintf("%s-%04d", vm.Name, i))
-				}
-			}
-		}
-	}
-	return names
-}
 
 // typed returns a world of vCenters only, and what it prints.
 func typed(t *testing.T) (*world, *bytes.Buffer) {

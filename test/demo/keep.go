@@ -5,6 +5,9 @@ import (
 	"errors"
 	"os"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"vzones/test/stack"
 )
 
@@ -53,6 +56,35 @@ The daemon's port is %[3]d. It has signed its certificate itself, so curl cannot
   curl -sk -H "Authorization: Bearer $TOKEN" https://127.0.0.1:%[3]d/metrics
 `, d.folder, daemon.LogPath(), daemon.Port, token)
 	return nil
+}
+
+// monitorAccount may read the metrics of the control plane's components.
+const monitorAccount = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: demo-monitor, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: demo-monitor}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:monitoring"}
+subjects: [{kind: ServiceAccount, name: demo-monitor, namespace: default}]
+`
+
+// monitor makes that ServiceAccount, and returns a token of it, good for a day.
+func (d *demo) monitor(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := d.stack.Cluster.Apply(ctx, []byte(monitorAccount), nil); err != nil {
+		return "", err
+	}
+	day := int64(24 * 60 * 60)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}
+	answer, err := d.stack.Client.CoreV1().ServiceAccounts("default").CreateToken(ctx, "demo-monitor", request, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return answer.Status.Token, nil
 }
 
 // serveCluster keeps a control plane and vCenters, whose Nodes wait. It plays the kubelet for
