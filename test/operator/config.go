@@ -2,6 +2,7 @@ package operator
 
 import (
 	"os"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -11,8 +12,22 @@ func anotherConfig(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: config FILE MORE")
 	}
-	before := ts.ReadFile("vsphere.yaml")
-	writeConfig(ts, []byte(before), ts.ReadFile(args[1]))
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile("vsphere.yaml")), 0o600))
-	ts.Check(os.WriteFile(ts.MkAbs("vsphere.yaml"), []byte(before), 0o600))
+	writeConfig(ts, args[0], []byte(ts.ReadFile("vsphere.yaml")), ts.ReadFile(args[1]))
+}
+
+// writeEntries writes vsphere.yaml, which has one vCenter, with an entry for each of its datacenters.
+func writeEntries(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: entries NAME FILE DATACENTER…")
+	}
+	before, rest, found := strings.Cut(ts.ReadFile("vsphere.yaml"), "\n  "+args[0]+":\n")
+	entry, behind, closed := strings.Cut(rest, "\nlabels:")
+	if !found || !closed {
+		ts.Fatalf("vsphere.yaml has no entry %s before its labels", args[0])
+	}
+	text := before
+	for _, datacenter := range args[2:] {
+		text += "\n  " + args[0] + "-" + datacenter + ":\n" + entry + "\n    datacenters: [" + datacenter + "]"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text+"\nlabels:"+behind), 0o600))
 }

@@ -2,14 +2,56 @@ package operator
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/nodeinfo"
+	"vzones/test/cluster"
+	"vzones/test/nodelist"
 	"vzones/test/stack"
 )
+
+// createNode creates a Node as a kubelet registers it.
+func createNode(ts *testscript.TestScript, _ bool, args []string) {
+	s := needStack(ts)
+	if len(args) == 0 {
+		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [label=KEY=VALUE]…")
+	}
+	spec := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}
+	for _, arg := range args[1:] {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "vm", "provider":
+			m, err := s.Fleet.Machine(value)
+			ts.Check(err)
+			if key == "vm" {
+				spec.SystemUUID = m.UUID
+			} else {
+				spec.ProviderID = m.ProviderID()
+			}
+		case "uuid":
+			spec.SystemUUID = value
+		case "label":
+			label, of, _ := strings.Cut(value, "=")
+			spec.Labels[label] = of
+		default:
+			ts.Fatalf("a Node has no %s here", key)
+		}
+	}
+	ctx := bounded(ts)
+	ts.Check(s.Cluster.CreateNodes(ctx, []cluster.NodeSpec{spec}))
+}
 
 // allHaveAddresses reports whether each Node is initialized and has addresses, which the framework
 // writes after it has removed its taint.
@@ -43,4 +85,56 @@ func hasEvent(s *stack.Stack, node string) func([]*v1.Node) bool {
 		events, err := s.Client.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "source=vzones,involvedObject.name=" + node})
 		return err == nil && len(events.Items) > 0
 	}
+}
+
+// setReady sets the Ready condition of a Node.
+func setReady(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: ready NODE STATUS")
+	}
+	ctx := bounded(ts)
+	ts.Check(needStack(ts).Cluster.SetNodeReady(ctx, args[0], v1.ConditionStatus(args[1])))
+}
+
+// untilReady waits until a daemon has read each vCenter: before that it writes nothing, and may not
+// even handle the signal that ends it.
+func untilReady(ctx context.Context, d *stack.Daemon) error {
+	for {
+		code, says, err := d.Get(ctx, "/readyz", "")
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("/readyz: %d %s", code, says)
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-d.Exited():
+			return fmt.Errorf("the daemon has ended, and was not ready: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("the daemon is not ready: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// waiting lists Nodes that wait to be initialized, without a control plane.
+func waiting(ts *testscript.TestScript, _ bool, args []string) {
+	uuids := map[string]string{}
+	isEach := len(args) == 0
+	for _, m := range of(ts).fleet.Machines() {
+		if uuids[m.Name] = m.UUID; isEach {
+			args = append(args, m.Name)
+		}
+	}
+	nodes := make([]v1.Node, len(args))
+	for i, name := range args {
+		nodes[i] = v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
+		nodes[i].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+		nodes[i].Status.NodeInfo.SystemUUID = uuids[name]
+	}
+	s := httptest.NewServer(nodelist.Handler(nodes))
+	ts.Defer(s.Close)
+	file := ts.MkAbs("kubeconfig")
+	ts.Check(os.WriteFile(file, nodelist.Config(s.URL), 0o600))
+	ts.Setenv("KUBECONFIG", file)
 }

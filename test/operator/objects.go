@@ -21,15 +21,13 @@ func apply(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Logf("%v", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	ts.Check(s.Cluster.Apply(ctx, manifest, nil))
 }
 
 func deleteObjects(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	ts.Check(s.Cluster.Delete(ctx, []byte(ts.ReadFile(one(ts, args, "delete FILE")))))
 }
 
@@ -54,15 +52,13 @@ func relabel(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	_, err = needStack(ts).Client.CoreV1().Nodes().Patch(ctx, args[0], types.MergePatchType, patch, metav1.PatchOptions{})
 	ts.Check(err)
 }
 
 func account(ts *testscript.TestScript, _ bool, args []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	path, err := needStack(ts).Cluster.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, one(ts, args, "account NAME"))
 	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +73,13 @@ func (t *Scripts) Setup(env *testscript.Env) error {
 	return nil
 }
 
+// bounded returns the context of a command, which ends with its time or with the script.
+func bounded(ts *testscript.TestScript) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	ts.Defer(cancel)
+	return ctx
+}
+
 func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 
 // Commands returns the commands:
@@ -136,27 +142,26 @@ func startFleet(ts *testscript.TestScript, _ bool, args []string) {
 	description, more := files(ts, args)
 	spec, err := fleet.Parse([]byte(description))
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	w.fleet, err = fleet.Start(ctx, spec)
 	ts.Check(err)
 	dir := ts.MkAbs("ca")
 	ts.Check(os.MkdirAll(dir, 0o700))
 	cfg, err := fleet.ConfigYAML(w.fleet, fleet.ConfigOptions{CADir: dir})
 	ts.Check(err)
-	writeConfig(ts, cfg, more)
+	writeConfig(ts, "vsphere.yaml", cfg, more)
 }
 
-// writeConfig writes vsphere.yaml. What is in more replaces what the configuration has under the
+// writeConfig writes a configuration. What is in more replaces what the configuration has under the
 // same key.
-func writeConfig(ts *testscript.TestScript, cfg []byte, more string) {
+func writeConfig(ts *testscript.TestScript, file string, cfg []byte, more string) {
 	text := string(cfg)
 	for line := range strings.Lines(more) {
 		if name, _, ok := strings.Cut(line, ":"); ok && name != "" && !strings.ContainsAny(name[:1], " \t-#") {
 			text = withoutKey(text, name)
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("vsphere.yaml"), []byte(text+more), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text+more), 0o600))
 }
 
 // withoutKey takes a top-level key with its value out of a YAML document.
@@ -183,14 +188,13 @@ func startStack(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	s := w.stack
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	ts.Check(s.Reset(ctx, description))
 	w.fleet = s.Fleet
 	if _, err := s.WriteConfig(""); err != nil {
 		ts.Fatalf("%v", err)
 	}
-	writeConfig(ts, append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), more)
+	writeConfig(ts, "vsphere.yaml", append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), more)
 	ts.Setenv("KUBECONFIG", s.Cluster.AdminKubeconfig())
 }
 
@@ -213,8 +217,7 @@ func register(ts *testscript.TestScript, _ bool, names []string) {
 			machines = append(machines, m)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	ts.Check(s.Register(ctx, machines...))
 }
 
@@ -232,8 +235,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	default:
 		ts.Fatalf("usage: daemon run [addresses | event NODE]")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
@@ -251,39 +253,9 @@ func callVCenter(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: vcenter NAME METHOD ARG…")
 	}
-	method := reflect.ValueOf(theVCenter(ts, args[0])).MethodByName(args[1])
-	if !method.IsValid() || !method.Type().IsVariadic() && method.Type().NumIn() != len(args)-2 {
-		ts.Fatalf("fleet.VCenter has no method %s with %d arguments", args[1], len(args)-2)
-	}
-	in := make([]reflect.Value, len(args)-2)
-	for i, arg := range args[2:] {
-		in[i] = argument(ts, method.Type(), i, arg)
-	}
-	for _, out := range method.Call(in) {
-		if err, is := out.Interface().(error); is {
-			ts.Check(err)
-		}
-	}
-}
-
-func argument(ts *testscript.TestScript, method reflect.Type, i int, text string) reflect.Value {
-	want := method.In(min(i, method.NumIn()-1))
-	if method.IsVariadic() && i >= method.NumIn()-1 {
-		want = want.Elem()
-	}
-	switch {
-	case want == reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(text)
-		ts.Check(err)
-		return reflect.ValueOf(d)
-	case want.Kind() == reflect.Bool:
-		return reflect.ValueOf(text == "true")
-	case want.Kind() >= reflect.Int && want.Kind() <= reflect.Int64:
-		n, err := strconv.Atoi(text)
-		ts.Check(err)
-		return reflect.ValueOf(n).Convert(want)
-	}
-	return reflect.ValueOf(text).Convert(want)
+	do, err := fleet.Method(args[1], args[2:])
+	ts.Check(err)
+	ts.Check(do(theVCenter(ts, args[0])))
 }
 
 func theVCenter(ts *testscript.TestScript, name string) *fleet.VCenter {
@@ -313,15 +285,9 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: sessions NAME N")
 	}
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for range 600 {
-		if v.Sessions() == want {
-			return
-		}
-		<-tick.C
+	if !await(func() bool { return v.Sessions() == want }) {
+		ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 	}
-	ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 }
 
 func number(ts *testscript.TestScript, text string) int {

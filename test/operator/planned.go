@@ -52,8 +52,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	var p aPlan
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &p))
 	s := needStack(ts)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	want := map[string]planState{}
 	ts.Check(s.Watch(ctx, "the Nodes", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {

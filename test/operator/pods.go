@@ -24,8 +24,7 @@ const (
 // with vsphere.yaml and the authorities of the vCenters that is mounted in it.
 func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
-	defer cancel()
+	ctx := bounded(ts)
 	text := ts.ReadFile(ts.MkAbs("vsphere.yaml"))
 	data := map[string]string{}
 	for _, v := range s.Fleet.VCenters() {

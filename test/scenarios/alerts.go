@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -31,28 +30,24 @@ func (a *Alert) Name() string { return a.Labels["alertname"] }
 // after scrapes and its own time.
 const alertTimeout = 3 * time.Minute
 
-// alertCommands check the alerts that follow from the metrics.
+// alertCommands check the alerts that follow from the metrics, and take rights from the daemon's account, as some alerts need.
 func alertCommands() []command {
 	return []command{
 		{"alert ALERT fires [within DURATION]",
 			"waits until an alert fires; ALERT is its name, and behind it `{LABEL=VALUE,…}` for one with these labels. Only in the scenarios of test/alerts, which a Prometheus watches", alertCommand("fires")},
 		{"alert ALERT resolves [within DURATION]",
 			"waits until it neither fires nor is about to", alertCommand("resolves")},
-		{"alert only ALERT…",
-			"checks that no alerts fire but these", onlyCommand},
-	}
-}
-
-// rightCommands take rights from the daemon's account.
-func rightCommands() []command {
-	return []command{
+		{"alert only ALERT…", "checks that no alerts fire but these", func(a *arguments) action {
+			names := a.rest()
+			return func(ctx context.Context, w *world) error {
+				return w.pollAlerts(ctx, time.Second, func(all []Alert) bool {
+					return !slices.ContainsFunc(all, func(is Alert) bool { return is.State == "firing" && !slices.Contains(names, is.Name()) })
+				})
+			}
+		}},
 		{"roles without RESOURCE", "takes a resource, such as nodes, out of the rules of the ClusterRole of the daemon's account", func(a *arguments) action {
 			resource := a.word("RESOURCE")
-			return func(ctx context.Context, w *world) error {
-				if w.restore != nil {
-					return errors.New("the roles lack a resource already")
-				}
-				var err error
+			return func(ctx context.Context, w *world) (err error) {
 				w.restore, err = w.stack.RemoveRight(ctx, resource)
 				return err
 			}
@@ -82,7 +77,6 @@ func alertCommand(verb string) func(*arguments) action {
 		if len(a.words) > 0 {
 			within = a.within()
 		}
-		a.p.asserts = true
 		return func(ctx context.Context, w *world) error {
 			return w.pollAlerts(ctx, within, func(all []Alert) bool {
 				active := slices.DeleteFunc(slices.Clone(all), func(is Alert) bool { return !m.fits(&is) })
@@ -105,52 +99,17 @@ func (m *metric) fits(is *Alert) bool {
 	return is.Name() == m.name
 }
 
-func onlyCommand(a *arguments) action {
-	names := a.rest()
-	a.p.asserts = true
-	return func(ctx context.Context, w *world) error {
-		return w.pollAlerts(ctx, time.Second, func(all []Alert) bool {
-			return !slices.ContainsFunc(all, func(is Alert) bool { return is.State == "firing" && !slices.Contains(names, is.Name()) })
-		})
-	}
-}
-
-// pollAlerts waits until the active alerts are as they should be. Daemons may have ended.
+// pollAlerts waits until the active alerts are as they should be.
 func (w *world) pollAlerts(ctx context.Context, within time.Duration, met func([]Alert) bool) error {
 	if w.monitor == nil {
 		return errNoMonitor
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	var last []Alert
-	for {
-		all, err := w.monitor.Alerts(ctx)
-		if err == nil {
-			last = all
-			if met(all) {
-				return nil
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("not within %s; instead: %s", within, listed(last)), err)
-		}
-	}
-}
-
-func listed(all []Alert) string {
-	if len(all) == 0 {
-		return "no alert"
-	}
-	lines := make([]string, len(all))
-	for i := range all {
-		lines[i] = fmt.Sprintf("%s %s %v", all[i].Name(), all[i].State, all[i].Labels)
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "; ")
+	var all []Alert
+	var err error
+	return w.poll(ctx, within, func() bool {
+		all, err = w.monitor.Alerts(ctx)
+		return err == nil && met(all)
+	}, func() error { return errors.Join(err, fmt.Errorf("alerts: %+v", all)) })
 }
 
 // watched gives the monitor the ports of the daemons.

@@ -25,7 +25,7 @@ const repeatUsage = "repeat N {"
 
 // commands are all kinds of lines but repeat.
 func commands() []command {
-	return slices.Concat(daemonCommands(), standbyCommands(), configCommands(), vcenterCommands(), loginCommands(), taggingCommands(), oddityCommands(), machineCommands(), cloneCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), alertCommands(), rightCommands(), recordCommands())
+	return slices.Concat(daemonCommands(), configCommands(), vcenterCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), alertCommands())
 }
 
 // command reads one line.
@@ -146,41 +146,6 @@ func (a *arguments) vcenters() []string {
 		a.fail("the fleet has no vCenter %q", w)
 	}
 	return []string{w}
-}
-
-// vcenter takes the name of one vCenter.
-func (a *arguments) vcenter() string {
-	all := a.vcenters()
-	if len(all) != 1 {
-		a.fail("one vCenter is meant, not *")
-	}
-	return all[0]
-}
-
-// node takes the name of a Node, or a pattern, that was created above: an
-// expectation of a Node that never was would prove nothing.
-func (a *arguments) node() string {
-	name := a.word("NODE")
-	a.created(name)
-	return name
-}
-
-func (a *arguments) created(name string) {
-	for _, c := range a.p.nodes {
-		if c == name || matches(name, c) || matches(c, name) {
-			return
-		}
-	}
-	a.fail("no Node %q is created above", name)
-}
-
-// nodes takes the rest of the line as such names.
-func (a *arguments) nodes() []string {
-	names := []string{a.node()}
-	for len(a.words) > 0 {
-		names = append(names, a.node())
-	}
-	return names
 }
 
 // compare takes a comparison of numbers.

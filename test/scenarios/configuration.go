@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,8 +12,6 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"gopkg.in/yaml.v3"
-
-	"vzones/test/fleet"
 )
 
 // A configuration is what a section gives the daemon.
@@ -24,8 +20,6 @@ type configuration struct {
 	parts map[string]any
 	// text is the whole file instead, if parts is nil.
 	text string
-	line int
-	used bool
 }
 
 const (
@@ -34,24 +28,12 @@ const (
 )
 
 // readConfiguration reads a section. Its name says of which kind it is.
-func readConfiguration(name string, data []byte, vcenters []string) (*configuration, error) {
-	c := &configuration{text: string(data)}
-	if strings.HasSuffix(name, mergedSuffix) {
-		c.parts = map[string]any{}
-		if err := yaml.Unmarshal(data, &c.parts); err != nil {
-			return nil, err
-		}
+func readConfiguration(name string, data []byte) (*configuration, error) {
+	if strings.HasSuffix(name, wholeSuffix) {
+		return &configuration{text: string(data)}, nil
 	}
-	for _, found := range placeholder.FindAllStringSubmatch(c.text, -1) {
-		vcenter, what, _ := strings.Cut(found[1], ".")
-		known := found[1] == directoryPlaceholder ||
-			slices.Contains(vcenters, vcenter) && (slices.Contains(placeholders(), what) || strings.HasPrefix(what, idPlaceholder))
-		if !known {
-			return nil, fmt.Errorf("%s stands for nothing; there are ${%s} and ${VCENTER.WHAT} with %s and %sOBJECT",
-				found[0], directoryPlaceholder, strings.Join(placeholders(), ", "), idPlaceholder)
-		}
-	}
-	return c, nil
+	c := &configuration{parts: map[string]any{}}
+	return c, yaml.Unmarshal(data, &c.parts)
 }
 
 var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
@@ -62,11 +44,6 @@ const directoryPlaceholder = "credentials"
 
 // idPlaceholder stands for the managed object ID of the object behind it.
 const idPlaceholder = "id:"
-
-// placeholders are the placeholders for values of a vCenter.
-func placeholders() []string {
-	return []string{"host", "port", "user", "password", "ca", "sha1", "sha256"}
-}
 
 // placeholderValue returns the value of a placeholder now.
 func (w *world) placeholderValue(name string) (string, error) {
@@ -92,24 +69,12 @@ func (w *world) placeholderValue(name string) (string, error) {
 		return v.Password(), nil
 	case "ca":
 		return w.stack.CAFile(v), nil
+	case "sha1":
+		return soap.ThumbprintSHA1(v.Leaf()), nil
+	case "sha256":
+		return soap.ThumbprintSHA256(v.Leaf()), nil
 	}
-	return fingerprint(v, what)
-}
-
-// fingerprint returns that of a vCenter's certificate as it is now.
-func fingerprint(v *fleet.VCenter, hash string) (string, error) {
-	block, _ := pem.Decode(v.Certificate())
-	if block == nil {
-		return "", errors.New("the certificate is not PEM")
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return "", err
-	}
-	if hash == "sha1" {
-		return soap.ThumbprintSHA1(cert), nil
-	}
-	return soap.ThumbprintSHA256(cert), nil
+	return "", fmt.Errorf("${%s} stands for nothing", name)
 }
 
 // fill replaces placeholders with their values.

@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"vzones/test/fleet"
 	"vzones/test/stack"
 )
 
@@ -24,12 +23,18 @@ func configCommands() []command {
 		{"config swap FILE [in-place | renamed]",
 			"gives the daemon the configuration of a section, as `config` does, while it runs: all at once, as kubelet does with a mounted ConfigMap; " +
 				"`in-place`, `renamed`: as editors do, by emptying and filling the file, or with another one of its name", swapConfig},
-		{"config FILE", "writes the configuration of a further section, such as `new.yaml`, for the daemon that is started next; `config.yaml` is the first one", func(a *arguments) action {
-			choose := a.configuration(a.word("FILE"))
-			return func(_ context.Context, w *world) error { w.config = choose(w); return nil }
+		{"config FILE", "writes the configuration of a further section, such as `new.yaml`, for the daemon that is started next", func(a *arguments) action {
+			c := a.configuration(a.word("FILE"))
+			return func(_ context.Context, w *world) error { w.config = c; return nil }
 		}},
 		{"ca write VCENTER", "writes the authority of its certificate, as it is now, into its `caFile`", func(a *arguments) action {
-			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error { return w.stack.WriteCA(v) })
+			names := a.vcenters()
+			return func(_ context.Context, w *world) (err error) {
+				for _, name := range names {
+					err = errors.Join(err, w.stack.WriteCA(w.stack.Fleet.VCenter(name)))
+				}
+				return err
+			}
 		}},
 		{"secret write [VCENTER] [password=PASSWORD] [name=SECRET]",
 			"writes the credentials of all vCenters, as they are now, into the Secret, and nothing else; VCENTER: only those of one, others stay; `password=`: with that password; " +
@@ -52,28 +57,23 @@ func configCommands() []command {
 }
 
 // configuration finds a section with a configuration.
-func (a *arguments) configuration(name string) func(*world) *configuration {
-	if name == configSection {
-		return func(w *world) *configuration { return w.first }
-	}
-	to := a.p.configs[name]
-	if to == nil {
+func (a *arguments) configuration(name string) *configuration {
+	c := a.p.configs[name]
+	if c == nil {
 		a.fail("there is no section %q above the script", name)
-		return nil
 	}
-	to.used = true
-	return func(*world) *configuration { return to }
+	return c
 }
 
 func swapConfig(a *arguments) action {
-	choose, how := a.configuration(a.word("FILE")), ""
+	c, how := a.configuration(a.word("FILE")), ""
 	for _, known := range []string{stack.InPlace, stack.Renamed} {
 		if a.next(known) {
 			how = known
 		}
 	}
 	return func(_ context.Context, w *world) error {
-		w.config = choose(w)
+		w.config = c
 		return w.writeConfig(how)
 	}
 }
@@ -163,12 +163,12 @@ func writeSecret(a *arguments) action {
 
 func secretFile(a *arguments) action {
 	to, name := a.secret(a.word("SECRET")), a.word("FILE")
-	choose, key := a.configuration(name), name
+	c, key := a.configuration(name), name
 	if other, ok := a.option("key="); ok {
 		key = other
 	}
 	return func(ctx context.Context, w *world) error {
-		data, err := w.render(choose(w))
+		data, err := w.render(c)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,6 @@ func swapCredentials(a *arguments) action {
 func podEvent(a *arguments) action {
 	check := a.events()
 	within := a.within()
-	a.p.asserts = true
 	return func(ctx context.Context, w *world) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()

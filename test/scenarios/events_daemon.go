@@ -6,11 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"vzones/test/stack"
 )
 
-var errNoDaemon = errors.New("no daemon runs")
+var (
+	errNoDaemon  = errors.New("no daemon runs")
+	errNoStandby = errors.New("no standby runs")
+)
 
-// daemonCommands start and end the daemon.
+// daemonCommands start and end the daemon, and a second one that waits to lead.
 func daemonCommands() []command {
 	return []command{
 		{"daemon start [FLAG…]", "starts the daemon, with flags behind the usual ones", func(a *arguments) action {
@@ -40,7 +46,6 @@ func daemonCommands() []command {
 		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", refuses},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
 			within := a.within()
-			a.p.asserts = true
 			return func(ctx context.Context, w *world) error {
 				if w.daemon == nil {
 					return errNoDaemon
@@ -52,30 +57,61 @@ func daemonCommands() []command {
 				}, func() error { return fmt.Errorf("/healthz: %w", last) })
 			}
 		}},
-		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", readySays},
+		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", func(a *arguments) action {
+			line, within := a.word("LINE"), a.within()
+			return func(ctx context.Context, w *world) error {
+				if w.daemon == nil {
+					return errNoDaemon
+				}
+				return w.awaitReady(ctx, w.daemon, within, func(lines []string) bool { return slices.Contains(lines, line) })
+			}
+		}},
+		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with flags behind the usual ones, and waits until its log says that it waits to lead; both need `--leader-elect=true`", func(a *arguments) action {
+			flags := a.rest()
+			return func(ctx context.Context, w *world) error { return w.startStandby(ctx, flags) }
+		}},
+		{"standby warm [within DURATION]", "waits until the standby has read each vCenter, by its /readyz?verbose", onStandby(func(w *world, lines []string) bool {
+			rest := slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": synced") })
+			return strings.HasPrefix(lines[0], standsBy) && len(rest) == 1 && len(lines) > len(w.stack.Fleet.VCenters())
+		})},
+		{"standby waits [within DURATION]", "checks that the standby does not lead", onStandby(func(_ *world, lines []string) bool {
+			return strings.HasPrefix(lines[0], standsBy)
+		})},
+		{"standby leads [within DURATION]", "waits until the standby leads, from now on, when the daemon before it has ended; from then on it is the daemon", onStandby(func(w *world, lines []string) bool {
+			leads := w.daemon == nil && lines[0] != "" && !strings.HasPrefix(lines[0], standsBy)
+			if leads {
+				w.promote()
+			}
+			return leads
+		})},
 	}
 }
 
-// readySays waits for a line of /readyz?verbose.
-func readySays(a *arguments) action {
-	line, within := a.word("LINE"), a.within()
-	a.p.asserts = true
-	return func(ctx context.Context, w *world) error {
-		if w.daemon == nil {
-			return errNoDaemon
+// onStandby waits until the lines of the standby's /readyz?verbose are as they should be.
+func onStandby(met func(w *world, lines []string) bool) func(*arguments) action {
+	return func(a *arguments) action {
+		within := a.within()
+		return func(ctx context.Context, w *world) error {
+			if w.standby == nil {
+				return errNoStandby
+			}
+			return w.awaitReady(ctx, w.standby, within, func(lines []string) bool { return met(w, lines) })
 		}
-		var says string
-		var failed error
-		return w.poll(ctx, within, func() bool {
-			says, failed = w.stack.Ready(ctx, w.daemon)
-			return slices.Contains(strings.Split(says, "\n"), line)
-		}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose: %q", says)) })
 	}
+}
+
+// awaitReady waits until /readyz?verbose of a daemon has the right lines; it has one at least.
+func (w *world) awaitReady(ctx context.Context, d *stack.Daemon, within time.Duration, met func(lines []string) bool) error {
+	var says string
+	var failed error
+	return w.poll(ctx, within, func() bool {
+		says, failed = w.stack.Ready(ctx, d)
+		return met(strings.Split(strings.TrimSpace(says), "\n"))
+	}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose: %q", says)) })
 }
 
 func refuses(a *arguments) action {
 	text := a.word("TEXT")
-	a.p.asserts = true
 	return func(ctx context.Context, w *world) error {
 		if err := w.start(); err != nil {
 			return err
@@ -98,4 +134,31 @@ func refuses(a *arguments) action {
 		}
 		return errors.Join(err, w.audit(d))
 	}
+}
+
+const (
+	// standsBy is how /readyz?verbose of a standby begins.
+	standsBy = "ok: standing by"
+	// waitsToLead is what the log of a standby says once it takes part in the election.
+	waitsToLead = "Waiting to lead"
+)
+
+func (w *world) startStandby(ctx context.Context, flags []string) error {
+	if w.standby != nil {
+		return errors.New("a standby runs already")
+	}
+	var err error
+	w.standby, err = w.stack.StartDaemon(w.binary, w.mount.Path(configFile), append([]string{"--v=10"}, flags...)...)
+	if err != nil {
+		return err
+	}
+	w.standbyFlags = flags
+	return w.poll(ctx, defaultTimeout, func() bool { return strings.Contains(w.standby.Log(), waitsToLead) },
+		func() error { return fmt.Errorf("the log of the standby does not contain %q", waitsToLead) })
+}
+
+// promote makes the standby the daemon.
+func (w *world) promote() {
+	w.daemon, w.last, w.flags, w.standby = w.standby, w.standby, w.standbyFlags, nil
+	w.ownLog = w.daemon.OwnLog()
 }

@@ -25,16 +25,26 @@ func nodeCommands() []command {
 				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
 				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
-		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
-		{"node csi NODE…", "has the kubelets annotate their Nodes as those on which the vSphere CSI driver is registered", func(a *arguments) action {
-			return onNodes(a.nodes(), func(ctx context.Context, w *world, name string) error {
-				return w.merge(ctx, name, "annotations", "csi.volume.kubernetes.io/nodeid", `{"csi.vsphere.vmware.com":"`+name+`"}`)
+		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", patchNode("labels")},
+		{"node annotate NODE KEY=VALUE", "the same with an annotation, as its kubelet may; `${…}` as in a configuration", patchNode("annotations")},
+		{"node rebuilt NODE VM", "lets the kubelet of another machine take over a Node, as when a machine is rebuilt under its old name: the Node has that machine's system UUID from then on; " +
+			"`none`: the kubelet reports none", func(a *arguments) action {
+			node, machine := a.word("NODE"), a.word("VM")
+			return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
+				var m fleet.Machine
+				if machine != none {
+					var err error
+					if m, err = w.machineNamed(machine); err != nil {
+						return err
+					}
+				}
+				return w.patch(ctx, name, map[string]any{"status": map[string]any{"nodeInfo": map[string]any{"systemUUID": m.UUID}}}, "status")
 			})
 		}},
 		{"node ready NODE…", "lets kubelets report that their Nodes are ready", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
-			return onNodes(a.nodes(), func(ctx context.Context, w *world, name string) error {
+			return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
 				return w.stack.Client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
 			})
 		}},
@@ -47,17 +57,17 @@ type registration struct {
 	uid  types.UID
 	// providerID is that of the machine that it was made for, if any.
 	providerID string
-	// made is the Node as the script has made it.
+	// made is the Node as the script has made it at first.
 	made *v1.Node
 	// marked is the Node as it was at the mark, nil before one.
 	marked *v1.Node
-	// machines finds machines by name.
-	machines func(pattern string) ([]fleet.Machine, error)
+	// machinesNamed finds machines by name.
+	machinesNamed func(pattern string) ([]fleet.Machine, error)
 }
 
 func setReady(status v1.ConditionStatus) func(*arguments) action {
 	return func(a *arguments) action {
-		return onNodes(a.nodes(), func(ctx context.Context, w *world, name string) error {
+		return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
 			return w.stack.Cluster.SetNodeReady(ctx, name, status)
 		})
 	}
@@ -117,8 +127,6 @@ func createNodes(a *arguments) action {
 			*options[key] = a.sized(value)
 		case assigned:
 			a.fail("%q is unknown of a Node", word)
-		case isCondition(word):
-			a.fail("a Node cannot be called %q: that is a condition", word)
 		default:
 			names = append(names, word)
 		}
@@ -126,10 +134,6 @@ func createNodes(a *arguments) action {
 	if len(names) == 0 {
 		a.fail("NODE is missing")
 	}
-	if len(names) > 1 && (k.machine != "" || k.uuid != "" && k.uuid != "none") {
-		a.fail("several Nodes of one machine")
-	}
-	a.p.nodes = append(a.p.nodes, names...)
 	return func(ctx context.Context, w *world) error {
 		for _, name := range names {
 			if err := w.create(ctx, name, k); err != nil {
@@ -155,7 +159,7 @@ func (k *kubelet) initializedAs(a *arguments, value string) {
 		{v1.LabelInstanceTypeStable, v1.LabelInstanceType},
 	} {
 		for _, key := range keys {
-			if parts[i] != "none" {
+			if parts[i] != none {
 				k.labels[key] = parts[i]
 			}
 		}
@@ -192,29 +196,23 @@ func bytesIn(size string) (int, error) {
 
 // create registers a Node, or one for each machine that a pattern fits.
 func (w *world) create(ctx context.Context, name string, k kubelet) error {
-	if k.uuid != "" && k.uuid != "none" {
+	switch {
+	case k.uuid != "" && k.uuid != none:
 		return w.register(ctx, k, k.spec(name, fleet.Machine{UUID: k.uuid}), "")
-	}
-	pattern := name
-	if k.machine != "" {
-		pattern = k.machine
-	}
-	machines, err := w.machinesNamed(pattern)
-	if err != nil {
-		return err
-	}
-	if k.machine == "" {
-		for _, m := range machines {
-			if err := w.register(ctx, k, k.spec(m.Name, m), m.ProviderID()); err != nil {
-				return err
-			}
+	case k.machine != "":
+		m, err := w.machineNamed(k.machine)
+		if err != nil {
+			return err
 		}
-		return nil
+		return w.register(ctx, k, k.spec(name, m), m.ProviderID())
 	}
-	if len(machines) > 1 {
-		return fmt.Errorf("the fleet has %d machines %q", len(machines), k.machine)
+	machines, err := w.machinesNamed(name)
+	for _, m := range machines {
+		if err = w.register(ctx, k, k.spec(m.Name, m), m.ProviderID()); err != nil {
+			break
+		}
 	}
-	return w.register(ctx, k, k.spec(name, machines[0]), machines[0].ProviderID())
+	return err
 }
 
 func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
@@ -222,7 +220,7 @@ func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
 	if k.swapped {
 		s.SystemUUID = m.SwappedUUID()
 	}
-	if k.uuid == "none" {
+	if k.uuid == none {
 		s.SystemUUID = ""
 	}
 	if k.initialized && s.ProviderID == "" {
@@ -241,7 +239,7 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	if err != nil {
 		return err
 	}
-	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machines: w.machinesNamed}
+	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machinesNamed: w.machinesNamed}
 	return w.see(ctx, spec.Name, node.UID)
 }
 
@@ -258,35 +256,30 @@ func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
 	return append(given, slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return slices.Contains(given, a) })...)
 }
 
-func labelNode(a *arguments) action {
-	node := a.node()
-	key, value := a.keyAndValue()
-	return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
-		return w.merge(ctx, name, "labels", key, value)
-	})
+// patchNode sets a label or an annotation.
+func patchNode(field string) func(*arguments) action {
+	return func(a *arguments) action {
+		node := a.word("NODE")
+		key, value := a.keyAndValue()
+		return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
+			filled, err := w.fill(value)
+			if err != nil {
+				return err
+			}
+			set := map[string]any{key: filled}
+			if value == none {
+				set[key] = nil
+			}
+			return w.patch(ctx, name, map[string]any{"metadata": map[string]any{field: set}})
+		})
+	}
 }
 
-// merge gives a Node a label or an annotation, or takes it off if the value is none.
-func (w *world) merge(ctx context.Context, name, field, key, value string) error {
-	set, made := map[string]any{key: value}, w.nodes[name].made.DeepCopy()
-	has := &made.Labels
-	if field == "annotations" {
-		has = &made.Annotations
-	}
-	if *has == nil {
-		*has = map[string]string{}
-	}
-	if (*has)[key] = value; value == none {
-		set[key] = nil
-		delete(*has, key)
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{field: set}})
+func (w *world) patch(ctx context.Context, name string, change map[string]any, subresources ...string) error {
+	patch, err := json.Marshal(change)
 	if err != nil {
 		return err
 	}
-	if _, err := w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return err
-	}
-	w.nodes[name].made = made // nobody looks while an event happens
-	return nil
+	_, err = w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, subresources...)
+	return err
 }

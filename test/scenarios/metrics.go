@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,11 +16,9 @@ import (
 // metricCommands check the daemon's metrics.
 func metricCommands() []command {
 	return []command{
-		{"metric METRIC COMPARE N [within DURATION]",
+		{"metric METRIC COMPARE N [after DURATION] [within DURATION]",
 			"waits until a metric of the daemon is that; METRIC is its name, and behind it `{LABEL=VALUE,…}` for those with these labels only; several count together. " +
-				"`METRIC = none`: it is not there, which is checked at once", metricCommand},
-		{"pace METRIC BURST RATE until N [within DURATION]",
-			"waits until a counter of the daemon is N, and checks that this takes at least half the time that a limit of RATE a second and BURST at once asks for", paceCommand},
+				"`METRIC = none`: it is not there, which is checked at once; `after`: it takes that long at least", metricCommand},
 	}
 }
 
@@ -76,7 +73,6 @@ func written64(f float64) string {
 
 func metricCommand(a *arguments) action {
 	m := a.metric()
-	a.p.asserts = true
 	if slices.Equal(a.words, []string{"=", none}) {
 		a.words = nil
 		return func(ctx context.Context, w *world) error {
@@ -88,10 +84,14 @@ func metricCommand(a *arguments) action {
 		}
 	}
 	sign, compare := a.compare()
-	want, within := a.number("N"), a.within()
+	want, least := a.number("N"), time.Duration(0)
+	if a.next("after") {
+		least = a.duration()
+	}
+	within := a.within()
 	return func(ctx context.Context, w *world) error {
-		is, err := 0.0, error(nil)
-		return w.poll(ctx, within, func() bool {
+		is, err, began := 0.0, error(nil), time.Now()
+		failed := w.poll(ctx, within, func() bool {
 			is, err = m.read(ctx, w)
 			return err == nil && !math.IsNaN(is) && compare(int(is), want)
 		}, func() error {
@@ -100,32 +100,8 @@ func metricCommand(a *arguments) action {
 			}
 			return fmt.Errorf("%s is %s, not %s %d", m.text, written64(is), sign, want)
 		})
-	}
-}
-
-func paceCommand(a *arguments) action {
-	m := a.metric()
-	burst, rate := a.number("BURST"), a.number("RATE")
-	want, within := a.number("N"), a.within()
-	a.p.asserts = true
-	least := time.Duration(want-burst) * time.Second / time.Duration(2*max(rate, 1))
-	return func(ctx context.Context, w *world) error {
-		first, is, err := math.NaN(), 0.0, error(nil)
-		var since time.Time // the first step was after it
-		failed := w.poll(ctx, within, func() bool {
-			asked := time.Now()
-			if is, err = m.read(ctx, w); err != nil || math.IsNaN(is) {
-				return false
-			}
-			if math.IsNaN(first) || is == first {
-				first, since = is, asked
-			}
-			return is >= float64(want)
-		}, func() error {
-			return errors.Join(err, fmt.Errorf("%s is %s, not %d", m.text, written64(is), want))
-		})
-		if took := time.Since(since); failed == nil && took < least {
-			return fmt.Errorf("%s: it took %s to be %d, at least %s are expected", m.text, took.Round(time.Millisecond), want, least)
+		if took := time.Since(began); failed == nil && took < least {
+			return fmt.Errorf("%s is %s after %s, not after %s", m.text, written64(is), took.Round(time.Millisecond), least)
 		}
 		return failed
 	}

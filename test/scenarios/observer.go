@@ -24,7 +24,6 @@ type observer struct {
 	view    view
 	waiting map[*waiter]bool
 	texts   map[string]bool // of all Events that there have been
-	said    map[said]bool   // by vzones
 }
 
 // A view is what is seen at one moment.
@@ -43,7 +42,6 @@ func newObserver() *observer {
 		view:    view{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
 		waiting: map[*waiter]bool{},
 		texts:   map[string]bool{},
-		said:    map[said]bool{},
 	}
 }
 
@@ -84,9 +82,6 @@ func (o *observer) note(object any, there bool) {
 			delete(o.view.nodes, object.Name)
 		}
 	case *v1.Event:
-		if object.Source.Component == source {
-			o.said[said{object.Type, object.Reason, object.Message}] = true
-		}
 		o.texts[fmt.Sprint(object.Reason, " ", object.Message, " ", object.Action, " ", object.Annotations)] = true
 		if o.view.events[object.UID] = object; !there {
 			delete(o.view.events, object.UID)

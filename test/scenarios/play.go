@@ -43,7 +43,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	if w.writer != nil {
 		err = errors.Join(err, w.endWriter())
 	}
-	err = errors.Join(err, w.endClones(), w.restored(context.WithoutCancel(ctx)), w.checkTexts())
+	err = errors.Join(err, w.restored(context.WithoutCancel(ctx)))
 	log := w.logTail(err)
 	for w.daemon != nil || w.standby != nil {
 		if w.daemon == nil {

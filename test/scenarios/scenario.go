@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ type Scenario struct {
 	steps  []step
 }
 
-// The sections of a file.
+// The sections of a file, which are in this order. Further configurations come before the script.
 const (
 	fleetSection  = "fleet.yaml"
 	configSection = "config.yaml"
@@ -46,84 +45,36 @@ func Load(path string) (*Scenario, error) {
 		return nil, err
 	}
 	p := &parser{file: filepath.Base(path), configs: map[string]*configuration{}}
-	s := &Scenario{
-		Name:  strings.TrimSuffix(p.file, ".txtar"),
-		Story: strings.TrimSpace(string(archive.Comment)),
-	}
-	if s.Story == "" {
-		p.mistake(1, "what the scenario shows is not said")
-	}
+	s := &Scenario{Name: strings.TrimSuffix(p.file, ".txtar"), Story: strings.TrimSpace(string(archive.Comment))}
 	line := 1 + bytes.Count(archive.Comment, []byte("\n"))
-	seen := map[string]bool{}
 	for _, section := range archive.Files {
-		if seen[section.Name] {
-			p.mistake(line, "section %q is there twice", section.Name)
+		switch {
+		case section.Name == fleetSection:
+			spec, err := fleet.Parse(section.Data)
+			if err != nil {
+				p.mistake(line, "%v", err)
+				break
+			}
+			s.fleet = string(section.Data)
+			for _, v := range spec.VCenters {
+				p.vcenters = append(p.vcenters, v.Name)
+			}
+		case section.Name == scriptSection:
+			s.steps = p.script(string(section.Data), line+1)
+		case strings.HasSuffix(section.Name, mergedSuffix), strings.HasSuffix(section.Name, wholeSuffix):
+			if p.configs[section.Name], err = readConfiguration(section.Name, section.Data); err != nil {
+				p.mistake(line, "%v", err)
+			}
+		default:
+			p.mistake(line, "section %q is unknown", section.Name)
 		}
-		seen[section.Name] = true
-		p.section(s, section, line)
 		line += 1 + bytes.Count(section.Data, []byte("\n"))
 	}
-	for _, name := range []string{fleetSection, configSection, scriptSection} {
-		if !seen[name] {
-			p.mistake(line, "section %q is missing", name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.configs)) {
-		if a := p.configs[name]; !a.used {
-			p.mistake(a.line, "section %q is used by no command", name)
-		}
+	s.config, s.Held = p.configs[configSection], p.held
+	if s.fleet == "" || s.config == nil || s.steps == nil {
+		p.mistake(line, "a scenario has the sections %s, %s and %s", fleetSection, configSection, scriptSection)
 	}
 	return s, errors.Join(p.mistakes...)
-}
-
-// section reads the section whose header is at a line.
-func (p *parser) section(s *Scenario, section txtar.File, line int) {
-	switch section.Name {
-	case fleetSection:
-		spec, err := fleet.Parse(section.Data)
-		if err != nil {
-			p.mistake(line, "%v", err)
-			return
-		}
-		s.fleet = string(section.Data)
-		for _, v := range spec.VCenters {
-			p.vcenters = append(p.vcenters, v.Name)
-		}
-	case configSection:
-		var err error
-		if s.config, err = readConfiguration(section.Name, section.Data, p.vcenters); err != nil {
-			p.mistake(line, "%v", err)
-		}
-	case scriptSection:
-		if p.vcenters == nil {
-			p.mistake(line, "section %q has to come before the script", fleetSection)
-			return
-		}
-		s.steps = p.script(string(section.Data), line+1)
-		p.scripted = true
-		s.Held = p.held
-	default:
-		p.namedConfiguration(section, line)
-	}
-}
-
-// namedConfiguration reads a further configuration, for the commands that give it to a
-// daemon.
-func (p *parser) namedConfiguration(section txtar.File, line int) {
-	switch {
-	case !strings.HasSuffix(section.Name, mergedSuffix) && !strings.HasSuffix(section.Name, wholeSuffix):
-		p.mistake(line, "section %q is unknown", section.Name)
-	case p.scripted:
-		p.mistake(line, "section %q has to come before the script", section.Name)
-	default:
-		c, err := readConfiguration(section.Name, section.Data, p.vcenters)
-		if err != nil {
-			p.mistake(line, "%v", err)
-			c = &configuration{}
-		}
-		c.line = line
-		p.configs[section.Name] = c
-	}
 }
 
 // A step is one line of a script.
@@ -143,13 +94,8 @@ func (s *step) String() string { return fmt.Sprintf("%s:%d: %s", s.file, s.line,
 type parser struct {
 	file     string
 	vcenters []string
-	// configs are the further configurations by their section, scripted says that
-	// the script is read.
+	// configs are the configurations by their section.
 	configs  map[string]*configuration
-	scripted bool
-	// nodes are the names and patterns that have been created so far.
-	nodes    []string
-	asserts  bool
 	held     time.Duration
 	mistakes []error
 }
@@ -166,46 +112,28 @@ func (p *parser) script(text string, first int) []step {
 	for raw := range strings.Lines(text) {
 		number++
 		words, err := split(raw)
-		if err != nil {
-			p.mistake(number, "%v", err)
-			continue
-		}
-		if len(words) == 0 {
-			continue
-		}
 		line := step{file: p.file, line: number, text: strings.TrimSpace(raw)}
 		switch {
-		case slices.Equal(words, []string{"}"}):
-			if opened == nil {
-				p.mistake(number, "} closes nothing")
-				continue
-			}
+		case err != nil || len(words) == 0:
+		case slices.Equal(words, []string{"}"}) && opened != nil:
 			steps, opened = append(steps, *opened), nil
-		case words[0] == "repeat":
-			if opened != nil {
-				p.mistake(number, "a repeat cannot hold another")
-				continue
-			}
-			if line.times, err = repeats(words); err != nil {
-				p.mistake(number, "%v", err)
-			}
+		case words[0] == "repeat" && opened == nil:
+			line.times, err = repeats(words)
 			opened = &line
 		default:
-			if line.do, err = p.command(words); err != nil {
-				p.mistake(number, "%v", err)
-			}
+			line.do, err = p.command(words)
 			if opened != nil {
 				opened.inner = append(opened.inner, line)
 			} else {
 				steps = append(steps, line)
 			}
 		}
+		if err != nil {
+			p.mistake(number, "%v", err)
+		}
 	}
 	if opened != nil {
 		p.mistake(opened.line, "the repeat is never closed")
-	}
-	if !p.asserts {
-		p.mistake(number, "the script expects nothing")
 	}
 	return steps
 }

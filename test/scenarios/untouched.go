@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/test/fleet"
 )
@@ -32,7 +33,7 @@ func machineCheck(a *arguments, name string) check {
 		if name == "yes" {
 			pattern = "*"
 		}
-		machines, err := s.machines(pattern)
+		machines, err := s.machinesNamed(pattern)
 		if err != nil {
 			return err.Error()
 		}
@@ -59,17 +60,15 @@ func addressesCheck(a *arguments, _ string) check {
 	})
 }
 
-// untouched returns who else has written to a Node, or what. The API keeps who has
-// set which fields; what is no longer there shows who has removed it.
+// untouched returns who else has written to a Node, as the API keeps it, or what: removing leaves no trace there.
 func untouched(s state) string {
-	own := writers(s.made)
-	for _, writer := range writers(s.node) {
-		if !slices.Contains(own, writer) {
-			return "written to by " + writer
+	for _, f := range s.node.ManagedFields {
+		if !slices.ContainsFunc(s.made.ManagedFields, func(own metav1.ManagedFieldsEntry) bool { return own.Manager == f.Manager }) {
+			return "written to by " + f.Manager
 		}
 	}
-	if is := differs(s.node, s.made, s.node.Annotations, s.made.Annotations); is != "" {
-		return is
+	if !equality.Semantic.DeepEqual(s.node.Spec, s.made.Spec) {
+		return fmt.Sprintf("spec %+v, not %+v", s.node.Spec, s.made.Spec)
 	}
 	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
 }
@@ -80,50 +79,22 @@ func asMarked(s state) string {
 	if s.marked == nil {
 		return noMark
 	}
-	if is := differs(s.node, s.marked, others(s.node.Annotations), others(s.marked.Annotations)); is != "" {
-		return is
+	was, is := ofOthers(s.marked), ofOthers(s.node)
+	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("%+v, not %+v", is, was))
+}
+
+// ofOthers is what of a Node others than vzones write.
+func ofOthers(n *v1.Node) *v1.Node {
+	foreign := func(all map[string]string) map[string]string {
+		all = maps.Clone(all)
+		maps.DeleteFunc(all, func(key, _ string) bool {
+			return strings.HasPrefix(key, "vzones/") || strings.HasPrefix(key, "vzones.")
+		})
+		return all
 	}
-	was, is := othersStatus(s.marked), othersStatus(s.node)
-	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("status %+v, not %+v", is, was))
-}
-
-// othersStatus is the status of a Node without the condition of vzones.
-func othersStatus(n *v1.Node) v1.NodeStatus {
-	status := n.DeepCopy().Status
-	status.Conditions = slices.DeleteFunc(status.Conditions, func(c v1.NodeCondition) bool { return c.Type == readyCondition })
-	return status
-}
-
-// others are the labels or annotations that are not of vzones.
-func others(all map[string]string) map[string]string {
-	all = maps.Clone(all)
-	maps.DeleteFunc(all, func(key, _ string) bool {
-		return strings.HasPrefix(key, "vzones/") || strings.HasPrefix(key, "vzones.")
-	})
-	return all
-}
-
-// differs returns in what two states of a Node with these annotations differ.
-func differs(is, was *v1.Node, isNoted, wasNoted map[string]string) string {
-	switch {
-	case !maps.Equal(others(is.Labels), others(was.Labels)):
-		return fmt.Sprintf("labels %v, not %v", is.Labels, was.Labels)
-	case !maps.Equal(isNoted, wasNoted):
-		return fmt.Sprintf("annotations %v, not %v", isNoted, wasNoted)
-	case !equality.Semantic.DeepEqual(is.Spec, was.Spec):
-		return fmt.Sprintf("spec %+v, not %+v", is.Spec, was.Spec)
-	case !equality.Semantic.DeepEqual(is.Status.Addresses, was.Status.Addresses):
-		return fmt.Sprintf("addresses %v, not %v", is.Status.Addresses, was.Status.Addresses)
-	}
-	return ""
-}
-
-func writers(n *v1.Node) []string {
-	var all []string
-	for _, f := range n.ManagedFields {
-		all = append(all, f.Manager)
-	}
-	return all
+	n = n.DeepCopy()
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == readyCondition })
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: foreign(n.Labels), Annotations: foreign(n.Annotations)}, Spec: n.Spec, Status: n.Status}
 }
 
 // unchanged returns that a Node has been written since the mark, but for the condition of vzones.

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// split takes a line apart at blanks. A word in double quotes may contain
-// blanks and #; a # that begins a word begins a comment.
+// split takes a line apart at blanks. What is in quotation marks of one of both kinds may
+// contain blanks, # and the other one; a # that begins a word begins a comment.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	in, quoted := false, false
+	in, quote := false, rune(0)
 	end := func() {
 		if in {
 			words = append(words, word.String())
@@ -23,10 +23,12 @@ func split(line string) ([]string, error) {
 	}
 	for _, r := range line {
 		switch {
-		case r == '"':
-			quoted, in = !quoted, true
-		case quoted:
+		case r == quote:
+			quote = 0
+		case quote != 0:
 			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, in = r, true
 		case r == '#' && !in:
 			return words, nil
 		case strings.ContainsRune(" \t\r\n", r):
@@ -36,7 +38,7 @@ func split(line string) ([]string, error) {
 			in = true
 		}
 	}
-	if quoted {
+	if quote != 0 {
 		return nil, errors.New("a quotation mark is missing")
 	}
 	end()

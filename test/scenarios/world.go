@@ -19,15 +19,15 @@ import (
 )
 
 // pollInterval is the time between two checks of what sends no notice of a change.
-const pollInterval = 20 * time.Millisecond
+const pollInterval = 50 * time.Millisecond
 
 // A world is what a script acts on.
 type world struct {
 	stack  *stack.Stack
 	eyes   *observer
 	binary string
-	// config is the configuration now, at first that of the start.
-	config, first *configuration
+	// config is the configuration now.
+	config *configuration
 	// mount holds the configuration file, credentials the directory of
 	// credentials, and files what is in that.
 	mount, credentials *stack.Mount
@@ -54,13 +54,11 @@ type world struct {
 	restore func(context.Context) error
 	// writer writes to Nodes beside the daemon; nil while none does.
 	writer *writer
-	// cloner clones machines; nil while nobody does.
-	cloner *cloner
 }
 
 func newWorld(s *stack.Stack, binary string, config *configuration) (*world, error) {
 	w := &world{
-		stack: s, eyes: newObserver(), binary: binary, config: config, first: config,
+		stack: s, eyes: newObserver(), binary: binary, config: config,
 		nodes: map[string]*registration{}, sick: map[string]bool{}, orphans: map[string]int{},
 	}
 	token, err := s.Token()

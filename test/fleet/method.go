@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"gopkg.in/yaml.v3"
+)
+
+// Method returns a call of a method of VCenter, such as MoveVM, for scripts. Its arguments are text: of a
+// fault the name of its type, else what YAML reads as the parameter's type, such as {name: a, cluster: c}.
+func Method(name string, args []string) (func(*VCenter) error, error) {
+	method, ok := reflect.TypeFor[*VCenter]().MethodByName(name)
+	if !ok {
+		return nil, fmt.Errorf("fleet.VCenter has no method %q", name)
+	}
+	params := method.Type.NumIn() - 1 // without the receiver
+	if isVariadic := method.Type.IsVariadic(); len(args) != params && (!isVariadic || len(args) < params-1) {
+		return nil, fmt.Errorf("%s takes %d arguments, not %q", name, params, args)
+	}
+	in := make([]reflect.Value, 1, len(args)+1)
+	for i, arg := range args {
+		want := method.Type.In(min(i+1, params))
+		if method.Type.IsVariadic() && i+1 >= params {
+			want = want.Elem()
+		}
+		value, err := argument(want, arg)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", name, arg, err)
+		}
+		in = append(in, value)
+	}
+	return func(v *VCenter) error {
+		in[0] = reflect.ValueOf(v)
+		for _, out := range method.Func.Call(in) {
+			if err, is := out.Interface().(error); is {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func argument(want reflect.Type, text string) (reflect.Value, error) {
+	value := reflect.New(want).Elem()
+	switch {
+	case want == reflect.TypeFor[types.BaseMethodFault]():
+		t, ok := types.TypeFunc()(text)
+		if !ok || !reflect.PointerTo(t).Implements(want) {
+			return value, fmt.Errorf("vSphere has no such fault")
+		}
+		value.Set(reflect.New(t))
+	case want == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return value, err
+		}
+		value.SetInt(int64(d))
+	case want.Kind() == reflect.String:
+		value.SetString(text)
+	default:
+		return value, yaml.Unmarshal([]byte(text), value.Addr().Interface())
+	}
+	return value, nil
+}

@@ -1,0 +1,98 @@
+package operator
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/test/page"
+	"vzones/test/stack"
+)
+
+// commands enters the commands of the tool that a page shows: the lines of its shell blocks that begin with
+// the tool, and those of its console blocks that do behind a prompt. Findings are no failure.
+func commands(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || neg {
+		ts.Fatalf("usage: commands PAGE")
+	}
+	content, err := os.ReadFile(filepath.Join(of(ts).tool.Root, args[0]))
+	ts.Check(err)
+	count := 0
+	for _, b := range page.Blocks(string(content)) {
+		prompt, shown := map[string]string{"sh": "", "console": "$ "}[b.Kind]
+		if !shown {
+			continue
+		}
+		for line := range strings.Lines(b.Text) {
+			line, entered := strings.CutPrefix(strings.TrimSpace(line), prompt)
+			if !entered || !strings.HasPrefix(line, "vzones ") {
+				continue
+			}
+			count++
+			if err := ts.Exec("sh", "-c", line+"; test $? -le 1"); err != nil {
+				ts.Fatalf("%s: %s: %v\n%s", args[0], line, err, ts.ReadFile("stderr"))
+			}
+		}
+	}
+	if count == 0 {
+		ts.Fatalf("%s has no command of the tool", args[0])
+	}
+}
+
+// runWithin runs a program, and fails if it takes much longer.
+func runWithin(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] within DURATION PROGRAM [ARG…]")
+	}
+	most, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	began := time.Now()
+	err = ts.Exec(args[1], args[2:]...)
+	if took := time.Since(began); took > stack.Slower(most) {
+		ts.Fatalf("it took %v", took)
+	}
+	if (err != nil) != neg {
+		ts.Fatalf("unexpected end: %v", err)
+	}
+}
+
+// countLogins compares how often a password was shown to a vCenter.
+func countLogins(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: logins NAME N")
+	}
+	v, want := theVCenter(ts, args[0]), number(ts, args[1])
+	if got := v.Requests()["Login"]; (got != want) != neg {
+		ts.Fatalf("vCenter %s had %d logins: %v", v.Name(), got, v.Requests())
+	}
+}
+
+// deny has a vCenter answer NoPermission to a SOAP method, which succeeds again with !.
+func deny(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] deny NAME METHOD")
+	}
+	v := theVCenter(ts, args[0])
+	if neg {
+		v.Fault(args[1], nil)
+		return
+	}
+	v.Fault(args[1], &types.NoPermission{PrivilegeId: "System.View"})
+}
+
+// trust writes the certificate that a vCenter shows now to where the configuration has it.
+func trust(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: trust NAME")
+	}
+	v := theVCenter(ts, args[0])
+	if s := of(ts).stack; s != nil {
+		ts.Check(s.WriteCA(v))
+		return
+	}
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("ca"), v.Name()+".pem"), v.Certificate(), 0o600))
+}
