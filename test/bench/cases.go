@@ -28,6 +28,7 @@ func cases() []benchCase {
 	return []benchCase{
 		{name: "nodes-60", about: "60 Nodes on 3 vCenters", fleet: layout{vcenters: 3, nodes: 60}},
 		{name: "nodes-300", about: "300 Nodes on 3 vCenters", fleet: three},
+		{name: "nodes-300-beside-20000", about: "300 Nodes on 3 vCenters with 20,000 further machines", fleet: layout{vcenters: 3, nodes: 300, others: 20000}},
 		{name: "nodes-1000-vcenters-10", about: "1,000 Nodes on 10 vCenters", fleet: layout{vcenters: 10, nodes: 1000}},
 		{name: "nodes-3000-vcenters-8", about: "3,000 Nodes on 8 vCenters", fleet: layout{vcenters: 8, nodes: 3000}},
 		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further machines", fleet: layout{vcenters: 10, nodes: 5000, others: 20000}},

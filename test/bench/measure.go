@@ -83,7 +83,10 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 			registered = counted
 		} else {
 			c.sick(last)
-			defer func() { err = errors.Join(err, last.Recover()); last.SetDelay(b.delay) }() //nolint:contextcheck // a vCenter outlives the context
+			defer func() {
+				err = errors.Join(err, last.Recover()) //nolint:contextcheck // a vCenter outlives the context
+				last.SetDelay(b.delay)
+			}()
 		}
 	}
 	if err := b.stack.Client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {

@@ -128,13 +128,13 @@ func compare(ctx context.Context, minors []string) error {
 			errs = append(errs, fmt.Errorf("%s: %w", k.version, err))
 			continue
 		}
-		fmt.Printf("compat: %s: all passed in %s\n", k.version, time.Since(began).Round(time.Second))
+		fmt.Fprintf(os.Stdout, "compat: %s: all passed in %s\n", k.version, time.Since(began).Round(time.Second))
 		if why == "" {
 			errs = append(errs, k.record(all, commit))
 		}
 	}
 	if why != "" {
-		fmt.Printf("compat: nothing is recorded: %s\n", why)
+		fmt.Fprintf(os.Stdout, "compat: nothing is recorded: %s\n", why)
 	}
 	return errors.Join(errs...)
 }
@@ -169,7 +169,7 @@ func (k kubernetes) play(ctx context.Context, tests map[string][]string) error {
 		return err
 	}
 	defer log.Close()
-	fmt.Printf("compat: %s: what is printed goes to %s\n", k.version, name)
+	fmt.Fprintf(os.Stdout, "compat: %s: what is printed goes to %s\n", k.version, name)
 	if err := k.run(ctx, os.Stdout, log, "make", "bin/controlplane/etcd", k.bin+"/kube-apiserver", k.bin+"/kube-scheduler"); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -49,7 +50,7 @@ func argument(want reflect.Type, text string) (reflect.Value, error) {
 	case want == reflect.TypeFor[types.BaseMethodFault]():
 		t, ok := types.TypeFunc()(text)
 		if !ok || !reflect.PointerTo(t).Implements(want) {
-			return value, fmt.Errorf("vSphere has no such fault")
+			return value, errors.New("vSphere has no such fault")
 		}
 		value.Set(reflect.New(t))
 	case want == reflect.TypeFor[time.Duration]():
