@@ -21,9 +21,8 @@ type inventory struct {
 	index int // of the vCenter in the fleet
 
 	names    map[string][]types.ManagedObjectReference // all but fillers
-	fillers  []*mo.VirtualMachine
-	machines []*machine // in the order of the description
-	made     int        // machines ever made
+	machines []*machine                                // in the order of the description
+	made     int                                       // machines ever made
 	dcs      map[string]*datacenter
 	order    []*datacenter
 

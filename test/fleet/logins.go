@@ -25,9 +25,6 @@ type Lockout struct {
 	Window, Duration time.Duration
 }
 
-// DefaultLockout is vCenter's own.
-var DefaultLockout = Lockout{Failures: 5, Window: 180 * time.Second, Duration: 900 * time.Second}
-
 // RejectRESTLogin refuses every login to the REST API, right passwords too, while
 // the SOAP API accepts them. Open sessions stay.
 func (v *VCenter) RejectRESTLogin() { v.set(func(c *conditions) { c.rejectREST = true }) }

@@ -203,21 +203,5 @@ func (b *inventory) fill(n int) {
 		vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
 		p := places[i%len(places)]
 		b.putVM(p.folder, p.host, p.pool, vm)
-		b.fillers = append(b.fillers, vm)
 	}
-}
-
-// UseFiller switches the n-th filler off or on, and changes the host name that its guest reports.
-func (v *VCenter) UseFiller(n int) {
-	v.world.Lock()
-	defer v.world.Unlock()
-	vm := v.inv.fillers[n%len(v.inv.fillers)]
-	state := types.VirtualMachinePowerStatePoweredOff
-	if vm.Runtime.PowerState == state {
-		state = types.VirtualMachinePowerStatePoweredOn
-	}
-	v.inv.update(vm, changes{
-		{Name: "runtime.powerState", Val: state}, {Name: "summary.runtime.powerState", Val: state},
-		{Name: "guest.hostName", Val: fmt.Sprint("guest-", n)},
-	})
 }

@@ -81,34 +81,6 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 	}
 }
 
-// apiWrites are the verbs of requests that change something.
-var apiWrites = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
-
-// Writes returns how many requests that change something the API server has been
-// sent by anybody, and has answered, since it was started. Those about Leases,
-// which it renews itself, do not count.
-func (s *Stack) Writes(ctx context.Context) (int, error) {
-	text, err := s.Client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return 0, err
-	}
-	all, err := parseMetrics(string(text))
-	if err != nil {
-		return 0, err
-	}
-	const name = "apiserver_request_total"
-	sum := 0.0
-	for _, verb := range apiWrites {
-		total, _ := all.Sum(name, map[string]string{"verb": verb})
-		leases, _ := all.Sum(name, map[string]string{"verb": verb, "resource": "leases"})
-		sum += total - leases
-	}
-	if sum == 0 {
-		return 0, fmt.Errorf("the API server counts no writes in %s", name)
-	}
-	return int(sum), nil
-}
-
 // parseMetrics reads the text format: counters and gauges.
 func parseMetrics(text string) (Metrics, error) {
 	families, err := testutil.TextToMetricFamilies(strings.NewReader(text))

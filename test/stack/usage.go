@@ -34,9 +34,6 @@ func (d *Daemon) StopUsage() (Usage, error) {
 	return Usage{CPU: after - before, Peak: running.Peak}, err
 }
 
-// OwnCPU returns the time that this process has used so far. Only Linux shows it.
-func OwnCPU() (time.Duration, error) { return ownCPU() }
-
 // Usage returns what the daemon has used so far, the CPU time in steps of 10 ms.
 // Only Linux shows it.
 func (d *Daemon) Usage() (Usage, error) { return usageOf(d.process.PID()) }

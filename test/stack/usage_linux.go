@@ -69,13 +69,9 @@ func memory(pid int, key string) (int64, error) {
 	return 0, fmt.Errorf("%s has no %s", path, key)
 }
 
-func ownCPU() (time.Duration, error) { return cpuOf(syscall.RUSAGE_SELF) }
-
-func childrenCPU() (time.Duration, error) { return cpuOf(syscall.RUSAGE_CHILDREN) }
-
-func cpuOf(whom int) (time.Duration, error) {
+func childrenCPU() (time.Duration, error) {
 	var r syscall.Rusage
-	if err := syscall.Getrusage(whom, &r); err != nil {
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &r); err != nil {
 		return 0, fmt.Errorf("getrusage: %w", err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), nil

@@ -9,6 +9,4 @@ import (
 
 func usageOf(int) (Usage, error) { return Usage{}, errors.ErrUnsupported }
 
-func ownCPU() (time.Duration, error) { return 0, errors.ErrUnsupported }
-
 func childrenCPU() (time.Duration, error) { return 0, errors.ErrUnsupported }
