@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"vzones/topology/quote"
 )
 
 // connect makes the client of the cluster, if one is needed.
@@ -34,14 +37,22 @@ func (w *World) connect(f *Flags) error {
 	case clientcmd.IsEmptyConfig(err):
 		return noKubeconfig(rules)
 	default:
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
 	}
 	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
 	if w.Client, err = kubernetes.NewForConfig(cfg); err != nil {
-		return fmt.Errorf("making a client of the cluster: %w", err)
+		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
 	}
 	w.RESTConfig = cfg
 	return nil
+}
+
+// userInfo is whatever may be the user and password of a URL in an error. They may have blanks, quotes and slashes.
+var userInfo = regexp.MustCompile(`(?s)(//|").*@`)
+
+// masked returns the text of an error without the user and password of a URL that cannot be parsed.
+func masked(err error) string {
+	return quote.Line(userInfo.ReplaceAllString(err.Error(), "$1[redacted]@"))
 }
 
 // noKubeconfig says why there is no cluster, and names the files that were looked for.
