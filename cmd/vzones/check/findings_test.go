@@ -141,7 +141,7 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for _, odd := range []string{"", "a\nb", "a\x1b[31m", "a\u202eb"} {
+	for _, odd := range []string{"", "-x", "--x", "a\nb", "a\x1b[31m", "a\u202eb"} {
 		if got := cli.Shell("govc", odd); got != "" {
 			t.Errorf("%q for %q", got, odd)
 		}

@@ -43,9 +43,12 @@ func (t *Tool) Wrap(to *bytes.Buffer, width int, first, rest string, color Color
 	fmt.Fprintln(to, first+t.Paint(color, line))
 }
 
-// Shell returns a command for a shell. It is empty if a word cannot be shown as it is: what is printed has to
-// be what is meant.
+// Shell returns a command for a shell. It is empty if a word cannot be shown as it is, or if the last one, which
+// names an object, would be read as a flag: what is printed has to be what is meant.
 func Shell(words ...string) string {
+	if strings.HasPrefix(words[len(words)-1], "-") {
+		return ""
+	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !strconv.IsPrint(r) }) {
