@@ -67,7 +67,7 @@ func IsSystemFolder(p *Path, i int) bool {
 
 // notPermitted returns the error that categories were not seen where tags may be read.
 func notPermitted(categories []string, over skipped) error {
-	return Errorf(ErrUnknown, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
+	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
