@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,15 +26,15 @@ func (t *tool) convertCommand() *cobra.Command {
 		Use:   "convert FILE",
 		Short: "Convert a configuration to YAML, or show which values are in force",
 		Long: `Convert a configuration of any format to YAML, on standard output. Comments are lost.
-The vCenters that have credentials in the file get a Secret instead, whose manifest
---secret writes; without --secret the credentials are left out. With --secret - only
-the manifest is written, on standard output.
+Credentials in the file go to a Secret. --secret writes its manifest to a new file with
+mode 0600. --secret - writes only the manifest, to standard output. Without --secret the
+credentials are left out.
 
-With --effective it has the value in force of each key, with defaults filled in, and the
-source of each in a comment. Passwords are shown as [redacted].
+With --effective, convert shows the value of each key that is in force, defaults too, and
+the source of each value in a comment. Passwords are shown as [redacted].
 
-Mistakes, warnings and what YAML cannot hold go to standard error, one in a line.
-The manifest's file has mode 0600, and none is overwritten. CA files are not read.`,
+Mistakes, warnings and what YAML cannot contain go to standard error, one per line. CA
+files are not read.`,
 		Example: `  vzones convert vsphere.conf > vsphere.yaml
   vzones convert vsphere.conf --secret secret.yaml > converted.yaml
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
@@ -124,8 +125,7 @@ func (t *tool) convert(file string, c *conversion) error {
 	}
 	err = t.Write(w.Data)
 	if err != nil && isCreated {
-		// Passwords are not left behind, nor in the way of another try.
-		err = errors.Join(err, os.Remove(c.secret))
+		return abandoned(c.secret, err)
 	}
 	return err
 }
@@ -142,8 +142,16 @@ func create(file string, data []byte) error {
 // fill writes all of a new file and closes it, or removes it.
 func fill(f *os.File, data []byte) error {
 	_, err := f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("writing to a new file: %w", err), os.Remove(f.Name()))
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return abandoned(f.Name(), fmt.Errorf("writing to a new file: %w", err))
 	}
 	return nil
+}
+
+// abandoned removes a file with passwords, which is not left behind, nor in the way of another try.
+func abandoned(file string, err error) error {
+	if failed := os.Remove(file); failed != nil {
+		return fmt.Errorf("%w; the file with the passwords stays: %w", err, failed)
+	}
+	return err
 }
