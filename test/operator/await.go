@@ -1,28 +1,10 @@
 package operator
 
 import (
-	"os"
-	"regexp"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
-
-// awaitText waits until a file, which a command in the background writes, has a line.
-func awaitText(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: await FILE PATTERN")
-	}
-	pattern, err := regexp.Compile("(?m)" + args[1])
-	ts.Check(err)
-	var data []byte
-	if !await(func() bool {
-		data, _ = os.ReadFile(ts.MkAbs(args[0])) // it need not be there yet
-		return pattern.Match(data)
-	}) {
-		ts.Fatalf("%s has no %s: %s", args[0], args[1], data)
-	}
-}
 
 // awaitRequests waits until a vCenter has got requests, answered or not.
 func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {

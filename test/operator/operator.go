@@ -112,7 +112,6 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
 //	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
 //	trust NAME                 writes the certificate that the vCenter shows now as its CA
-//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
 //	asked NAME N               waits until the vCenter had N requests since it was started or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
@@ -123,7 +122,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"entries":  writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account,
-		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,
+		"node": createNode, "deny": deny, "trust": trust, "asked": awaitRequests,
 	}
 }
 
