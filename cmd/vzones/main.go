@@ -62,9 +62,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
 	if !t.Started {
-		if done.Name() == "help" {
-			done = done.Root()
-		}
 		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
 	}
 	return failure
@@ -101,18 +98,18 @@ func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vzones COMMAND",
 		Short: "The operator's tool of vzones",
-		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
-the cluster as the daemon does, and writes nothing to either. check --offline and
-convert contact nothing.
+		Long: `vzones shows what the daemon does with a fleet, and why. It reads the vCenters and the
+cluster as the daemon does, and writes to neither. check --offline and convert contact
+nothing.
 
-Without -c the configuration, its credentials and flags are those of the daemon in the
-namespace of -n, be it vzones or the vSphere CPI. The first line on standard error then
-names its Pod and the addresses that the credentials go to. The cluster is that of
-kubectl. vCenters are reached through HTTPS_PROXY, but for those of NO_PROXY. NO_COLOR
-switches colors off.
+Without -c, vzones takes the configuration, the credentials and the flags of the daemon in
+the namespace of -n, which may be vzones or the vSphere CPI. Then the first line on
+standard error names its Pod and the addresses that the credentials are sent to. The
+cluster is that of kubectl. Connections to vCenters use HTTPS_PROXY and NO_PROXY. If
+NO_COLOR is set, the output has no colors.
 
-The exit status is 0 if all is right, 1 if something is found, and 2 if the arguments
-are wrong or something failed.`,
+The exit status is 0 if all is right, 1 if something is found, and 2 if the arguments are
+wrong or something failed.`,
 		Example: `  vzones check -c vsphere.yaml
   vzones nodes -o wide
   vzones explain node-1`,
@@ -120,7 +117,6 @@ are wrong or something failed.`,
 		SilenceUsage:  true,
 	}
 	root.SetUsageTemplate(usage)
-	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		t.convertCommand(),
 		explain.Command(t.Tool),
@@ -155,22 +151,5 @@ func asPlugin(root *cobra.Command, program string) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vzones"}
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Example = strings.ReplaceAll(cmd.Example, "  vzones ", "  kubectl vzones ")
-	}
-}
-
-// helpCommand shows the help of a command, as --help does.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "help [COMMAND]",
-		Short:  "Show the help of a command",
-		Hidden: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, _, err := cmd.Root().Find(args)
-			if err != nil {
-				return err
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
 	}
 }
