@@ -39,7 +39,7 @@ func of(errs ...error) *facts {
 		config:  &config.Config{VCenters: []config.VCenter{{Name: "east"}}},
 		states:  []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}},
 		health:  make([]vcenter.Health, 1),
-		reports: []preflight.Report{{VCenter: "east", Host: "vc:443"}},
+		reports: []preflight.Report{{Host: "vc:443"}},
 		surveys: []survey.Survey{{VCenter: "east", About: survey.About{User: "reader@local"}}},
 	}
 	for i, err := range errs {
