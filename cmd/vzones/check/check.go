@@ -7,12 +7,12 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
@@ -20,23 +20,24 @@ import (
 	"vzones/config/load"
 )
 
-const long = `Print what is wrong, the worst and its cause first, with what to do:
+const long = `Find what is wrong, and print what to do. Errors come first, and a cause before its
+consequences:
 
-  the way     name, connection, proxy, certificate, login, clock, version
-  the account tags, tag categories, and rights of the daemon in the cluster
-  the tags    hosts without a zone, zones in two places, conflicts
-  the Nodes   machine, zone, labels, disk.enableUUID, VMware Tools, the control plane
-  the copies  of a zone that the CSI driver, PersistentVolumes and StorageClasses keep
+  vCenters  name, connection, proxy, certificate, credentials, rights
+  tags      categories, hosts without a zone, zones in two places, conflicts
+  Nodes     machine, zone, labels, addresses, disk.enableUUID, VMware Tools
+  volumes   copies of a zone in CSINodes, PersistentVolumes and StorageClasses
 
-Without a cluster the Nodes are left out. Rejected credentials are tried once. -o wide
-has all objects and commands, and vzones explain ID says what a finding means.
+If there is no cluster, Nodes and volumes are left out. Rejected credentials are tried
+once. -o wide shows all objects and commands. vzones explain ID explains a finding.
 
---offline reads files and contacts nothing. It prints each mistake as FILE:LINE: FIELD:
-what is wrong and what to write. In Kubernetes manifests it reads each value whose key
-ends in .yaml, .yml or .conf, and the credentials in Secrets. - is standard input.
+With --offline, check reads files and contacts nothing. It prints each mistake as
+FILE:LINE: FIELD: what is wrong and what to write. In a Kubernetes manifest it reads the
+values of keys that end in .yaml, .yml or .conf, and the credentials in Secrets. The file
+- is standard input.
 
-The exit status is 1 if there is a mistake in a file or a finding of the severity of
---fail-on or worse. A finding of severity info never fails.`
+The exit status is 1 if a file has a mistake, or if a finding has the severity of
+--fail-on or a worse one. A finding of the severity info never causes exit status 1.`
 
 // options are what the flags of the command say.
 type options struct {
@@ -63,7 +64,7 @@ func (s *severity) Set(text string) error {
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	o := &options{world: world.Flags{Need: world.NodesIfAny, NodesOptional: true}, failOn: severity(finding.Warning)}
+	o := &options{world: world.Flags{NodesOptional: true}, failOn: severity(finding.Warning)}
 	env := false
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -83,11 +84,8 @@ func Command(t *cli.Tool) *cobra.Command {
 			return cli.NoArguments(cli.WriteConfig+", or --offline to check files")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case !o.offline && (env || o.files.SkipFiles):
-				return errors.New("--env and --skip-files are about files: write --offline with them")
-			case o.offline && o.world.Config != "":
-				return errors.New("--offline contacts nothing: write the files as arguments, without --config")
+			if err := o.refuse(cmd.Flags()); err != nil {
+				return err
 			}
 			t.Started = true
 			if !o.offline {
@@ -102,11 +100,26 @@ func Command(t *cli.Tool) *cobra.Command {
 	flags := cmd.Flags()
 	o.world.Add(flags)
 	o.format.Flag(flags, cli.Formats()...)
-	flags.Var(&o.failOn, "fail-on", "the least severity for exit status 1: error or warning")
-	flags.BoolVar(&o.offline, "offline", false, "check the files that are named, and contact nothing")
+	flags.Var(&o.failOn, "fail-on", "the lowest severity that causes exit status 1: error or warning")
+	flags.BoolVar(&o.offline, "offline", false, "check the files in the arguments, and contact nothing")
 	flags.BoolVar(&env, "env", false, "with --offline: "+cli.EnvUsage)
-	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files that the configuration names")
+	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files of the configuration")
 	return cmd
+}
+
+// refuse refuses flags that would have no effect.
+func (o *options) refuse(flags *pflag.FlagSet) (err error) {
+	forFiles := []string{"env", "skip-files"}
+	flags.Visit(func(f *pflag.Flag) {
+		switch isForFiles := slices.Contains(forFiles, f.Name); {
+		case f.Name == "offline":
+		case o.offline && !isForFiles:
+			err = fmt.Errorf("--%s has no effect with --offline, which reads the files that are its arguments: leave it out", f.Name)
+		case !o.offline && isForFiles:
+			err = fmt.Errorf("--%s has no effect without --offline: leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 func run(ctx context.Context, t *cli.Tool, o *options) error {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"vzones/cmd/vzones/cli"
@@ -48,40 +50,60 @@ var notCompared = []string{"Pods", "EndpointSlices", "Cluster API"}
 type copies struct {
 	items  map[string][]unstructured.Unstructured
 	errors map[string]error
+	// noDriver reports whether the cluster certainly does not have the vSphere CSI driver, and noZones whether no
+	// driver there reports the zone of a Node.
+	noDriver, noZones bool
 }
 
 // notListed says why several kinds of objects were not checked.
 const notListed = "the account of the kubeconfig may not list them"
 
-// pageSize is how many objects are listed at a time.
-const pageSize = 1000
-
 // readCopies lists the objects of each kind that the cluster has, none without a cluster or without Nodes.
 func readCopies(ctx context.Context, w *world.World) copies {
-	c := copies{map[string][]unstructured.Unstructured{}, map[string]error{}}
-	if w.Client == nil || w.NoNodes != nil {
+	c := copies{items: map[string][]unstructured.Unstructured{}, errors: map[string]error{}}
+	if w.NoNodes != nil {
 		return c
 	}
 	client, err := dynamic.NewForConfig(w.RESTConfig)
 	for _, kind := range copyKinds {
-		name := kind.resource.Resource
-		opts := metav1.ListOptions{Limit: pageSize}
-		for err == nil {
-			var page *unstructured.UnstructuredList
-			if page, err = client.Resource(kind.resource).List(ctx, opts); err != nil {
-				break
+		name, failed := kind.resource.Resource, err
+		if err == nil {
+			list := func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+				return client.Resource(kind.resource).List(ctx, opts)
 			}
-			c.items[name] = append(c.items[name], page.Items...)
-			if opts.Continue = page.GetContinue(); opts.Continue == "" {
-				break
-			}
+			failed = pager.New(list).EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+				c.items[name] = append(c.items[name], *o.(*unstructured.Unstructured))
+				return nil
+			})
 		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			c.errors[name] = err
+		if failed != nil && !apierrors.IsNotFound(failed) {
+			c.errors[name] = failed
 		}
-		err = nil
 	}
+	c.readDriver(ctx, w.Client)
 	return c
+}
+
+// readDriver finds out how the cluster uses the vSphere CSI driver, by the CSINodes that it has registered in and
+// by its CSIDriver object. A driver that has registered nowhere yet may report zones.
+func (c *copies) readDriver(ctx context.Context, client kubernetes.Interface) {
+	nodes := copyKinds[0].resource.Resource
+	for i := range c.items[nodes] {
+		for _, d := range typed[storagev1.CSINode](&c.items[nodes][i]).Spec.Drivers {
+			if d.Name != topology.CSIDriver {
+				continue
+			}
+			if c.noZones = !slices.ContainsFunc(d.TopologyKeys, isCSI); !c.noZones {
+				return
+			}
+		}
+	}
+	if c.noZones || c.errors[nodes] != nil {
+		return
+	}
+	_, err := client.StorageV1().CSIDrivers().Get(ctx, topology.CSIDriver, metav1.GetOptions{})
+	c.noDriver = apierrors.IsNotFound(err)
+	c.noZones = c.noDriver
 }
 
 // A comparison compares copies of zones with the places of Nodes.
@@ -101,7 +123,7 @@ func (f *facts) stale() []finding.Finding {
 	}
 	for _, kind := range copyKinds {
 		name := kind.resource.Resource
-		if err := f.copies.errors[name]; err != nil && (!kind.isCSI || f.csi != world.CSINone) {
+		if err := f.copies.errors[name]; err != nil && !(kind.isCSI && f.copies.noDriver) {
 			one := c.add("VZ125", name, "they were not compared: "+quote.Text(err.Error()))
 			if apierrors.IsForbidden(err) {
 				one.Short = notListed

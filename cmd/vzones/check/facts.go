@@ -37,17 +37,10 @@ type facts struct {
 	health  []vcenter.Health
 	reports []preflight.Report
 	surveys []survey.Survey
-	// tagged are the tags of regions and zones, by what surveys have found.
-	tagged []topology.Tagged
-	// csi is how the cluster uses the CSI driver.
-	csi world.CSIDriver
 	// all are the Nodes of the cluster, none without a cluster, and nodes those of them that are ours.
 	all, nodes []*node
-	// lost are the tags on machines that decide nothing, by Node.
-	lost    map[*node][]topology.Contender
-	account account
-	copies  copies
-	now     time.Time
+	copies     copies
+	now        time.Time
 }
 
 // open opens a world, and connects to each vCenter without a login meanwhile.
@@ -69,17 +62,12 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight.Rep
 
 // read reads all facts of a world, which has the vCenters and the Nodes.
 func read(ctx context.Context, w *world.World, reports []preflight.Report) (*facts, error) {
-	f := &facts{config: w.Config, reports: reports, now: time.Now(), lost: map[*node][]topology.Contender{}}
-	policy := &w.Config.Topology.Policy
+	f := &facts{config: w.Config, reports: reports, now: time.Now()}
 	var side sync.WaitGroup
-	side.Go(func() { f.csi = w.CSIDriver(ctx) })
-	side.Go(func() { f.account = accountOf(ctx, w.Client, w.Config, w.Daemon) })
 	side.Go(func() { f.copies = readCopies(ctx, w) })
 	f.lookAt(ctx, w)
-	categories := policy.Categories()
-	query := survey.Query{
-		Categories: categories, Tagged: policy.VolumeCategories(), Definitions: len(categories) > 0, Machines: map[string][]string{},
-	}
+	categories := w.Config.Topology.Policy.Categories()
+	query := survey.Query{Categories: categories, Definitions: true, Machines: map[string][]string{}}
 	for _, n := range f.nodes {
 		if m := n.Place.Machine; m != nil {
 			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
@@ -88,7 +76,6 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	f.surveys = w.Survey(ctx, query)
 	side.Wait()
 	f.states, f.health = completed(w.States, f.surveys, categories), w.Health()
-	f.tagged = tagged(f.states, f.surveys)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
 	}
@@ -129,7 +116,7 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 		}
 		f.nodes = append(f.nodes, n)
 		if n.Place.Machine != nil {
-			f.lost[n] = slices.DeleteFunc(w.Placer.Contenders(n.Place.Machine), func(c topology.Contender) bool {
+			n.lost = slices.DeleteFunc(w.Placer.Contenders(n.Place.Machine), func(c topology.Contender) bool {
 				return c.By.Ref.Type != "VirtualMachine" || c.Fate != topology.FateOtherPath
 			})
 		}
@@ -148,7 +135,7 @@ func (f *facts) survey(vcenter string) *survey.Survey {
 
 // findings returns all that is wrong.
 func (f *facts) findings() []finding.Finding {
-	found := append(f.warnings(), f.account.findings()...)
+	found := f.warnings()
 	places := f.hostPlaces()
 	for i := range f.states {
 		reached, read := f.reach(i)
@@ -156,7 +143,6 @@ func (f *facts) findings() []finding.Finding {
 		if !read {
 			continue
 		}
-		found = append(found, f.about(i)...)
 		found = append(found, f.tagging(i)...)
 		found = append(found, f.datacenters(i)...)
 		found = append(found, f.unreadable(i)...)

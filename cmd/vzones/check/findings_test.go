@@ -95,8 +95,8 @@ func TestUnread(t *testing.T) {
 	if got, want := f.unread(0, nil)[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/it'\''s one'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	unknown := hostPlace{host: cluster, err: topology.ErrUnknown}
-	if got := ids(f.unread(0, []hostPlace{unknown})); len(got) != 2 {
+	unknown := world.HostPlace{Host: cluster.Object, Up: cluster.Up(), Placement: topology.Placement{Undecided: []topology.Undecided{{Err: topology.ErrUnknown}}}}
+	if got := ids(f.unread(0, []world.HostPlace{unknown})); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }
@@ -148,40 +148,22 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestByName: a Node without a UUID is found where names decide and there is a machine that no Node
-// has, whatever the Node says beside it.
+// TestByName: a Node without a UUID is found where names decide, whatever the Node says beside it.
 func TestByName(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*facts)
 		want   string
 	}{
-		"others' machines": {func(*facts) {}, "[VZ162 Node node-1]"},
-		"a provider ID":    {func(f *facts) { f.nodes[0].Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001" }, "[VZ162 Node node-1]"},
-		"a UUID":           {func(f *facts) { f.nodes[0].Node.Status.NodeInfo.SystemUUID = "42000000-0000-4000-8000-000000000001" }, "[]"},
-		"not by name":      {func(f *facts) { f.config.MatchByName = false }, "[]"},
-		"its own machine":  {func(f *facts) { f.nodes[0].Place.Machine = &inventory.Machine{Ref: f.states[0].Snapshot.Ref("vm-1")} }, "[]"},
-		"a template":       {func(f *facts) { f.states[0].Snapshot.Index[inventory.UUID{1}][0].Template = true }, "[]"},
+		"neither":       {func(*facts) {}, "[VZ162 Node node-1]"},
+		"a provider ID": {func(f *facts) { f.nodes[0].Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001" }, "[VZ162 Node node-1]"},
+		"a UUID":        {func(f *facts) { f.nodes[0].Node.Status.NodeInfo.SystemUUID = "42000000-0000-4000-8000-000000000001" }, "[]"},
+		"not by name":   {func(f *facts) { f.config.MatchByName = false }, "[]"},
 	} {
 		f := of(nil)
 		f.config.MatchByName = true
-		f.states[0].Snapshot.Index = map[inventory.UUID][]inventory.Entry{{1}: {{ID: "vm-1"}}}
 		c.change(f)
 		if got := fmt.Sprint(ids(f.byName())); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-	}
-}
-
-// TestTagsOfOneVCenter: tags that two entries of one vCenter show are those of one.
-func TestTagsOfOneVCenter(t *testing.T) {
-	states := []inventory.State{{VCenter: "first", Address: "vc:443"}, {VCenter: "second", Address: "vc:443"}, {VCenter: "other", Address: "other:443"}}
-	pool := []*topology.Object{{Name: "pool", Path: "/pool"}}
-	got := tagged(states, []survey.Survey{
-		{VCenter: "first", Tagged: []topology.Tagged{{VCenter: "first", Category: "zone", Name: "a"}}},
-		{VCenter: "second", Tagged: []topology.Tagged{{VCenter: "second", Category: "zone", Name: "a", NoHosts: pool}, {VCenter: "second", Category: "zone", Name: "b"}}},
-		{VCenter: "other", Tagged: []topology.Tagged{{VCenter: "other", Category: "zone", Name: "a"}}},
-	})
-	if len(got) != 3 || got[0].VCenter != "first" || len(got[0].NoHosts) != 1 || got[1].VCenter != "first" || got[2].VCenter != "other" {
-		t.Errorf("got %v", got)
 	}
 }

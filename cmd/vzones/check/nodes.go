@@ -32,6 +32,8 @@ type node struct {
 	isPlaced bool
 	// asPlaced is the Node with the labels of its place. One that is not placed has its own.
 	asPlaced *v1.Node
+	// lost are the tags on the machine that decide nothing.
+	lost []topology.Contender
 }
 
 func newNode(l *world.Look) *node {
@@ -186,20 +188,17 @@ func (f *facts) unplaced() (found []finding.Finding) {
 
 // attachAbove returns the command that attaches a tag to the cluster or host of a Node.
 func (f *facts) attachAbove(n *node) string {
-	o := n.Above(typeCluster)
+	o := n.Above(world.TypeCluster)
 	if o == nil {
-		o = n.Above(typeHost)
+		o = n.Above(world.TypeHost)
 	}
 	if o == nil {
 		return ""
 	}
-	policy := &f.config.Topology.Policy
-	for _, label := range policy.Labels() {
-		if r := f.rule(label); policy.IsRequired(label) && r.Category != "" && strings.Contains(n.Err.Error(), quote.Value(r.Category)) {
-			return f.attach(label, o)
-		}
-	}
-	return ""
+	policy := f.config.Topology.Policy
+	policy.Invisible = inventory.StateOf(f.states, o.Ref.VCenter).Snapshot.InvisibleCategories
+	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
+	return f.attach(slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) }), o)
 }
 
 // isExplained reports whether what is wrong with a Node is found with something else: a vCenter that
@@ -231,7 +230,7 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 	for i := range f.states {
 		s := &f.states[i]
 		switch {
-		case s.Err != nil || s.Snapshot == nil:
+		case s.Err != nil:
 			if in == "" || in == s.VCenter {
 				return true
 			}
@@ -241,7 +240,7 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 			return true
 		}
 	}
-	return strings.Contains(n.Err.Error(), "System.Read") && f.isBelowDenied(n)
+	return errors.Is(n.Err, topology.ErrNotPermitted) && f.isBelowDenied(n)
 }
 
 // isBelowDenied reports whether the account may not read the tags of something above a Node's machine,
@@ -252,29 +251,11 @@ func (f *facts) isBelowDenied(n *node) bool {
 	})
 }
 
-// byName finds the Nodes without a system UUID, if there are machines beside those of Nodes.
+// byName finds the Nodes whose machine is looked for by name.
 func (f *facts) byName() (found []finding.Finding) {
-	if !f.config.MatchByName {
-		return nil
-	}
-	own, others := map[topology.Ref]bool{}, 0
 	for _, n := range f.nodes {
-		if m := n.Place.Machine; m != nil {
-			own[m.Ref] = true
-		}
-	}
-	for i := range f.states {
-		if s := f.states[i].Snapshot; s != nil {
-			for _, e := range slices.Concat(slices.Collect(maps.Values(s.Index))...) {
-				if !e.Template && !own[s.Ref(e.ID)] {
-					others++
-				}
-			}
-		}
-	}
-	for _, n := range f.nodes {
-		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && others > 0 {
-			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among "+cli.Count(others, "machine")+" that no Node has"))
+		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && f.config.MatchByName {
+			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the machine that has the name"))
 		}
 	}
 	return found
@@ -327,9 +308,9 @@ func (f *facts) mayBeUnreadable(n *node, vcenter string) bool {
 // machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
 func (f *facts) machines() (found []finding.Finding) {
 	for _, n := range f.nodes {
-		for _, c := range f.lost[n] {
+		for _, c := range n.lost {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
-				quote.Value(c.Tag.Name), quote.Value(c.Tag.Category), short(c.Label), quote.Value(n.Place.Placement.Value(c.Label)))))
+				quote.Value(c.Tag.Name), quote.Value(c.Tag.Category), world.Short(c.Label), quote.Value(n.Place.Placement.Value(c.Label)))))
 		}
 		if n.Place.Machine == nil {
 			continue
@@ -372,17 +353,6 @@ func (f *facts) controlPlane() []finding.Finding {
 	}}
 }
 
-// short names a label for a person.
-func short(label string) string {
-	switch label {
-	case topology.LabelRegion:
-		return "region"
-	case topology.LabelZone:
-		return "zone"
-	}
-	return label
-}
-
 // labels compares the labels of each Node with its place.
 func (f *facts) labels() (found []finding.Finding) {
 	for _, n := range f.nodes {
@@ -397,7 +367,7 @@ func (f *facts) labels() (found []finding.Finding) {
 				id := n.drift(d)
 				byID[id] = append(byID[id], d)
 			case !f.isBelowDenied(n):
-				found = append(found, n.about("VZ160", d.Text()+": "+quote.Line(d.Uncertain.Error())))
+				found = append(found, n.about("VZ160", world.DifferenceText(&d)))
 			}
 		}
 		for id, differences := range byID {
@@ -427,28 +397,19 @@ func (n *node) drift(d plan.Difference) string {
 func (n *node) differ(id string, differences []plan.Difference) finding.Finding {
 	var texts, set []string
 	for _, d := range differences {
-		label := d.Label
-		if id == "VZ303" {
-			label = plan.StableAndBeta(label)[0]
+		keys := plan.StableAndBeta(d.Label)
+		if d.Want == "" && plan.IsRemovable(d.Label) {
+			set = append(set, d.Label+"-")
 		}
-		have, has := n.Node.Labels[label]
-		switch {
-		case d.Want == "":
-			texts = append(texts, fmt.Sprintf("%s is %s, and nothing gives it that value", short(label), quote.Value(have)))
-			if plan.IsRemovable(label) {
-				set = append(set, label+"-")
-			}
-			continue
-		case !has:
-			texts = append(texts, fmt.Sprintf("%s is missing, vSphere says %s (%s)", short(label), quote.Value(d.Want), d.Source))
-		default:
-			texts = append(texts, fmt.Sprintf("%s is %s, vSphere says %s (%s)", short(label), quote.Value(have), quote.Value(d.Want), d.Source))
-		}
-		for _, key := range plan.StableAndBeta(d.Label) {
-			if n.Node.Labels[key] != d.Want {
+		for _, key := range keys {
+			if d.Want != "" && n.Node.Labels[key] != d.Want {
 				set = append(set, key+"="+d.Want)
 			}
 		}
+		if id == "VZ303" {
+			d.Label = keys[0]
+		}
+		texts = append(texts, world.DifferenceText(&d))
 	}
 	one := n.about(id, strings.Join(texts, "; "))
 	if len(set) > 0 {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -10,85 +9,30 @@ import (
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
-	"vzones/provider/placement"
 	"vzones/topology"
-	"vzones/topology/quote"
-	"vzones/vcenter/inventory"
 )
-
-// The managed object types of what is above a machine.
-const (
-	typeHost    = "HostSystem"
-	typeCluster = "ClusterComputeResource"
-)
-
-// A hostPlace is what a machine on a host would get from the tags above it.
-type hostPlace struct {
-	host *survey.Object
-	// under is the cluster, or the host itself where it is in none.
-	under     *survey.Object
-	placement topology.Placement
-	// missing are the required labels that nothing gives a value, and err is why there is no placement.
-	missing []string
-	err     error
-}
 
 // hostPlaces places each host of the configured datacenters of the vCenters that were read. There are
 // none if more than the host decides about region or zone.
-func (f *facts) hostPlaces() (places []hostPlace) {
+func (f *facts) hostPlaces() (places []world.HostPlace) {
+	policy, ok := world.HostPolicy(f.config.Topology.Policy)
+	if !ok {
+		return nil
+	}
 	for i := range f.surveys {
 		s := &f.surveys[i]
-		if state := &f.states[i]; s.Err != nil || state.Err != nil || state.Snapshot == nil {
+		if s.Err != nil || f.states[i].Err != nil {
 			continue
 		}
-		policy, ok := f.hostPolicy(f.states[i].Snapshot)
-		if !ok {
-			return nil
-		}
+		policy.Invisible = f.states[i].Snapshot.InvisibleCategories
 		within := f.within(i)
 		for _, o := range s.Objects {
-			if o.Ref.Type != typeHost || !within(o) {
-				continue
+			if o.Ref.Type == world.TypeHost && within(o) {
+				places = append(places, world.PlaceHost(f.states, policy, o.Up()))
 			}
-			p := hostPlace{host: o, under: o}
-			if o.Parent != nil && o.Parent.Ref.Type == typeCluster {
-				p.under = o.Parent
-			}
-			up := placement.Paths(f.states, s.VCenter, []topology.Path{o.Up()})
-			p.placement, p.err = topology.Resolve(policy, up)
-			if errors.Is(p.err, topology.ErrMissing) {
-				p.missing = lacking(policy, up)
-			}
-			places = append(places, p)
 		}
 	}
 	return places
-}
-
-// hostPolicy returns the policy as far as it concerns hosts and what is above them. It reports whether
-// region and zone follow from that.
-func (f *facts) hostPolicy(s *inventory.Snapshot) (topology.Policy, bool) {
-	p, ok := f.config.Topology.Policy.ForHosts()
-	p.Invisible = s.InvisibleCategories
-	isMachines := func(r topology.Rule) bool { return !r.FollowsFromHost() }
-	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
-	return p, ok && !slices.ContainsFunc(p.Rules, isMachines)
-}
-
-// lacking returns the required labels that nothing on a path gives a value.
-func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
-	required := policy
-	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional()
-	placed, err := topology.Resolve(policy, up)
-	if err != nil {
-		return nil
-	}
-	for _, label := range policy.Labels() {
-		if required.IsRequired(label) && placed.Value(label) == "" && placed.WhyUndecided(label) == nil {
-			labels = append(labels, label)
-		}
-	}
-	return labels
 }
 
 // within returns a function that reports whether an object is in a configured datacenter.
@@ -116,76 +60,52 @@ func (f *facts) outside(i int) map[string]bool {
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
 // of a Node that has none either, and of one that has it from a pool or folder, that is found.
-func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
+func (f *facts) untagged(places []world.HostPlace) (found []finding.Finding) {
 	withNodes := map[topology.Ref]bool{}
 	for _, n := range f.nodes {
 		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
-			for _, kind := range []string{typeHost, typeCluster} {
+			for _, kind := range []string{world.TypeHost, world.TypeCluster} {
 				if o := n.Above(kind); o != nil {
 					withNodes[o.Ref] = true
 				}
 			}
 		}
 	}
+	missing := make([][]string, len(places))
 	whole := map[topology.Ref]bool{}
-	for _, p := range places {
-		ref := p.under.Ref
-		all, seen := whole[ref]
-		whole[ref] = len(p.missing) > 0 && (all || !seen)
+	for i, p := range places {
+		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !f.config.Topology.Policy.IsRequired(label) })
+		all, seen := whole[p.Under.Ref]
+		whole[p.Under.Ref] = len(missing[i]) > 0 && (all || !seen)
 	}
-	for _, p := range places {
-		ref := p.under.Ref
-		if len(p.missing) == 0 || withNodes[ref] || withNodes[p.host.Ref] {
+	for i, p := range places {
+		ref := p.Under.Ref
+		if len(missing[i]) == 0 || withNodes[ref] || withNodes[p.Host.Ref] {
 			continue
 		}
-		id, of := "VZ130", p.host
+		id, of := "VZ130", p.Host
 		if whole[ref] {
-			id, of, withNodes[ref] = "VZ131", p.under, true // once
+			id, of, withNodes[ref] = "VZ131", p.Under, true // once
 		}
 		found = append(found, finding.Finding{
-			ID: id, VCenter: of.Ref.VCenter, Object: named(of.Object),
-			Text:    "nothing on it or above it gives a value to " + strings.Join(p.missing, " and "),
-			Advice:  f.give(p.missing[0]),
-			Command: f.attach(p.missing[0], of.Object),
+			ID: id, VCenter: of.Ref.VCenter, Object: named(of),
+			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
+			Command: f.attach(missing[i], of),
 		})
 	}
 	return found
 }
 
-// give says how a host gets a value for a label that comes from something else than a tag, empty for one
-// that does.
-func (f *facts) give(label string) string {
-	switch r := f.rule(label); {
-	case r == nil || r.Category != "":
-		return ""
-	case r.HostGroup != "":
-		return "Put the host into one of the DRS host groups " + quote.Value(r.HostGroup) + "."
-	case r.Inventory == topology.InventoryFaultDomain:
-		return "Put the host into a vSAN fault domain."
-	}
-	return "Take the label from a tag, or move the host to where the inventory gives it a value."
-}
-
-// attach returns the command that attaches a tag for a label to an object, empty if the label comes from
-// something else. Which tag is the operator's to say.
-func (f *facts) attach(label string, o *topology.Object) string {
-	if r := f.rule(label); r != nil && r.Category != "" {
-		return cli.Shell("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
-	}
-	return ""
-}
-
-// rule returns that of a label, nil if there is none.
-func (f *facts) rule(label string) *topology.Rule {
+// attach returns the command that attaches a tag for the first of some labels that comes from tags, empty if none
+// does. Which tag is the operator's to say.
+func (f *facts) attach(labels []string, o *topology.Object) string {
 	policy := &f.config.Topology.Policy
-	for _, rules := range []topology.Rules{policy.Rules, policy.Levels} {
-		for i := range rules {
-			if rules[i].Label == label {
-				return &rules[i]
-			}
+	for _, r := range slices.Concat(policy.Rules, policy.Levels) {
+		if slices.Contains(labels, r.Label) && r.Category != "" {
+			return cli.Shell("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
 		}
 	}
-	return nil
+	return ""
 }
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
@@ -198,9 +118,8 @@ var conflictKinds = map[topology.ConflictKind]string{
 	topology.ConflictInvalidValue:    "VZ133",
 	topology.ConflictOffPath:         "VZ136",
 	topology.ConflictSpans:           "VZ137",
-	topology.ConflictNames:           "VZ138",
+	topology.ConflictNames:           "", // the zone is in two regions then
 	topology.ConflictRegionAndZone:   "VZ139",
-	topology.ConflictNoHosts:         "VZ140",
 	topology.ConflictMissingCategory: "",
 	topology.ConflictNoCategory:      "",
 	topology.ConflictUnread:          "VZ119",
@@ -212,7 +131,7 @@ var conflictKinds = map[topology.ConflictKind]string{
 // conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
 // another one is left out. Names in the inventory matter where Nodes are: those who name other clusters
 // may know nothing of Kubernetes.
-func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
+func (f *facts) conflicts(places []world.HostPlace) (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
 	for _, n := range f.nodes {
@@ -220,88 +139,45 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	}
 	if f.byTags() {
 		for i := range places {
-			placements = append(placements, places[i].placement)
-		}
-	}
-	fleet := policy.FleetConflicts(placements, f.tagged)
-	type ofNode struct {
-		topology.Conflict
-		node []string // empty for a host's
-	}
-	var all []ofNode
-	for _, c := range policy.NotCSI() {
-		all = append(all, ofNode{c, nil})
-	}
-	off := map[topology.Ref]bool{} // what decided off the compute path
-	for i, p := range placements {
-		var name []string
-		if i < len(f.nodes) {
-			name = []string{f.nodes[i].name()}
-		}
-		for _, c := range fleet.Of(p) {
-			if !followsFromRegions(&c, p, &fleet) {
-				all = append(all, ofNode{c, name})
+			placed := places[i].Placement
+			if slices.ContainsFunc(policy.Labels(), func(label string) bool { return policy.IsRequired(label) && placed.Value(label) == "" }) {
+				placed.Decisions = nil // no Node is placed there
 			}
-			if c.Kind == topology.ConflictOffPath {
-				for _, o := range c.Objects {
-					off[o.Ref] = true
-				}
-			}
+			placements = append(placements, placed)
 		}
 	}
-	all = slices.DeleteFunc(all, func(c ofNode) bool {
-		return c.Kind == topology.ConflictNoHosts && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !off[o.Ref] })
-	})
+	fleet := policy.FleetConflicts(placements, nil)
 	at := map[string]int{}
-	for i := range all {
-		c := &all[i].Conflict
+	add := func(c *topology.Conflict, nodes ...string) {
 		id, text := conflictKinds[c.Kind], c.Text()
 		if id == "" || f.isKnown(c) {
-			continue
+			return
 		}
-		if _, again := at[id+text]; !again {
-			at[id+text] = len(found)
-			found = append(found, f.conflict(id, c, text))
+		i, again := at[id+text]
+		if !again {
+			i = len(found)
+			at[id+text], found = i, append(found, f.conflict(id, c, text))
 		}
-		one := &found[at[id+text]]
-		one.Nodes = append(one.Nodes, all[i].node...)
+		found[i].Nodes = append(found[i].Nodes, nodes...)
+	}
+	for _, c := range policy.NotCSI() {
+		add(&c)
+	}
+	for i, p := range placements {
+		var nodes []string
+		if i < len(f.nodes) {
+			nodes = []string{f.nodes[i].name()}
+		}
+		for _, c := range fleet.Of(p) {
+			add(&c, nodes...)
+		}
 	}
 	return found
-}
-
-// tagged returns the tags of regions and zones that are attached to anything, by the name of each vCenter's first
-// entry. Of a tag that several entries of one vCenter show, that of the one which shows most objects counts.
-func tagged(states []inventory.State, surveys []survey.Survey) []topology.Tagged {
-	type tag struct{ vcenter, category, name string }
-	var all []topology.Tagged
-	at := map[tag]int{}
-	for i := range surveys {
-		first := inventory.FirstEntry(states, surveys[i].VCenter)
-		for _, t := range surveys[i].Tagged {
-			t.VCenter = first
-			i, again := at[tag{first, t.Category, t.Name}]
-			switch {
-			case !again:
-				at[tag{first, t.Category, t.Name}] = len(all)
-				all = append(all, t)
-			case len(t.NoHosts)+t.Further > len(all[i].NoHosts)+all[i].Further:
-				all[i] = t
-			}
-		}
-	}
-	return all
 }
 
 // byTags reports whether region and zone come from tags.
 func (f *facts) byTags() bool {
 	return !slices.ContainsFunc(f.config.Topology.Policy.Rules, func(r topology.Rule) bool { return r.Category == "" })
-}
-
-// followsFromRegions reports whether the names of a pair are in several vCenters since its zone is in
-// several regions, which is found.
-func followsFromRegions(c *topology.Conflict, placed topology.Placement, fleet *topology.FleetConflicts) bool {
-	_, twoRegions := fleet.Unnested[topology.Value{Label: topology.LabelZone, Value: placed.Value(topology.LabelZone)}]
-	return twoRegions && c.Kind == topology.ConflictNames
 }
 
 // isKnown reports whether a conflict is that tags may not be read, which is found for each object.
@@ -325,44 +201,20 @@ func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.F
 	if first, last := objects[0].Ref.VCenter, objects[len(objects)-1].Ref.VCenter; first == last {
 		found.VCenter, found.Object = first, topology.Named(slices.CompactFunc(slices.Clone(c.Objects), func(a, b *topology.Object) bool { return a.Ref == b.Ref }))
 	}
-	if c.Kind == topology.ConflictNoHosts {
-		found.Command = f.detach(c.Objects[0])
-	}
 	return found
 }
 
-// detach returns the command that takes the tag of a conflict off an object.
-func (f *facts) detach(o *topology.Object) string {
-	for _, t := range f.tagged {
-		if slices.ContainsFunc(t.NoHosts, func(other *topology.Object) bool { return other.Ref == o.Ref }) {
-			return cli.Shell("govc", "tags.detach", "-c", t.Category, t.Name, cmp.Or(o.Ref.Type+":"+o.Ref.ID, o.Path))
-		}
-	}
-	return ""
-}
-
-// driverKinds are the kinds that matter to the vSphere CSI driver alone, zonedKinds those of them that
-// matter only where it reports zones.
-var (
-	driverKinds = append([]string{"VZ165"}, zonedKinds...)
-	zonedKinds  = []string{"VZ135", "VZ136", "VZ138", "VZ139", "VZ140", "VZ143"}
-)
+// zonedKinds are the kinds that matter to the vSphere CSI driver alone, and where it reports zones.
+var zonedKinds = []string{"VZ135", "VZ136", "VZ139", "VZ143"}
 
 // withoutDriver leaves out what matters to the CSI driver alone, if the cluster does not have it or it does
 // not report zones. A zone in several vCenters stays: to the scheduler it is one, which may be intended.
 func (f *facts) withoutDriver(found []finding.Finding) []finding.Finding {
-	var out []string
-	switch f.csi {
-	case world.CSINone:
-		out = driverKinds
-	case world.CSIAnywhere:
-		out = zonedKinds
-	default:
-		return found
-	}
-	found = slices.DeleteFunc(found, func(one finding.Finding) bool { return slices.Contains(out, one.ID) })
+	found = slices.DeleteFunc(found, func(one finding.Finding) bool {
+		return f.copies.noDriver && one.ID == "VZ165" || f.copies.noZones && slices.Contains(zonedKinds, one.ID)
+	})
 	for i := range found {
-		if found[i].ID == "VZ137" {
+		if f.copies.noZones && found[i].ID == "VZ137" {
 			found[i].ID = "VZ145"
 		}
 	}

@@ -23,12 +23,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-const (
-	// endsSoon is as in the alert VzonesCertificateExpiresSoon.
-	endsSoon = 14 * 24 * time.Hour
-	// mostSkew is how far clocks may be apart.
-	mostSkew = time.Minute
-)
+// endsSoon is as in the alert VzonesCertificateExpiresSoon.
+const endsSoon = 14 * 24 * time.Hour
 
 // reach finds what is wrong on the way to a vCenter, and with its account. It reports whether the
 // vCenter was read.
@@ -74,7 +70,7 @@ func correct(cfg *config.VCenter) (advice, command string) {
 // before credentials that are missing, since these are looked for by the name that may be wrong.
 func (f *facts) whyUnread(i int) (string, string) {
 	state, report := &f.states[i], &f.reports[i]
-	text := plain(state.VCenter, state.Err)
+	text := world.Plain(state.VCenter, state.Err)
 	cause := faults.CauseOf(state.Err)
 	if report.Failed != preflight.Done && cause == faults.CauseCredentials {
 		cause = ""
@@ -112,42 +108,6 @@ var stepKinds = map[preflight.Step]string{
 	preflight.TLS: "VZ104", preflight.Trust: "VZ105", preflight.Answer: "VZ108",
 }
 
-// about finds what is wrong with what a vCenter says of itself.
-func (f *facts) about(i int) (found []finding.Finding) {
-	cfg, report, s := &f.config.VCenters[i], &f.reports[i], f.survey(f.states[i].VCenter)
-	note := func(id, text string) {
-		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text})
-	}
-	version := report.APIVersion
-	if s != nil {
-		if s.About.APIVersion != "" {
-			version = s.About.APIVersion
-		}
-		if skew := s.Skew.Round(time.Second); s.SkewErr == nil && (skew > mostSkew || skew < -mostSkew) {
-			where := "ahead of"
-			if skew < 0 {
-				skew, where = -skew, "behind"
-			}
-			note("VZ113", fmt.Sprintf("its clock is %v %s that of this machine", skew, where))
-		}
-	}
-	if major, ok := majorOf(version); ok && major < oldestMajor {
-		note("VZ114", "its API has version "+quote.Plain(version))
-	}
-	return found
-}
-
-// oldestMajor is the oldest version of vCenter that vzones is intended for, see
-// docs/reference/compatibility.md.
-const oldestMajor = 7
-
-// majorOf returns the first number of a version.
-func majorOf(version string) (int, bool) {
-	var major int
-	_, err := fmt.Sscanf(version, "%d.", &major)
-	return major, err == nil
-}
-
 // warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
 // where the driver does not run, such a configuration is as good as any.
 func (f *facts) warnings() (found []finding.Finding) {
@@ -179,11 +139,6 @@ func through(r *preflight.Report) string {
 		return ""
 	}
 	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
-}
-
-// plain returns the text of an error without the name of the vCenter before it, which is shown apart.
-func plain(name string, err error) string {
-	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", name)))
 }
 
 // offered names the certificate that a vCenter has shown.

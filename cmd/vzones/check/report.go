@@ -89,7 +89,7 @@ func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
 	state, report := &f.states[i], &f.reports[i]
 	v := VCenter{
 		Name: state.VCenter, Address: report.Host,
-		Read: state.Err == nil && state.Snapshot != nil, APIVersion: report.APIVersion,
+		Read: state.Err == nil, APIVersion: report.APIVersion,
 	}
 	if s := f.survey(state.VCenter); s != nil {
 		v.Version, v.APIVersion = s.About.Version, s.About.APIVersion

@@ -1,21 +1,13 @@
 package check
 
 import (
-	"context"
 	"errors"
 	"slices"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
-	"vzones/cmd/vzones/running"
 	"vzones/cmd/vzones/world"
-	"vzones/config"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/topology/suggest"
@@ -25,12 +17,13 @@ import (
 )
 
 // mayMiss reports whether the place of a Node or a host below an object is not known.
-func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
+func (f *facts) mayMiss(o *topology.Object, places []world.HostPlace) bool {
 	below := func(p topology.Path) bool {
 		return slices.ContainsFunc(p.Objects, func(above *topology.Object) bool { return above.Ref.ID == o.Ref.ID })
 	}
-	return slices.ContainsFunc(places, func(p hostPlace) bool {
-		return errors.Is(p.err, topology.ErrUnknown) && p.host.Ref.VCenter == o.Ref.VCenter && below(p.host.Up())
+	return slices.ContainsFunc(places, func(p world.HostPlace) bool {
+		isUnknown := func(u topology.Undecided) bool { return errors.Is(u.Err, topology.ErrUnknown) }
+		return slices.ContainsFunc(p.Placement.Undecided, isUnknown) && p.Host.Ref.VCenter == o.Ref.VCenter && below(p.Up)
 	}) || slices.ContainsFunc(f.nodes, func(n *node) bool {
 		return errors.Is(n.Err, topology.ErrUnknown) && n.Place.VCenter == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
 	})
@@ -41,7 +34,7 @@ func isUnread(o *topology.Object) bool { return errors.Is(o.TagsErr, topology.Er
 
 // unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
 // anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
-func (f *facts) unread(i int, places []hostPlace) (found []finding.Finding) {
+func (f *facts) unread(i int, places []world.HostPlace) (found []finding.Finding) {
 	s, outside := &f.surveys[i], f.outside(i)
 	for _, o := range s.Objects {
 		up := o.Up()
@@ -66,14 +59,14 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 		return nil
 	case s != nil && s.CategoriesErr != nil:
 		err = s.CategoriesErr
-	case s != nil && s.TaggedErr != nil:
-		err = s.TaggedErr
+	case s != nil && s.TagsErr != nil:
+		err = s.TagsErr
 	case f.health[i].Tags == vcenter.TagsFailed:
 		err = errors.New("its tags could not be read")
 	default:
 		return nil
 	}
-	text := plain(cfg.Name, err)
+	text := world.Plain(cfg.Name, err)
 	if errors.As(err, new(session.LockoutError)) {
 		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
 	}
@@ -88,7 +81,7 @@ func (f *facts) datacenters(i int) []finding.Finding {
 	if snapshot.Incomplete == nil {
 		return nil
 	}
-	text := plain(snapshot.VCenter, snapshot.Incomplete)
+	text := world.Plain(snapshot.VCenter, snapshot.Incomplete)
 	if visible := snapshot.VisibleDatacenters; len(visible) > 0 {
 		text += "; the account sees " + quote.Some(visible, quote.Most)
 	}
@@ -164,7 +157,7 @@ func (f *facts) absent() (found []finding.Finding) {
 				continue
 			}
 			text := "the account sees no such category here, and does elsewhere"
-			if slices.Contains(policy.VolumeCategories(), category) && f.csi != world.CSINone && f.csi != world.CSIAnywhere {
+			if slices.Contains(policy.VolumeCategories(), category) && !f.copies.noZones {
 				text += "; the CSI driver's topology service starts for no vCenter without it"
 			}
 			if in := f.survey(s.VCenter); in != nil {
@@ -188,108 +181,14 @@ func (f *facts) unchecked(i int) (found []finding.Finding) {
 	s := &f.surveys[i]
 	note := func(part string, err error) {
 		if err != nil {
-			found = append(found, finding.Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: plain(s.VCenter, err)})
+			found = append(found, finding.Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: world.Plain(s.VCenter, err)})
 		}
 	}
 	if s.Err != nil {
 		note("hosts, clusters and settings", s.Err)
 		return found
 	}
-	note("the clock", s.SkewErr)
 	note("hosts and clusters", s.ObjectsErr)
 	note("the settings of machines", s.MachinesErr)
-	return found
-}
-
-// attributes are those of a question about a right.
-type attributes = authorizationv1.ResourceAttributes
-
-// A right is what the daemon's account needs in the cluster.
-type right struct {
-	id string // of the finding if it is missing
-	attributes
-	without string // what does not work without it
-}
-
-// String returns, for instance, patch nodes/status, or create events in default.
-func (r *right) String() string {
-	text := r.Verb + " " + r.Resource
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Subresource != "" {
-		text += "/" + r.Subresource
-	}
-	if r.Namespace != "" {
-		text += " in " + r.Namespace
-	}
-	return text
-}
-
-// rightsOf returns the rights that a daemon needs with a configuration. It leaves out the rights for
-// Secrets, for the Lease and to read Nodes: without them the daemon logs an error again and again.
-func rightsOf(cfg *config.Config, d *running.Daemon) []right {
-	all := []right{
-		{"VZ126", attributes{Verb: "update", Resource: "nodes"}, "no Node is initialized"},
-		{"VZ126", attributes{Verb: "patch", Resource: "nodes"}, "labels of running Nodes are not corrected, and no Node is marked as shut down"},
-		{"VZ126", attributes{Verb: "patch", Resource: "nodes", Subresource: "status"}, "no Node gets addresses or the condition vzones/TopologyReady"},
-		{"VZ127", attributes{Verb: "create", Resource: "events", Namespace: v1.NamespaceDefault}, "no Event says why a Node waits"},
-		{"VZ127", attributes{Verb: "patch", Resource: "events", Namespace: v1.NamespaceDefault}, "an Event of a Node that repeats is not counted"},
-		{"VZ127", attributes{Verb: "create", Resource: "events", Namespace: d.Namespace}, "no Event on the daemon's Pod says that a configuration is refused"},
-	}
-	if !cfg.SkipNodeDeletion {
-		all = append(all, right{"VZ127", attributes{Verb: "delete", Resource: "nodes"}, "Nodes whose machine is gone stay"})
-	}
-	if d.SecurePort != 0 && d.AuthenticationKubeconfig == "" {
-		all = append(all,
-			right{"VZ127", attributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}, "nobody gets /metrics with a token"},
-			right{"VZ127", attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, "nobody gets /metrics"})
-	}
-	return all
-}
-
-// An account is the ServiceAccount of the daemon's Pod. Its name is empty if it is not known.
-type account struct {
-	name  string
-	lacks []right
-	err   error // why not all rights were asked for
-}
-
-// accountOf asks the API server which rights the account of a daemon lacks. A daemon with a kubeconfig
-// has an account that is not known.
-func accountOf(ctx context.Context, client kubernetes.Interface, cfg *config.Config, d *running.Daemon) (a account) {
-	if d == nil || d.Kubeconfig != "" {
-		return a
-	}
-	const all = "system:serviceaccounts"
-	a.name = d.Namespace + "/" + d.ServiceAccount()
-	for _, r := range rightsOf(cfg, d) {
-		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{
-				User:               "system:serviceaccount:" + d.Namespace + ":" + d.ServiceAccount(),
-				Groups:             []string{all, all + ":" + d.Namespace, "system:authenticated"},
-				ResourceAttributes: &r.attributes,
-			},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			a.err = err
-			return a
-		}
-		if !review.Status.Allowed {
-			a.lacks = append(a.lacks, r)
-		}
-	}
-	return a
-}
-
-// findings finds the rights that the account lacks.
-func (a *account) findings() (found []finding.Finding) {
-	object := "ServiceAccount " + a.name
-	for _, r := range a.lacks {
-		found = append(found, finding.Finding{ID: r.id, Object: object, Text: "it may not " + r.String() + ": " + r.without})
-	}
-	if a.err != nil {
-		found = append(found, finding.Finding{ID: "VZ125", Object: "rights of " + object, Text: quote.Line(a.err.Error())})
-	}
 	return found
 }

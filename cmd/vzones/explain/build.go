@@ -81,8 +81,8 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		Identified: identified(w, l, s.standIn),
 	}
 	for i := range w.States {
-		if st := &w.States[i]; st.Err != nil || st.Snapshot == nil {
-			section(&e.Unread, "vCenters that could not be read").Add(cli.Yellow, "%s", whyDown(st))
+		if err := w.States[i].Err; err != nil {
+			section(&e.Unread, "vCenters that could not be read").Add(cli.Yellow, "%s", quote.Text(err.Error()))
 		}
 	}
 	if m := l.Place.Machine; m != nil {
@@ -199,17 +199,12 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if unusable != nil {
 		return b
 	}
-	all := candidates(w.StatesFor(l.Node), id)
-	for i, c := range all {
-		if i == quote.Most*2 {
-			b.Add(cli.Faint, "and %d more", len(all)-i)
-			break
-		}
-		color := cli.Faint
-		if c.standing == standingChosen {
-			color = cli.Green
-		}
-		b.Add(color, "%s", c.text)
+	own, others := candidates(w, l)
+	if own != "" {
+		b.Add(cli.Green, "%s", own)
+	}
+	for _, text := range others {
+		b.Add(cli.Faint, "%s", text)
 	}
 	return b
 }

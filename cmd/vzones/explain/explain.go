@@ -16,20 +16,21 @@ import (
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	flags := &world.Flags{Need: world.NodesIfAny}
+	flags := &world.Flags{}
 	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "explain NODE|UUID|FINDING",
 		Short: "Explain a Node, a machine, or a finding of check",
-		Long: `Show the way from a Node to its machine and up to the root folder: the tags on each
-object, which one decided each label and why the others lost, what chose or dropped
-each address, and what has to hold before the Node is deleted.
+		Long: `Explain a Node: which machine it has, and which objects are above the machine up to the
+root folder. For each label it shows the tag that decided it, and why other tags did not.
+For each address it shows why it was taken or not. It also shows the conditions under
+which vzones deletes the Node.
 
-A machine without a Node, by its UUID, is shown as a new Node on it would be. The ID of
-a finding, such as VZ105, is explained, and nothing is contacted.
+If no Node has the UUID of a machine, then explain shows what a new Node on the machine
+would get. The ID of a finding, such as VZ105, is explained without a connection.
 
 The exit status is 1 if the Node waits, its machine or addresses are not certain, its
-labels differ from its place, or it would be deleted.`,
+labels differ from its place, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
@@ -43,12 +44,7 @@ labels differ from its place, or it would be deleted.`,
 			}
 			return run(cmd.Context(), t, flags, format, args[0])
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return world.CompleteNodes(flags)(cmd, args, begun)
-		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags.Add(cmd.Flags())
 	format.Flag(cmd.Flags(), cli.Table, cli.JSON, cli.YAML)

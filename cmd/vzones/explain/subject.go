@@ -2,8 +2,8 @@ package explain
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -92,10 +92,10 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	if err != nil {
 		return nil //nolint:nilerr // the explanation says so
 	}
-	if s.standIn && len(candidates(w.StatesFor(s.node), id)) == 0 {
-		return s.unknown(w)
-	}
 	m, err := inventory.Find(w.States, id)
+	if s.standIn && err != nil && !errors.Is(err, inventory.ErrOutside) && !inventory.IsIndexed(w.States, id) {
+		return fmt.Errorf("no Node has the UUID %s: %w", quote.Value(s.name), err)
+	}
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
@@ -109,169 +109,52 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	return w.FollowAlso(ctx, w.Statements(others))
 }
 
-// unknown is the error that nothing has the UUID.
-func (s *subject) unknown(w *world.World) error {
-	var down []string
-	for i := range w.States {
-		if w.States[i].Snapshot == nil {
-			down = append(down, whyDown(&w.States[i]))
+// candidates returns the machines that the vCenters show with what a Node says, the one that is the Node's
+// first, and says what each is.
+func candidates(w *world.World, l *world.Look) (own string, others []string) {
+	id, chosen := l.Identity, l.Place.Machine
+	seen := map[topology.Ref]bool{}
+	for _, s := range w.StatesFor(l.Node) {
+		if s.Snapshot == nil {
+			continue
 		}
-	}
-	advice := ": correct it, or let the account see the machine"
-	if len(down) > 0 {
-		advice = "; not read: " + quote.Some(down, quote.Most)
-	}
-	return fmt.Errorf("no Node, and no machine of a vCenter that was read, has the UUID %s%s", quote.Value(s.name), advice)
-}
-
-func whyDown(st *inventory.State) string {
-	if st.Err == nil {
-		return fmt.Sprintf("vCenter %q has not answered in time", st.VCenter)
-	}
-	return quote.Text(st.Err.Error())
-}
-
-// A standing says why a machine is a Node's, or is not.
-type standing string
-
-// The standings.
-const (
-	standingChosen     standing = "chosen"
-	standingSame       standing = "same_machine"
-	standingTemplate   standing = "template"
-	standingSecondary  standing = "secondary" // of a Fault Tolerance pair
-	standingOff        standing = "powered_off"
-	standingOutside    standing = "outside_datacenters"
-	standingUnreadable standing = "unreadable" // so that it may be the Node's
-	standingEqual      standing = "undecided"  // something that is not known decides
-)
-
-// standingText says it for a person.
-var standingText = map[standing]string{
-	standingChosen:     "is the machine",
-	standingSame:       "is the same machine, by another entry of its vCenter",
-	standingTemplate:   "a template is not a Node's machine",
-	standingSecondary:  "a Fault Tolerance secondary is not a Node's machine",
-	standingOff:        "is off, and another one runs",
-	standingOutside:    "is in none of the configured datacenters",
-	standingUnreadable: "cannot be read, and may be it",
-	standingEqual:      "fits, and is not certain to be it",
-}
-
-// A candidate is a machine that fits what the Node says, or may fit.
-type candidate struct {
-	ref      topology.Ref
-	standing standing
-	text     string
-}
-
-// candidates returns all machines that fit what a Node says, the chosen one first if
-// inventory.Find returns one, and those of which no UUID is known and that may therefore be the Node's.
-func candidates(states []inventory.State, id inventory.Identity) []candidate {
-	chosen, err := inventory.Find(states, id)
-	if err != nil {
-		chosen = nil
-	}
-	var all []candidate
-	for _, s := range states {
-		if s.Snapshot != nil {
-			l := lineup{states, s.Snapshot, chosen, nil}
-			l.addAll(s, id)
-			all = append(all, l.all...)
+		var entries []inventory.Entry
+		for _, u := range id.UUIDs {
+			entries = append(entries, s.Snapshot.Entries(u)...)
 		}
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return b.rank() - a.rank() })
-	return all
-}
-
-func (c *candidate) rank() int {
-	switch c.standing {
-	case standingChosen:
-		return 2
-	case standingUnreadable:
-		return 0
-	}
-	return 1
-}
-
-// A lineup is the candidates of one vCenter.
-type lineup struct {
-	states   []inventory.State
-	snapshot *inventory.Snapshot
-	chosen   *inventory.Machine
-	all      []candidate
-}
-
-func (l *lineup) addAll(s inventory.State, id inventory.Identity) {
-	for _, u := range id.UUIDs {
-		for _, e := range l.snapshot.Entries(u) {
-			l.add(e, false, "")
-		}
-	}
-	if len(id.UUIDs) == 0 {
-		for _, e := range l.snapshot.Names[id.Name] {
-			suffix := ""
-			if e.ByHostName {
-				suffix = " (by the guest's host name)"
+		if len(id.UUIDs) == 0 {
+			for _, e := range s.Snapshot.Names[id.Name] {
+				entries = append(entries, e.Entry)
 			}
-			l.add(e.Entry, false, suffix)
 		}
-		return
-	}
-	outside := slices.Clone(l.snapshot.Outside)
-	recorded, is := id.RecordedIn(l.snapshot)
-	if is && !recorded.Unreadable {
-		outside = append(outside, recorded.ID)
-	}
-	for _, moid := range outside {
-		if m := l.snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
-			l.add(inventory.Entry{ID: moid}, true, "")
+		for _, e := range entries {
+			ref := s.Snapshot.Ref(e.ID)
+			if seen[ref] {
+				continue
+			}
+			seen[ref] = true
+			m, path := s.Snapshot.Machines[e.ID], ""
+			if m != nil {
+				path = m.InventoryPath
+			}
+			is := "fits, and is not certain to be it"
+			switch {
+			case chosen != nil && chosen.Ref == ref:
+				own = ref.Located(path) + ": is the machine"
+				continue
+			case e.Template:
+				is = "a template is not a Node's machine"
+			case m != nil && m.Secondary:
+				is = "a Fault Tolerance secondary is not a Node's machine"
+			case chosen != nil && inventory.IsSameMachine(w.States, chosen.Ref, ref, s.Snapshot.Instance):
+				is = "is the same machine, by another entry of its vCenter"
+			case e.Unreadable:
+				is = "cannot be read"
+			case chosen != nil && m != nil && m.Power.IsOff():
+				is = "is off, and another one runs"
+			}
+			others = append(others, ref.Located(path)+": "+is)
 		}
 	}
-	if l.chosen != nil {
-		return
-	}
-	if is && recorded.Unreadable && !recorded.Template {
-		l.add(recorded, false, "")
-	}
-	for _, moid := range slices.Sorted(maps.Keys(l.snapshot.Unreadable)) {
-		if !id.IsAnother(s, moid, l.snapshot.Unreadable[moid]) {
-			l.add(inventory.Entry{ID: moid, Unreadable: true}, false, "")
-		}
-	}
-}
-
-// add adds a machine unless it is there.
-func (l *lineup) add(e inventory.Entry, outside bool, suffix string) {
-	ref := l.snapshot.Ref(e.ID)
-	if slices.ContainsFunc(l.all, func(o candidate) bool { return o.ref.ID == e.ID }) {
-		return
-	}
-	is := l.standing(ref, e, outside)
-	path := ""
-	if m := l.snapshot.Machines[e.ID]; m != nil {
-		path = m.InventoryPath
-	}
-	l.all = append(l.all, candidate{ref, is, ref.Located(path) + ": " + standingText[is] + suffix})
-}
-
-func (l *lineup) standing(ref topology.Ref, e inventory.Entry, outside bool) standing {
-	m := l.snapshot.Machines[e.ID]
-	switch {
-	case l.chosen != nil && l.chosen.Ref == ref:
-		return standingChosen
-	case l.chosen != nil && inventory.IsSameMachine(l.states, l.chosen.Ref, ref, l.snapshot.Instance):
-		return standingSame
-	case e.Template:
-		return standingTemplate
-	case m != nil && m.Secondary:
-		return standingSecondary
-	case outside:
-		return standingOutside
-	case e.Unreadable:
-		return standingUnreadable
-	case l.chosen != nil && m != nil && m.Power.IsOff():
-		return standingOff
-	}
-	return standingEqual
+	return own, others
 }

@@ -60,8 +60,6 @@ type node struct {
 	host *host
 	place
 	Marks []mark
-	// ID is its anchor on the page, 0 for none.
-	ID int
 }
 
 // A mark says what an operator should know of an object. Text is one line and fit to be shown.
@@ -83,10 +81,8 @@ const (
 	problem
 	untagged
 	undecided
-	disconnected
 	off
 	waits
-	maintenance
 )
 
 var kinds = [...]struct {
@@ -94,17 +90,15 @@ var kinds = [...]struct {
 	// class and sign are those of the page. title says what has such marks.
 	class, sign, title string
 }{
-	unread:       {finding.Error, "bad", "✕", "vCenters that could not be read"},
-	unplaced:     {finding.Error, "bad", "✕", "Nodes without a place"},
-	incomplete:   {finding.Warning, "warn", "!", "vCenters that were read in part"},
-	drift:        {finding.Warning, "drift", "≠", "Nodes whose labels differ"},
-	problem:      {finding.Warning, "warn", "!", "Nodes with another problem"},
-	untagged:     {finding.Warning, "warn", "!", "hosts and clusters without region or zone"},
-	undecided:    {finding.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
-	disconnected: {finding.Warning, "warn", "!", "hosts that are not connected"},
-	off:          {finding.Info, "off", "○", "Nodes whose machine is off"},
-	waits:        {finding.Info, "waits", "…", "Nodes that are not initialized"},
-	maintenance:  {finding.Info, "info", "i", "hosts in maintenance mode"},
+	unread:     {finding.Error, "bad", "✕", "vCenters that could not be read"},
+	unplaced:   {finding.Error, "bad", "✕", "Nodes without a place"},
+	incomplete: {finding.Warning, "warn", "!", "vCenters that were read in part"},
+	drift:      {finding.Warning, "drift", "≠", "Nodes whose labels differ"},
+	problem:    {finding.Warning, "warn", "!", "Nodes with another problem"},
+	untagged:   {finding.Warning, "warn", "!", "hosts and clusters without region or zone"},
+	undecided:  {finding.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
+	off:        {finding.Info, "off", "○", "Nodes whose machine is off"},
+	waits:      {finding.Info, "waits", "…", "Nodes that are not initialized"},
 }
 
 func (k kind) Class() string { return kinds[k].class }
@@ -144,7 +138,6 @@ type box struct {
 	Boxes  []*box
 	Nodes  []*node // of a host
 	Counts counts
-	ID     int // as that of a node
 }
 
 // each calls f with all boxes, the outer ones first.
@@ -164,11 +157,8 @@ type note struct {
 	Items []item
 }
 
-// An item is an object with a mark. ID is its anchor, 0 for none.
-type item struct {
-	ID                int
-	Name, Where, Text string
-}
+// An item is an object with a mark.
+type item struct{ Name, Where, Text string }
 
 // arrange puts hosts and Nodes into boxes. The order in which they were read decides nothing. A host is where
 // its own path says, and wherever its Nodes are: tags on a resource pool or folder may put them elsewhere.
@@ -315,30 +305,25 @@ func (c *counts) node(n *node) {
 // note collects all marks. An object that is in several boxes is in the list once.
 func (f *fleet) note(withoutPlace []*node) {
 	var all [len(kinds)]note
-	seen, ids := map[string]bool{}, 0
-	add := func(key string, of item, marks []mark) int {
-		if len(marks) > 0 && key != "" {
-			ids++
-			of.ID = ids
-		}
+	seen := map[string]bool{}
+	add := func(key, name, where string, marks []mark) {
 		for _, m := range marks {
-			if once := key + fmt.Sprint(m); key == "" || !seen[once] {
-				seen[once], of.Text = true, m.Text
-				all[m.Kind].Items = append(all[m.Kind].Items, of)
+			if once := key + fmt.Sprint(m); !seen[once] {
+				seen[once] = true
+				all[m.Kind].Items = append(all[m.Kind].Items, item{name, where, m.Text})
 			}
 		}
-		return of.ID
 	}
 	for _, v := range f.VCenters {
-		add("", item{Name: "vCenter " + v.Name}, v.Marks)
+		add("vCenter "+v.Name, "vCenter "+v.Name, "", v.Marks)
 	}
 	for _, n := range withoutPlace {
-		add("", item{Name: n.Name}, n.Marks)
+		add("node "+n.Name, n.Name, "", n.Marks)
 	}
 	each(f.Regions, func(b *box) {
-		b.ID = add(b.key, item{Name: b.Title, Where: b.Where}, b.Marks)
+		add(b.key, b.Title, b.Where, b.Marks)
 		for _, n := range b.Nodes {
-			n.ID = add("node "+n.Name, item{Name: n.Name, Where: b.Where + ", " + b.Title}, n.Marks)
+			add("node "+n.Name, n.Name, b.Where+", "+b.Title, n.Marks)
 		}
 	})
 	for k := range all {

@@ -3,6 +3,7 @@ package fleetmap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,24 +27,27 @@ type options struct {
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	o := &options{world: world.Flags{Need: world.NodesIfAny}}
+	o := &options{world: world.Flags{}}
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Show regions, zones, clusters, hosts and Nodes",
-		Long: `Show regions, zones, clusters, hosts and Nodes, and mark vCenters that could not be
-read, hosts without a zone, and Nodes that have no place, whose labels differ from it,
-that wait, or whose machine is off.
+		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks vCenters that could not be
+read, hosts without a zone, and Nodes that have no place, that wait, whose labels differ
+from their place, or whose machine is off.
 
-The format html is one page that loads nothing and has no script. It has the names of
-your machines and hosts. A host is shown where tags and names above it say, a Node in
-its own zone. Without a kubeconfig there are no Nodes.
+-o html writes one page, which loads nothing and has no script. It contains the names of
+your machines and hosts. A host is in the zone that the tags and names above it give, and
+a Node is in its own zone. Without a kubeconfig the map has no Nodes.
 
-The exit status is 1 if a vCenter could not be read or a Node has no place.`,
+The exit status is 1 if a vCenter could not be read, or if a Node has no place.`,
 		Example: `  vzones map -c vsphere.yaml
   vzones map -c vsphere.yaml --all
   vzones map -c vsphere.yaml -o html > map.html`,
 		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.all && o.format == formatHTML {
+				return errors.New("--all is for the tree: the page has all hosts and Nodes")
+			}
 			t.Started = true
 			return o.run(cmd.Context(), t)
 		},
@@ -62,14 +66,13 @@ func (o *options) run(ctx context.Context, t *cli.Tool) error {
 		return err
 	}
 	f.arrange()
-	var out []byte
 	if o.format == formatHTML {
-		out, err = f.page()
+		var page []byte
+		if page, err = f.page(); err == nil {
+			err = t.Write(page)
+		}
 	} else {
-		out = f.tree(t, t.Width(), o.all)
-	}
-	if err == nil {
-		err = t.Write(out)
+		err = t.PrintTrees(f.tree(o.all)...)
 	}
 	if err == nil && !f.isComplete() {
 		err = cli.ErrFindings

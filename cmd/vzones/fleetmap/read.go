@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
-	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -19,7 +17,7 @@ import (
 
 // A reader makes a fleet of a World.
 type reader struct {
-	policy topology.Policy
+	policy topology.Policy // also of what the host does not decide
 	states []inventory.State
 	fleet  *fleet
 	known  map[[2]string]*host // by vCenter and ID, which repeat between vCenters
@@ -38,8 +36,8 @@ func read(ctx context.Context, w *world.World) *fleet {
 		}
 		within := in.Within(w.Config.VCenters[i].Datacenters)
 		for _, o := range in.Objects {
-			if o.Ref.Type == "HostSystem" && within(o) {
-				r.host(o.Up(), in.Invisible, o.Host)
+			if o.Ref.Type == world.TypeHost && within(o) {
+				r.host(o.Up(), in.Invisible)
 			}
 		}
 	}
@@ -54,18 +52,12 @@ func read(ctx context.Context, w *world.World) *fleet {
 }
 
 func vcenterMarks(s *inventory.State, in *survey.Survey) (marks []mark) {
-	text := func(err error) string { // the vCenter is named beside it
-		return strings.TrimPrefix(quote.Line(err.Error()), "vCenter "+quote.Value(s.VCenter)+": ")
-	}
-	switch {
-	case s.Err != nil:
-		return []mark{newMark(unread, text(s.Err))}
-	case s.Snapshot == nil:
-		return []mark{newMark(unread, "it did not answer in the time of --timeout")}
+	if s.Err != nil {
+		return []mark{newMark(unread, world.Plain(s.VCenter, s.Err))}
 	}
 	for _, err := range []error{s.Snapshot.Incomplete, in.Err, in.ObjectsErr} {
 		if err != nil {
-			marks = append(marks, newMark(incomplete, text(err)))
+			marks = append(marks, newMark(incomplete, world.Plain(s.VCenter, err)))
 		}
 	}
 	for _, category := range in.Invisible {
@@ -76,58 +68,32 @@ func vcenterMarks(s *inventory.State, in *survey.Survey) (marks []mark) {
 }
 
 // host returns the host at the beginning of a path, and adds it if it is new.
-func (r *reader) host(up topology.Path, invisible []string, state survey.Host) *host {
+func (r *reader) host(up topology.Path, invisible []string) *host {
 	o := up.Objects[0]
 	key := [2]string{inventory.FirstEntry(r.states, o.Ref.VCenter), o.Ref.ID}
 	if h := r.known[key]; h != nil {
 		return h
 	}
-	h := &host{VCenter: key[0], ID: key[1], Name: o.Name, Cluster: o.Path, Standalone: true}
-	if i := slices.IndexFunc(up.Objects, func(o *topology.Object) bool { return o.Ref.Type == "ClusterComputeResource" }); i > 0 {
-		h.Cluster, h.Standalone = up.Objects[i].Path, false
-	}
-	if state.Disconnected {
-		h.Marks = append(h.Marks, newMark(disconnected, "it is not connected"))
-	}
-	if state.InMaintenance {
-		h.Marks = append(h.Marks, newMark(maintenance, "it is in maintenance mode"))
-	}
-	policy := r.policy
+	policy, _ := world.HostPolicy(r.policy)
 	policy.Invisible = invisible
-	h.resolve(policy, placement.Paths(r.states, o.Ref.VCenter, []topology.Path{up}))
+	p := world.PlaceHost(r.states, policy, up)
+	h := &host{VCenter: key[0], ID: key[1], Name: o.Name, Cluster: p.Under.Path, Standalone: p.Under == p.Host}
+	h.resolve(policy, p)
 	r.known[key], r.fleet.hosts = h, append(r.fleet.hosts, h)
 	return h
 }
 
 // resolve gives a host the region and zone of the machines on it, as far as the host decides them.
-func (h *host) resolve(policy topology.Policy, up []topology.Path) {
-	policy, ok := policy.ForHosts()
-	if !ok {
-		return
-	}
-	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional() // one that lacks a value hides no other
-	placed, err := topology.Resolve(policy, up)
-	if err != nil { // no label is required, so there is no such error
-		h.Marks = append(h.Marks, newMark(undecided, err.Error()))
-		return
-	}
+func (h *host) resolve(policy topology.Policy, p world.HostPlace) {
+	h.place = placeOf(p.Placement)
 	var missing, reasons []string
-	own := placeOf(placed)
 	for _, rule := range policy.Rules {
-		name := map[string]string{topology.LabelRegion: "region", topology.LabelZone: "zone"}[rule.Label]
-		if name == "" || !rule.FollowsFromHost() {
-			continue
-		}
-		switch why := placed.WhyUndecided(rule.Label); {
+		switch why := p.Placement.WhyUndecided(rule.Label); {
 		case errors.Is(why, topology.ErrNoCategory): // the vCenter has a mark that says so
 		case why != nil:
 			reasons = append(reasons, why.Error())
-		case placed.Value(rule.Label) == "":
-			missing = append(missing, "no "+name)
-		case name == "region":
-			h.Region, h.RegionBy = own.Region, own.RegionBy
-		default:
-			h.Zone, h.ZoneBy = own.Zone, own.ZoneBy
+		case slices.Contains(p.Missing, rule.Label):
+			missing = append(missing, "no "+world.Short(rule.Label))
 		}
 	}
 	if len(missing) > 0 {
@@ -163,11 +129,8 @@ func (r *reader) node(l *world.Look) {
 	n.Machine = quote.Name(m.Ref.Located(m.InventoryPath))
 	n.host = r.hostOf(m)
 	for _, d := range l.Differences {
-		if d.Missing {
-			d.Have = ""
-		}
 		if d.Missing || d.IsCertain() {
-			n.Marks = append(n.Marks, newMark(drift, differs(d.Label, d.Have, d.Want)))
+			n.Marks = append(n.Marks, newMark(drift, world.DifferenceText(&d)))
 		}
 	}
 	if l.Off || m.Power.IsOff() || m.WasOff {
@@ -184,8 +147,8 @@ func (r *reader) node(l *world.Look) {
 // hostOf returns the host of a machine. If it is not known, then one host stands for that of all such machines.
 func (r *reader) hostOf(m *inventory.Machine) *host {
 	for _, p := range m.Paths {
-		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == "HostSystem" {
-			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories, survey.Host{})
+		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == world.TypeHost {
+			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories)
 		}
 	}
 	key := [2]string{inventory.FirstEntry(r.states, m.Ref.VCenter)}
@@ -194,15 +157,4 @@ func (r *reader) hostOf(m *inventory.Machine) *host {
 		r.fleet.hosts = append(r.fleet.hosts, r.known[key])
 	}
 	return r.known[key]
-}
-
-// differs says how a label differs.
-func differs(label, have, want string) string {
-	shown := func(value string) string {
-		if value == "" {
-			return "missing"
-		}
-		return quote.Value(value)
-	}
-	return fmt.Sprintf("label %s is %s and should be %s", strings.TrimPrefix(label, "topology.kubernetes.io/"), shown(have), shown(want))
 }

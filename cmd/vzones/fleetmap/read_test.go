@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"vzones/cmd/vzones/world"
 	"vzones/topology"
 )
 
@@ -53,7 +54,9 @@ func TestResolve(t *testing.T) {
 	} {
 		var h host
 		p := topology.Path{Kind: topology.ComputePath, Objects: []*topology.Object{object("HostSystem", "/dc/host/c/h"), c.cluster, c.dc, root}}
-		h.resolve(c.policy, []topology.Path{p})
+		policy, _ := world.HostPolicy(c.policy)
+		policy.Invisible = c.policy.Invisible
+		h.resolve(policy, world.PlaceHost(nil, policy, p))
 		marks := map[kind]string{}
 		for _, m := range h.Marks {
 			marks[m.Kind] = m.Text

@@ -1,7 +1,6 @@
 package fleetmap
 
 import (
-	"bytes"
 	"cmp"
 	"strings"
 
@@ -12,81 +11,58 @@ import (
 // few is how many hosts of a cluster, and marks in a list, are shown where not all are wanted.
 const few = 5
 
-// A tree prints a fleet on a terminal.
-type tree struct {
-	fleet *fleet
-	tool  *cli.Tool
-	width int // in columns, 0 if lines are not wrapped
-	all   bool
-	out   bytes.Buffer
-}
-
-func (f *fleet) tree(tool *cli.Tool, width int, all bool) []byte {
-	t := &tree{fleet: f, tool: tool, width: width, all: all}
-	t.line("", "", cli.Bold, f.summary())
+// tree returns a fleet for a terminal: what it has, the regions, and what to look at.
+func (f *fleet) tree(all bool) []*cli.Branch {
+	trees := []*cli.Branch{{Text: f.summary(), Color: cli.Bold}}
 	for _, r := range f.Regions {
-		t.line("", "", "", "")
-		t.box(r, "", "")
+		trees = append(trees, f.branch(r, all))
 	}
-	for i, n := range f.Notes {
-		if i == 0 {
-			t.line("", "", "", "")
-		}
-		t.line("", "", colorOf(n.Kind), n.Kind.Title()+": "+cli.Number(len(n.Items)))
-		for i, one := range n.Items {
-			if n.Kind > incomplete { // it is beside the object
-				break
+	if len(f.Notes) > 0 {
+		notes := &cli.Branch{Text: "To look at", Color: cli.Bold}
+		trees = append(trees, notes)
+		for _, n := range f.Notes {
+			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))
+			for i, one := range n.Items {
+				if n.Kind > incomplete { // it is beside the object
+					break
+				}
+				if i == few && !all {
+					b.Add(cli.Faint, "and %s more (--all)", cli.Number(len(n.Items)-i))
+					break
+				}
+				b.Add(n.Kind.color(), "%s: %s", one.Name, one.Text)
 			}
-			if i == few && !t.all {
-				t.line("  ", "  ", cli.Faint, "and "+cli.Number(len(n.Items)-i)+" more (--all)")
-				break
-			}
-			t.mark("  ", mark{n.Kind, one.Text}, one.Name+": ")
 		}
 	}
 	if text := f.foreign(); text != "" {
-		t.line("", "", "", "")
-		t.line("", "", cli.Faint, text)
+		trees = append(trees, &cli.Branch{Text: text, Color: cli.Faint})
 	}
-	return t.out.Bytes()
+	return trees
 }
 
-// line prints a text, and what does not fit the terminal below it, behind rest.
-func (t *tree) line(first, rest string, color cli.Color, text string) {
-	t.tool.Wrap(&t.out, t.width, first, rest+"  ", color, text)
-}
-
-// box prints a box and those inside.
-func (t *tree) box(b *box, first, rest string) {
+// branch returns a box with those inside.
+func (f *fleet) branch(b *box, all bool) *cli.Branch {
+	out := &cli.Branch{Text: b.Title + ": " + f.on(b.Counts), Color: cli.Bold}
 	switch b.level {
-	case levelRegion, levelZone:
-		t.line(first, rest, cli.Bold, b.Title+": "+t.fleet.on(b.Counts))
 	case levelCluster:
-		t.line(first, rest, "", b.Title+" of vCenter "+b.VCenters[0]+": "+t.fleet.on(b.Counts))
-	default:
-		t.line(first, rest, "", strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": "))
+		out.Text, out.Color = b.Title+" of vCenter "+b.VCenters[0]+": "+f.on(b.Counts), ""
+	case levelHost:
+		out.Text, out.Color = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": "), ""
 	}
 	for _, m := range b.Marks {
-		t.mark(rest, m, "")
+		out.Add(m.Kind.color(), "%s %s", m.Kind.Sign(), m.Text)
 	}
 	for _, n := range b.Nodes {
 		for _, m := range n.Marks {
-			t.mark(rest, m, n.Name+": ")
+			out.Add(m.Kind.color(), "%s %s: %s", m.Kind.Sign(), n.Name, m.Text)
 		}
 	}
-	var shown, left []*box
+	var left []*box
 	for i, below := range b.Boxes {
-		if below.level < levelHost || t.all || i < few || below.Counts.Problems > 0 {
-			shown = append(shown, below)
-		} else {
+		if below.level == levelHost && !all && i >= few && below.Counts.Problems == 0 {
 			left = append(left, below)
-		}
-	}
-	for i, below := range shown {
-		if i == len(shown)-1 && len(left) == 0 {
-			t.box(below, rest+"└─ ", rest+"   ")
 		} else {
-			t.box(below, rest+"├─ ", rest+"│  ")
+			out.Below = append(out.Below, f.branch(below, all))
 		}
 	}
 	if len(left) > 0 {
@@ -94,8 +70,9 @@ func (t *tree) box(b *box, first, rest string) {
 		if c := count(left); c.Nodes > 0 {
 			text += " with " + cli.Count(c.Nodes, "Node")
 		}
-		t.line(rest+"└─ ", rest+"   ", cli.Faint, text+" (--all)")
+		out.Add(cli.Faint, "%s (--all)", text)
 	}
+	return out
 }
 
 func names(nodes []*node) string {
@@ -108,11 +85,6 @@ func names(nodes []*node) string {
 	return strings.Join(all, ", ")
 }
 
-func (t *tree) mark(rest string, m mark, about string) {
-	sign := map[finding.Severity]string{finding.Error: "!! ", finding.Warning: "! ", finding.Info: "· "}[kinds[m.Kind].severity]
-	t.line(rest, rest, colorOf(m.Kind), sign+about+m.Text)
-}
-
-func colorOf(k kind) cli.Color {
+func (k kind) color() cli.Color {
 	return map[finding.Severity]cli.Color{finding.Error: cli.Red, finding.Warning: cli.Yellow, finding.Info: cli.Faint}[kinds[k].severity]
 }

@@ -16,20 +16,20 @@ import (
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	flags := &world.Flags{Need: world.Cluster}
+	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE…]",
 		Short: "Show where each Node is, and whether its labels say so",
-		Long: `Show where each Node is: its vCenter, datacenter, cluster and host, the region,
-the zone and the further labels of that place, its addresses, and what is wrong.
+		Long: `Show where each Node is: vCenter, datacenter, cluster and host, the region, the zone and
+the further labels of that place, the addresses, and what is wrong.
 
-STATUS is Placed if nothing is wrong, Foreign for a Node that vzones leaves
-alone, NotInitialized for one that lacks nothing and still has the taint, and
-otherwise the reason of the Event about it. While the place of a Node is not
-known, VCENTER is where it was found last. -o wide says what is wrong.
+STATUS is Placed if nothing is wrong, Foreign if vzones does not manage the Node, and
+NotInitialized if nothing is missing and the Node still has the taint. Otherwise it is
+the reason of the Event about the Node. If the place of a Node is not known, VCENTER is
+the vCenter of its last place. -o wide shows what is wrong.
 
-The exit status is 1 if a Node has a problem or other labels than its place.`,
+The exit status is 1 if a Node has a problem, or other labels than its place.`,
 		Example: `  vzones nodes
   vzones nodes node-1 -o wide
   vzones nodes -l topology.kubernetes.io/zone=a
@@ -38,7 +38,7 @@ The exit status is 1 if a Node has a problem or other labels than its place.`,
 			t.Started = true
 			return run(cmd.Context(), t, flags, format, args)
 		},
-		ValidArgsFunction: world.CompleteNodes(flags),
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())
@@ -61,7 +61,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		}
 	}
 	report := &Report{VCenters: reportOf(w), Nodes: []Node{}}
-	for _, n := range w.Selected(flags) {
+	for _, n := range w.Selected() {
 		if len(names) == 0 || slices.Contains(names, n.Name) {
 			report.Nodes = append(report.Nodes, nodeOf(w.Look(n)))
 		}

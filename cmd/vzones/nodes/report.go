@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func reportOf(w *world.World) []VCenter {
 		if s.Err != nil {
 			all[i].Error = quote.Line(s.Err.Error())
 		} else if err := w.TagsErr(s); err != nil {
-			all[i].TagsError = quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", s.VCenter)))
+			all[i].TagsError = world.Plain(s.VCenter, err)
 		}
 	}
 	return all
@@ -192,9 +191,9 @@ func listOf(nodes []Node, labels []string) *cli.List {
 		}
 		cells := make([]string, len(names))
 		for i, name := range names {
-			cells[i] = world.Shown(name)
+			cells[i] = shown(name)
 		}
-		cells = append(cells, world.Shown(world.Addresses(n.Addresses)...), world.Shown(n.InstanceType), world.Shown(n.Machine), world.Shown(n.PowerState), world.Shown(n.Taints...))
+		cells = append(cells, shown(addresses(n.Addresses)...), shown(n.InstanceType), shown(n.Machine), shown(n.PowerState), shown(n.Taints...))
 		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
 	}
 	return list
@@ -210,4 +209,26 @@ func colorOf(n *Node) cli.Color {
 		return cli.Yellow
 	}
 	return cli.Red
+}
+
+// shown returns values that others chose as a cell of a table has them.
+func shown(values ...string) string {
+	var all []string
+	for _, v := range values {
+		if v != "" {
+			all = append(all, quote.Plain(v))
+		}
+	}
+	return cmp.Or(strings.Join(all, ","), world.Nothing)
+}
+
+// addresses returns the IP addresses, each once.
+func addresses(all []v1.NodeAddress) (texts []string) {
+	for _, a := range all {
+		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
+		if isIP && !slices.Contains(texts, a.Address) {
+			texts = append(texts, a.Address)
+		}
+	}
+	return texts
 }

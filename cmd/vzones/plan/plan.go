@@ -31,24 +31,25 @@ type change struct {
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	flags := &world.Flags{Need: world.Cluster}
+	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
 	var with string
 	var retags []string
 	cmd := &cobra.Command{
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
 		Short: "Show what the daemon would write to each Node, now or after a change",
-		Long: `Show what the daemon would write to each Node: labels, addresses and taints, and
-which Nodes it would delete. Nothing is written, and no daemon is needed: before vzones
-takes the place of the vSphere CPI, plan -c FILE shows what changes. --with and --tag
-show what another configuration or other tags change, all together.
+		Long: `Show what the daemon would write to each Node (labels, addresses and taints), and which
+Nodes it would delete. plan writes nothing, and needs no daemon: run plan -c FILE before
+vzones takes the place of the vSphere CPI. --with shows what another configuration
+changes, and --tag what another tag changes. They can be combined.
 
 OBJECT is the inventory path of an object above a Node's machine, such as
-/dc1/host/cluster-1, and / is the root folder. If several vCenters have it, write
-VCENTER:OBJECT. It has no other tag of the category then, and none without NAME.
+/dc1/host/cluster-1. / is the root folder. If several vCenters have the path, write
+VCENTER:OBJECT. The tag takes the place of the object's tags of the category. Without
+NAME the object has no tag of the category.
 
-NOW is what the Node has, THEN what its place gives, and DAEMON what the daemon does
-about it. The annotations and the condition of vzones are not listed.
+NOW is what the Node has, THEN is what its place gives, and DAEMON is what the daemon
+does about it. Annotations and the condition of vzones are not listed.
 
 The exit status is 1 if something is listed, and 2 if a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml
@@ -87,13 +88,13 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return err
 		}
 		other := *flags
-		other.Config = c.with
+		other.Config, other.Nodes = c.with, now.Nodes
 		if then, err = world.Open(ctx, &other); err != nil {
 			return fmt.Errorf("--with: %w", err)
 		}
 		defer then.Close()
 	}
-	nodes := now.Selected(flags)
+	nodes := now.Selected()
 	var out *Plan
 	if c.with == "" && len(c.tags) == 0 {
 		out = doNow(now, nodes)
@@ -104,7 +105,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	if err := print(t, format, out); err != nil {
 		return err
 	}
-	switch unread := firstUnread(now.States, then.States); {
+	switch unread := firstUnread(slices.Concat(now.States, then.States)); {
 	case unread != "":
 		return errors.New(unread)
 	case len(out.Changes)+len(out.Conflicts) > 0:
@@ -166,15 +167,10 @@ func (p *Plan) add(n NodeChange) {
 
 // firstUnread says which vCenter could not be read, so that nothing is known of its Nodes; empty if
 // all were.
-func firstUnread(all ...[]inventory.State) string {
-	for _, states := range all {
-		for _, s := range states {
-			switch {
-			case s.Err != nil:
-				return fmt.Sprintf("vCenter %q could not be read, so the plan is not complete: %s", s.VCenter, quote.Text(s.Err.Error()))
-			case s.Snapshot == nil:
-				return fmt.Sprintf("vCenter %q has not answered in time, so the plan is not complete: raise --timeout", s.VCenter)
-			}
+func firstUnread(states []inventory.State) string {
+	for _, s := range states {
+		if s.Err != nil {
+			return fmt.Sprintf("vCenter %q could not be read, so the plan is not complete: %s", s.VCenter, quote.Text(s.Err.Error()))
 		}
 	}
 	return ""

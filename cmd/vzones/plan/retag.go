@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -224,20 +225,13 @@ func (e *edit) unread() string {
 	var names []string
 	why := ""
 	for _, s := range e.states {
-		if s.Err == nil && s.Snapshot != nil {
-			continue
-		}
-		names = append(names, quote.Value(s.VCenter))
-		switch {
-		case len(names) > 1:
-		case s.Err != nil:
-			why = ": " + quote.Text(s.Err.Error())
-		default:
-			why = ": it has not answered in time: raise --timeout"
+		if s.Err != nil {
+			names = append(names, quote.Value(s.VCenter))
+			why = cmp.Or(why, quote.Text(s.Err.Error()))
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "; not read: vCenter " + quote.Some(names, quote.Most) + why
+	return "; not read: vCenter " + quote.Some(names, quote.Most) + ": " + why
 }

@@ -25,25 +25,25 @@ func (w *World) connect(f *Flags) error {
 		return errors.New("--server is for a kubeconfig: without one the token of this Pod would go there") // by client-go
 	}
 	cfg, err := loaded.ClientConfig()
-	switch {
-	case err == nil:
-	case clientcmd.IsEmptyConfig(err) && f.Need < Cluster && f.Config != "" && f.Kubeconfig == "":
-		w.NoNodes = noKubeconfig(rules)
+	if clientcmd.IsEmptyConfig(err) {
+		err = noKubeconfig(rules)
+		switch {
+		case f.Config == "":
+			return fmt.Errorf("there is no configuration: write --config FILE, or read that of the daemon: %w", err)
+		case f.NeedsNodes || f.Kubeconfig != "":
+			return err
+		}
+		w.NoNodes = err
 		return nil
-	case clientcmd.IsEmptyConfig(err) && f.Kubeconfig != "":
-		return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", f.Kubeconfig)
-	case clientcmd.IsEmptyConfig(err) && f.Config == "":
-		return fmt.Errorf("there is no configuration: write --config FILE, or read that of the daemon: %w", noKubeconfig(rules))
-	case clientcmd.IsEmptyConfig(err):
-		return noKubeconfig(rules)
-	default:
+	}
+	if err == nil {
+		cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
+		w.RESTConfig = cfg
+		w.Client, err = kubernetes.NewForConfig(cfg)
+	}
+	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
 	}
-	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
-	if w.Client, err = kubernetes.NewForConfig(cfg); err != nil {
-		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
-	}
-	w.RESTConfig = cfg
 	return nil
 }
 
@@ -57,10 +57,11 @@ func masked(err error) string {
 
 // noKubeconfig says why there is no cluster, and names the files that were looked for.
 func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
-	for _, file := range rules.Precedence {
+	files := rules.GetLoadingPrecedence()
+	for _, file := range files {
 		if _, err := os.Stat(file); err == nil {
 			return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", file)
 		}
 	}
-	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(rules.Precedence, ", "))
+	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(files, ", "))
 }

@@ -1,14 +1,15 @@
 package world
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -17,21 +18,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Need is what a command needs beside the vCenters.
-type Need int
-
-// The needs.
-const (
-	// NodesIfAny: it uses the Nodes of the cluster if there is a kubeconfig.
-	NodesIfAny Need = iota
-	// Cluster: it cannot do without the cluster.
-	Cluster
-)
-
 // Flags say where the configuration, the credentials and the Nodes are.
 type Flags struct {
-	// Need is set by the command.
-	Need Need
+	// NeedsNodes is set by a command that fails without the Nodes of the cluster.
+	NeedsNodes bool
 	// Config is the path of the configuration file, empty for the configuration of the daemon.
 	Config string
 	// Kubeconfig is as that of kubectl, and Overrides are its flags: the context, and the namespace
@@ -49,6 +39,8 @@ type Flags struct {
 	Follow func(*World) []inventory.Identity
 	// NodesOptional is set by a command that goes on without the Nodes if it may not list them.
 	NodesOptional bool
+	// Nodes are those of the cluster if they were listed before, nil if they are to be listed.
+	Nodes []*v1.Node
 	// Beside is called once with the configuration, by a command that asks something of the
 	// vCenters while they are read. It returns at once. Nil for nothing.
 	Beside func(*config.Config)
@@ -86,26 +78,24 @@ func (f *Flags) AddSelector(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Selector, "selector", "l", "", "only Nodes with these labels, such as zone=a,env!=test")
 }
 
-// Namespace is that of the daemon.
-func (f *Flags) Namespace() string {
-	return cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem)
-}
-
 // leastTimeout is less than the shortest reading takes, and as long as the daemon's shortest login.
 const leastTimeout = time.Second
 
-// check returns what is wrong with the values of the flags.
-func (f *Flags) check() error {
+// check returns what is wrong with the values of the flags, and the selector of Nodes.
+func (f *Flags) check() (labels.Selector, error) {
 	switch {
 	case f.Timeout < leastTimeout:
-		return fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
+		return nil, fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
 	case f.Verbose > mostVerbose:
-		return fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
+		return nil, fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
 	case len(f.Credentials) > 0 && f.Config == "":
-		return errors.New("--credentials go only to servers that you name: write --config FILE with them")
+		return nil, errors.New("--credentials go only to servers that you name: write --config FILE with them")
 	}
-	_, err := f.selector()
-	return err
+	selector, err := labels.Parse(f.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	return selector, nil
 }
 
 // mostVerbose is the highest level of the log: from 6 on clients log requests, and at 8 what is in

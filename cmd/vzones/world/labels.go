@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,24 +9,16 @@ import (
 	"vzones/config"
 	"vzones/provider/plan"
 	"vzones/provider/report"
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
 // Nothing is how a table shows that there is no value.
 const Nothing = "-"
 
-// Shown returns values that others chose as a cell of a table has them.
-func Shown(values ...string) string {
-	var all []string
-	for _, v := range values {
-		if v != "" {
-			all = append(all, quote.Plain(v))
-		}
-	}
-	if len(all) == 0 {
-		return Nothing
-	}
-	return strings.Join(all, ",")
+// Plain returns the text of an error without the name of the vCenter before it, which is shown apart.
+func Plain(vcenter string, err error) string {
+	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", vcenter)))
 }
 
 // Quoted returns names that others chose, each quoted.
@@ -37,17 +28,6 @@ func Quoted(names []string) []string {
 		all[i] = quote.Value(n)
 	}
 	return all
-}
-
-// Addresses returns the IP addresses, each once.
-func Addresses(all []v1.NodeAddress) (texts []string) {
-	for _, a := range all {
-		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
-		if isIP && !slices.Contains(texts, a.Address) {
-			texts = append(texts, a.Address)
-		}
-	}
-	return texts
 }
 
 // DifferenceReasons returns the reasons of differences, the worst first.
@@ -66,12 +46,30 @@ func DifferenceReason(d *plan.Difference) string {
 	return plan.ReasonDrift
 }
 
+// Short names a label for a person.
+func Short(label string) string {
+	switch label {
+	case topology.LabelRegion:
+		return "region"
+	case topology.LabelZone:
+		return "zone"
+	}
+	return label
+}
+
 // DifferenceText says how a label of a Node differs from its place.
 func DifferenceText(d *plan.Difference) string {
-	if d.Missing {
-		return "label " + d.Label + " is missing: " + d.Source + " says " + quote.Value(d.Want)
+	text := Short(d.Label) + " is missing"
+	if !d.Missing && d.Have != "" {
+		text = Short(d.Label) + " is " + quote.Value(d.Have)
 	}
-	return d.Text()
+	switch {
+	case d.Want == "":
+		return text + ", and nothing gives it that value"
+	case d.Uncertain != nil:
+		return text + ", vSphere may say " + quote.Value(d.Want) + ": " + quote.Line(d.Uncertain.Error())
+	}
+	return text + ", vSphere says " + quote.Value(d.Want) + " (" + d.Source + ")"
 }
 
 // ValueOn returns a label of a Node, or of its twin if only that is there.

@@ -1,11 +1,14 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
@@ -25,7 +28,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 	if err != nil {
 		return nil, err
 	}
-	read := &reader{client: w.Client, why: w.NoNodes, files: files}
+	read := &reader{client: w.Client, why: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
 	finder := &credentials.Finder{Secrets: read}
 	var from source.Source
 	if f.Config == "" {
@@ -44,7 +47,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 // readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
 // files are those of its Pod.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Finder) (source.Source, error) {
-	d, err := running.Find(ctx, w.Client, f.Namespace())
+	d, err := running.Find(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {
 		return source.Source{}, err
 	}
@@ -71,11 +74,14 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 	return from, nil
 }
 
-// A reader reads Secrets: from the files of --credentials, and else from the cluster, once each time.
+// A reader reads Secrets: from the files of --credentials, and else from the cluster, each once.
 type reader struct {
 	client kubernetes.Interface // nil without a cluster
 	why    error                // why there is no client
 	files  []manifest.Object
+
+	mu   sync.Mutex // of read
+	read map[config.SecretRef]func() (*v1.Secret, error)
 }
 
 // readCredentials returns the Secrets in files of manifests.
@@ -119,9 +125,18 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
 		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or write --credentials with a file that has it", ref.Namespace, ref.Name, r.why)
 	}
-	data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
-	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
+	r.mu.Lock()
+	read := r.read[ref]
+	if read == nil {
+		read = sync.OnceValues(func() (*v1.Secret, error) {
+			data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
+			if apierrors.IsForbidden(err) {
+				err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
+			}
+			return &v1.Secret{Data: data}, err
+		})
+		r.read[ref] = read
 	}
-	return &v1.Secret{Data: data}, err
+	r.mu.Unlock()
+	return read()
 }

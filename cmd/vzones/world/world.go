@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -53,6 +54,7 @@ type World struct {
 	Placer  *placement.Placer
 	Checker *absence.Checker
 
+	selector labels.Selector
 	fleetRun
 	claims claims
 }
@@ -99,11 +101,12 @@ func (s *shown) States() []inventory.State {
 // Each vCenter gets each password once. One that it rejects is not tried again, so that the account
 // is not locked, which the daemon uses too.
 func Open(ctx context.Context, f *Flags) (*World, error) {
-	if err := f.check(); err != nil {
+	selector, err := f.check()
+	if err != nil {
 		return nil, err
 	}
 	ctx = f.withLog(ctx)
-	w := &World{fleetRun: fleetRun{timeout: f.Timeout}}
+	w := &World{selector: selector, fleetRun: fleetRun{timeout: f.Timeout}}
 	if err := w.connect(f); err != nil {
 		return nil, err
 	}
@@ -123,7 +126,9 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	w.start(ctx, f, finder)
 	deadline := time.Now().Add(f.Timeout)
 	err = w.await(ctx, deadline)
-	w.until = latest(deadline, time.Now().Add(f.Timeout/4))
+	if w.until = time.Now().Add(f.Timeout / 4); w.until.Before(deadline) {
+		w.until = deadline
+	}
 	if err != nil {
 		w.Close()
 		return nil, err
@@ -139,13 +144,6 @@ func (w *World) announcement() string {
 		servers[i] = fmt.Sprintf("%s (%s)", quote.Name(v.Name), quote.Plain(v.Server))
 	}
 	return fmt.Sprintf("configuration: %s; vCenters: %s", w.Source, strings.Join(servers, ", "))
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // leastRequestTime is how long one request may take at least, as in the daemon.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,11 +13,13 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
@@ -62,9 +65,8 @@ type reader struct {
 	// rest is a session of the REST API that no other goroutine uses.
 	rest *session.REST
 	q    *Query
-	// tree has the objects, and hosts the states of hosts.
-	tree  *model.Tree
-	hosts map[types.ManagedObjectReference]Host
+	// tree has the objects.
+	tree *model.Tree
 }
 
 // readOne reads one vCenter. What cannot be read is an error of its part.
@@ -81,29 +83,23 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	defer cancel() // of a login that is under way
 	r := reader{
 		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
-		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder), hosts: map[types.ManagedObjectReference]Host{},
+		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
 	}
 	s := Survey{VCenter: r.vcenter, About: r.about(ctx)}
-	s.Skew, s.SkewErr = r.skew(ctx)
 	facts := model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains}
 	err := r.readObjects(ctx, facts)
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
 	attached := tags.Attachments{Err: tags.ErrNotRead}
 	if len(q.Categories) > 0 {
 		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
-		attached.Err = r.failed("reading tags", attached.Err)
-		s.Invisible = attached.Absent
-	}
-	s.Objects = r.objects(facts, attached)
-	if q.Definitions {
-		var ids map[string]string // the names in Query.Tagged
-		s.Categories, s.Visible, ids, err = r.categories(ctx)
-		s.CategoriesErr = r.failed("reading tag categories", err)
-		if s.TaggedErr = cmp.Or(attached.Err, s.CategoriesErr); s.TaggedErr == nil {
-			s.Tagged, err = r.tagged(ctx, ids)
-			s.TaggedErr = r.failed("reading to what tags are attached", err)
+		s.TagsErr = r.failed("reading tags", attached.Err)
+		attached.Err, s.Invisible = s.TagsErr, attached.Absent
+		if q.Definitions {
+			s.Categories, s.Visible, err = r.categories(ctx)
+			s.CategoriesErr = r.failed("reading tag categories", err)
 		}
 	}
+	s.Objects = r.objects(facts, attached)
 	s.Machines, err = r.machines(ctx, q.Machines[r.vcenter])
 	s.MachinesErr = r.failed("reading machines", err)
 	return s
@@ -137,19 +133,6 @@ func (r *reader) about(ctx context.Context) About {
 	return about
 }
 
-// skew asks the vCenter for its time.
-func (r *reader) skew(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	now, err := methods.GetCurrentTime(ctx, r.session.Client())
-	if err != nil {
-		return 0, r.failed("asking for the time", err)
-	}
-	took := time.Since(began)
-	return now.Sub(began.Add(took / 2)), nil
-}
-
-const maintenance = "runtime.inMaintenanceMode"
-
 // readObjects reads the datacenters, clusters and hosts with all that is above them.
 func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 	client := r.session.Client()
@@ -168,7 +151,7 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 	}()
 	spec := model.DatacenterSpec(res.Returnval)
 	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder}) // which nothing may be below
-	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected, maintenance}}
+	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected}}
 	for _, p := range facts.Properties() {
 		if p.Type == host.Type {
 			host.PathSet = append(host.PathSet, model.FaultDomain)
@@ -177,24 +160,7 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 		}
 	}
 	spec.PropSet = append(spec.PropSet, host)
-	return r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
-		r.tree.Add(o)
-		if o.Obj.Type == host.Type {
-			r.hosts[o.Obj] = hostOf(o)
-		}
-	})
-}
-
-func hostOf(o *types.ObjectContent) (h Host) {
-	for _, p := range o.PropSet {
-		switch value := p.Val.(type) {
-		case bool:
-			h.InMaintenance = value
-		case types.HostSystemConnectionState:
-			h.Disconnected = value != types.HostSystemConnectionStateConnected
-		}
-	}
-	return h
+	return r.session.Retrieve(ctx, spec, r.tree.Add)
 }
 
 // refs returns the objects that were read.
@@ -222,7 +188,7 @@ func (r *reader) objects(facts model.HostFacts, attached tags.Attachments) []*Ob
 		o := &topology.Object{Ref: r.ref(ref), Name: r.tree.Name(ref), Path: r.tree.Path(ref)}
 		o.Tags, o.TagsErr = attached.Of(ref)
 		o.HostGroups, o.FaultDomain = hosts.Of(r.tree, ref)
-		all[ref] = &Object{Object: o, Host: r.hosts[ref]}
+		all[ref] = &Object{Object: o}
 	}
 	for ref, o := range all {
 		if ref == r.session.Client().ServiceContent.RootFolder {
@@ -295,4 +261,54 @@ func isOn(value any) bool {
 	}
 	text := fmt.Sprint(value)
 	return strings.EqualFold(text, "true") || text == "1"
+}
+
+// categories reads the categories that matter, and returns them with the names of all that are visible. One that
+// the account cannot see is left out.
+func (r *reader) categories(ctx context.Context) (all []Category, visible []string, err error) {
+	err = tags.With(ctx, r.rest, func(s tags.Service) error {
+		ids, err := s.Categories(ctx)
+		if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
+			return fmt.Errorf("listing the tag categories: %w", err)
+		}
+		known, err := r.definitions(ctx, s, ids)
+		all, visible = nil, nil
+		for _, id := range slices.Sorted(maps.Keys(known)) {
+			visible = append(visible, known[id].Name)
+		}
+		for _, name := range r.q.Categories {
+			for _, id := range slices.Sorted(maps.Keys(known)) {
+				if is := known[id]; is.Name == name {
+					all = append(all, Category{Name: name, Multiple: is.Cardinality == "MULTIPLE", Types: is.Types})
+				}
+			}
+		}
+		return err
+	})
+	return all, visible, err
+}
+
+// definitions reads categories by their IDs, several at a time. One that the account may not read, or that is
+// gone, is left out.
+func (r *reader) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
+	var mu sync.Mutex
+	all := make(map[string]tags.Category, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tagsAtOnce)
+	for _, id := range ids {
+		g.Go(func() error {
+			one, err := s.Category(ctx, id)
+			switch {
+			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
+				return nil
+			case err != nil:
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all[id] = one
+			return nil
+		})
+	}
+	return all, g.Wait()
 }

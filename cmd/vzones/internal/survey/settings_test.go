@@ -25,7 +25,7 @@ vcenters:
   - name: dc1
     clusters:
     - name: c1
-      hosts: [{name: h1, tags: {zone: a}}, {name: h2, tags: {zone: b}, maintenance: true}]
+      hosts: [{name: h1, tags: {zone: a}}, {name: h2, tags: {zone: b}}]
     - {name: c2, hosts: 1}
     vms:
     - {name: n1, cluster: c1, enableUUID: true}
@@ -38,7 +38,6 @@ func TestSurveySettings(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")
-	east.SkewClock(-time.Minute)
 	if err := east.StopTools("n2"); err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +58,8 @@ func TestSurveySettings(t *testing.T) {
 	if want := []survey.Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}; !reflect.DeepEqual(s.Categories, want) {
 		t.Errorf("%+v, want %+v", s.Categories, want)
 	}
-	for _, o := range s.Objects {
-		if o.InMaintenance != (o.Name == "h2") {
-			t.Errorf("%s is in maintenance: %t", o.Path, o.InMaintenance)
-		}
-	}
-	if s.About.APIVersion != "8.0.3" || s.Skew > -50*time.Second || s.Skew < -70*time.Second {
-		t.Errorf("%+v, %v", s.About, s.Skew)
+	if s.About.APIVersion != "8.0.3" {
+		t.Errorf("%+v", s.About)
 	}
 	if err := east.EnableUUID("n3", true); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ package survey
 
 import (
 	"slices"
-	"time"
 
 	"vzones/config"
 	"vzones/topology"
@@ -19,10 +18,8 @@ type Query struct {
 	Categories []string
 	// Machines are the managed object IDs of the machines whose settings are read, by vCenter.
 	Machines map[string][]string
-	// Definitions reports whether cardinality and types of the Categories are read. For those of them that
-	// are in Tagged all objects that have their tags are listed, wherever in the inventory.
+	// Definitions reports whether cardinality and types of the Categories are read.
 	Definitions bool
-	Tagged      []string
 }
 
 // A Survey is what was read of one vCenter. It is never changed.
@@ -31,10 +28,6 @@ type Survey struct {
 	// Err says why nothing could be read. Errors of a part are with that part.
 	Err   error
 	About About
-	// Skew is how far the vCenter's clock is ahead of this machine's; SkewErr says why that is
-	// not known. Half of the time that the request took is taken off.
-	Skew    time.Duration
-	SkewErr error
 	// Objects are the folders of datacenters and hosts, the datacenters, clusters and hosts that
 	// the account sees, the root folder included, in the order of their paths. Those above a
 	// host are in Parent.
@@ -50,9 +43,8 @@ type Survey struct {
 	CategoriesErr error
 	// Visible are the names of all tag categories that the account can see, if the Query asks for Definitions.
 	Visible []string
-	// Tagged is to what the tags of Query.Tagged are attached. TaggedErr says why that is not known.
-	Tagged    []topology.Tagged
-	TaggedErr error
+	// TagsErr says why the tags of objects are not known, nil also if the account may not read some of them.
+	TagsErr error
 	// Machines are those that the Query names, by managed object ID.
 	Machines    map[string]Machine
 	MachinesErr error
@@ -74,12 +66,7 @@ type Object struct {
 	Parent *Object
 	// Broken says why Parent is nil.
 	Broken error
-	// Host is the state of a host, zero of other objects.
-	Host
 }
-
-// A Host is the state of a host, as far as it is known.
-type Host struct{ InMaintenance, Disconnected bool }
 
 // Up returns the way upwards from an object, which is first on it, as placement walks it.
 func (o *Object) Up() topology.Path {

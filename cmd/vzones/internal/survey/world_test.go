@@ -19,10 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const (
-	getTag          = "GET /com/vmware/cis/tagging/tag/id:{id}"
-	attachedObjects = "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-objects-on-tags"
-)
+const getTag = "GET /com/vmware/cis/tagging/tag/id:{id}"
 
 var policy = topology.Policy{Rules: topology.Rules{
 	{Label: topology.LabelRegion, Category: "region", Required: true},
