@@ -2,7 +2,6 @@ package app
 
 import (
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,9 +73,6 @@ func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	}
 	for name, want := range map[string][2]string{
 		"cloud-provider": {"string", read.CloudProvider}, "cloud-config": {"string", read.CloudConfig},
-		"kubeconfig": {"string", read.Kubeconfig}, "authentication-kubeconfig": {"string", read.AuthenticationKubeconfig},
-		"secure-port": {"int", strconv.Itoa(read.SecurePort)},
-		"controllers": {"stringSlice", "[" + strings.Join(read.Controllers, ",") + "]"},
 	} {
 		if f := cmd.Flags().Lookup(name); f == nil || f.Value.Type() != want[0] || f.DefValue != want[1] {
 			t.Errorf("--%s is %+v, want type and default %q", name, f, want)

@@ -11,14 +11,11 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 )
 
-// A CommandLine has the flags of a daemon that decide about Nodes and about the rights that it needs.
+// A CommandLine has the flags of a daemon that decide about Nodes.
 type CommandLine struct {
 	flags.Flags
-	// The others are flags of the framework.
-	CloudProvider, CloudConfig           string
-	Kubeconfig, AuthenticationKubeconfig string
-	Controllers                          []string
-	SecurePort                           int
+	// These are flags of the framework.
+	CloudProvider, CloudConfig string
 }
 
 // ParseArguments reads the arguments of a daemon, without the program, those of the vSphere CPI too.
@@ -37,10 +34,6 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	// the daemon compares them.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
-	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "")
-	set.StringVar(&c.AuthenticationKubeconfig, "authentication-kubeconfig", "", "")
-	set.IntVar(&c.SecurePort, "secure-port", 10258, "")
-	set.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "")
 	if err := set.Parse(args); err != nil {
 		return nil, fmt.Errorf("reading the daemon's flags: %s", withoutValue(err))
 	}
@@ -53,11 +46,7 @@ func withoutValue(err error) string {
 	var missing *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &value):
-		kind := value.GetFlag().Value.Type()
-		if kind == "stringSlice" {
-			kind = "list"
-		}
-		return fmt.Sprintf("--%s has a value that is not a %s: correct it in the Pod's arguments", value.GetFlag().Name, kind)
+		return fmt.Sprintf("--%s has a value that is not a %s: correct it in the Pod's arguments", value.GetFlag().Name, value.GetFlag().Value.Type())
 	case errors.As(err, &missing):
 		return fmt.Sprintf("--%s has no value: write one in the Pod's arguments", missing.GetFlag().Name)
 	}

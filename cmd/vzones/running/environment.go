@@ -2,6 +2,7 @@ package running
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func isSetting(name string) bool {
 	return slices.Contains(load.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
 }
 
-// wantedVariables returns the names of the variables that arguments, mounts or the configuration depend
+// wantedVariables returns the names of the variables that arguments or the configuration depend
 // on, also by way of others. A variable can name only those before it.
 func wantedVariables(c *v1.Container) map[string]bool {
 	wanted := map[string]bool{}
@@ -65,9 +66,6 @@ func wantedVariables(c *v1.Container) map[string]bool {
 	}
 	for _, arg := range slices.Concat(c.Command, c.Args) {
 		want(arg)
-	}
-	for i := range c.VolumeMounts {
-		want(c.VolumeMounts[i].SubPathExpr)
 	}
 	for _, e := range slices.Backward(c.Env) {
 		if wanted[e.Name] = wanted[e.Name] || isSetting(e.Name); wanted[e.Name] {
@@ -101,38 +99,21 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 		key, of, may = from.ConfigMapKeyRef.Key, "ConfigMap "+from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional
 		data, err = d.configMap(ctx, from.ConfigMapKeyRef.Name, may)
 	case from.FieldRef != nil:
-		value, err = d.field(from.FieldRef.FieldPath)
-		return value, err == nil, err
-	case from.FileKeyRef != nil:
-		return "", false, fmt.Errorf("its value is in a file of volume %s, which cannot be read from here: write --config with a local copy of the configuration", from.FileKeyRef.VolumeName)
+		path := from.FieldRef.FieldPath
+		value, there = map[string]string{
+			"metadata.name": d.pod.Name, "metadata.namespace": d.pod.Namespace, "spec.nodeName": d.pod.Spec.NodeName,
+			"status.hostIP": d.pod.Status.HostIP, "status.podIP": d.pod.Status.PodIP,
+		}[path]
+		if !there {
+			err = fmt.Errorf("the field %q of a Pod is not known: write --config with a local copy of the configuration", path)
+		}
+		return value, there, err
 	default:
-		return "", false, nil // what the container may use, of which the daemon has no setting
+		return "", false, errors.New("its value is neither in a ConfigMap nor in a Secret: write --config with a local copy of the configuration")
 	}
 	text, there := data[key]
 	if err == nil && !there && (may == nil || !*may) {
 		err = fmt.Errorf("%s has no key %q", of, key)
 	}
 	return string(text), there, err
-}
-
-// field returns a field of the Pod, as the kubelet resolves a fieldRef.
-func (d *Daemon) field(path string) (string, error) {
-	p := d.pod
-	if name, key, indexed := strings.Cut(path, "['"); indexed {
-		switch key = strings.TrimSuffix(key, "']"); name {
-		case "metadata.labels":
-			return p.Labels[key], nil
-		case "metadata.annotations":
-			return p.Annotations[key], nil
-		}
-	}
-	value, known := map[string]string{
-		"metadata.name": p.Name, "metadata.namespace": p.Namespace, "metadata.uid": string(p.UID),
-		"spec.nodeName": p.Spec.NodeName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
-		"status.hostIP": p.Status.HostIP, "status.podIP": p.Status.PodIP,
-	}[path]
-	if !known {
-		return "", fmt.Errorf("the field %q of a Pod is not known", path)
-	}
-	return value, nil
 }

@@ -71,13 +71,12 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	if in == nil {
 		return nil, "", fmt.Errorf("%s mounts no volume there, and what its image has cannot be read from here: write --config with a local copy: %w", d, fs.ErrNotExist)
 	}
-	sub, missing := expand(in.SubPathExpr, d.variables)
-	if len(missing) > 0 {
-		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, and the value of %s is not known: write --config with a local copy", in.Name, d, in.SubPathExpr, missing[0])
+	if in.SubPathExpr != "" {
+		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, whose value is not known here: write --config with a local copy", in.Name, d, in.SubPathExpr)
 	}
 	v := d.readVolume(ctx, in.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
-	return v.files, path.Join(in.SubPath, sub, rest), v.err // of the two only one is set
+	return v.files, path.Join(in.SubPath, rest), v.err // of the two only one is set
 }
 
 // within reports whether a path is a directory, or below it.

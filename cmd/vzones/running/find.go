@@ -47,8 +47,6 @@ type Daemon struct {
 	client    kubernetes.Interface
 	pod       *v1.Pod
 	container *v1.Container
-	// variables are those of the container, as far as they were read.
-	variables map[string]string
 	// volumes are those that were read, by their names.
 	volumes map[string]volume
 }
@@ -133,16 +131,16 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	d := &Daemon{Namespace: pod.Namespace, client: client, pod: pod, container: containerOf(pod), volumes: map[string]volume{}}
-	var err error
-	if d.variables, err = d.readEnvironment(ctx); err != nil {
-		return nil, d.failed(err)
+	variables, err := d.readEnvironment(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d, err)
 	}
-	args := expandAll(slices.Concat(d.container.Command, d.container.Args), d.variables)
+	args := expandAll(slices.Concat(d.container.Command, d.container.Args), variables)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		args = args[1:] // the program
 	}
 	if d.CommandLine, err = ParseArguments(args); err != nil {
-		return nil, d.failed(err)
+		return nil, fmt.Errorf("%s: %w", d, err)
 	}
 	if d.CloudConfig != "" && !path.IsAbs(d.CloudConfig) {
 		d.CloudConfig = path.Join("/", d.container.WorkingDir, d.CloudConfig)
@@ -152,8 +150,3 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 
 // String names the daemon by the Pod that was looked at.
 func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
-
-// ServiceAccount returns the name of the Pod's ServiceAccount.
-func (d *Daemon) ServiceAccount() string { return cmp.Or(d.pod.Spec.ServiceAccountName, "default") }
-
-func (d *Daemon) failed(err error) error { return fmt.Errorf("%s: %w", d, err) }

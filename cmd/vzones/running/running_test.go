@@ -111,10 +111,10 @@ func TestNewestPodDecides(t *testing.T) {
 	old := aPod("old", replicaSet("x1"))
 	fresh := aPod("new", replicaSet("x2"), func(p *v1.Pod) {
 		p.CreationTimestamp = metav1.Now()
-		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m", "--controllers=*,-topology-controller")
+		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m")
 	})
 	d, err := Find(t.Context(), fake.NewClientset(old, fresh), metav1.NamespaceSystem)
-	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute || !slices.Equal(d.Controllers, []string{"*", "-topology-controller"}) {
+	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute {
 		t.Fatalf("%+v, %v", d.CommandLine, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestNewestPodDecides(t *testing.T) {
 // withEverything is a Pod with variables and volumes of all kinds.
 func withEverything(p *v1.Pod) {
 	c := &p.Spec.Containers[0]
-	c.Args = append(c.Args, "--node-labels=zone=$(WHERE)", "--concurrent-node-syncs=$$(X)")
+	c.Args = append(c.Args, "--node-labels=zone=$(WHERE),pod=$(POD_NAME)", "--concurrent-node-syncs=$$(X)")
 	c.EnvFrom = []v1.EnvFromSource{{Prefix: "VSPHERE_", ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "env"}}}}
 	c.Env = []v1.EnvVar{
 		{Name: "WHERE", Value: "east"},
@@ -132,7 +132,7 @@ func withEverything(p *v1.Pod) {
 	}
 	c.VolumeMounts = []v1.VolumeMount{
 		{Name: "config", MountPath: "/etc/cloud"}, {Name: "ca", MountPath: "/etc/cloud/ca/"}, {Name: "single", MountPath: "/etc/one.pem", SubPath: "sub/one.pem"},
-		{Name: "login", MountPath: "/etc/login"}, {Name: "host", MountPath: "/etc/ssl"},
+		{Name: "login", MountPath: "/etc/login"}, {Name: "host", MountPath: "/etc/ssl"}, {Name: "config", MountPath: "/etc/other", SubPathExpr: "$(POD_NAME)"},
 	}
 	p.Spec.Volumes = []v1.Volume{
 		{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "config"}}}},
@@ -159,7 +159,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	if want := []string{"VSPHERE_PASSWORD=p$(WHERE)", "VSPHERE_USER=u"}; !slices.Equal(d.Environ, want) {
 		t.Errorf("environment %q", d.Environ)
 	}
-	if !slices.Equal(d.NodeLabels, []string{"zone=east"}) {
+	if !slices.Equal(d.NodeLabels, []string{"zone=east,pod=a"}) {
 		t.Errorf("labels %q", d.NodeLabels)
 	}
 	for name, want := range map[string]string{
@@ -171,9 +171,10 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"/etc/cloud/none": "file does not exist", "/other": "Pod kube-system/a mounts no volume there", "/etc/ssl/ca.pem": "volume host of Pod kube-system/a is neither a ConfigMap nor a Secret",
+		"/etc/other/x": "is mounted at $(POD_NAME), whose value is not known here",
 	} {
 		_, err := d.ReadFile(t.Context(), name, 100)
-		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) == strings.Contains(name, "ssl") {
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) == strings.Contains(err.Error(), ": volume ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -189,59 +190,13 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 }
 
-// TestFieldsOfThePod are values of variables, which others, arguments and mounts have in them.
-func TestFieldsOfThePod(t *testing.T) {
-	field := func(name, path string) v1.EnvVar {
-		return v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: path}}}
-	}
-	pod := aPod("ccm-1", func(p *v1.Pod) {
-		p.UID, p.Spec.NodeName, p.Labels["site"], p.Annotations = "u-1", "node-1", "s1", map[string]string{"a/b": "c"}
-		p.Status.PodIP = "10.0.0.1"
-		c := &p.Spec.Containers[0]
-		c.Args = append(c.Args, "--tag-refresh=$(REFRESH)", "--node-labels=ns=$(POD_NAMESPACE),plain=$$(POD_NAMESPACE),node=$(NODE),site=$(SITE),by=$(BY),uid=$(ID)", "--cloud-config=/etc/cloud/$(POD_NAME).conf")
-		c.Env = []v1.EnvVar{
-			field("POD_NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name"), field("NODE", "spec.nodeName"), field("SITE", "metadata.labels['site']"),
-			field("BY", "metadata.annotations['a/b']"), field("ID", "metadata.uid"), field("IPS", "status.podIP"),
-			{Name: "REFRESH", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "refresh"}}},
-			{Name: "HOST", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "host"}}},
-			{Name: "VSPHERE_VCENTER", Value: "$(HOST).$(POD_NAMESPACE) $(IPS)"},
-		}
-		c.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/cloud", SubPathExpr: "$(NODE)/x"}, {Name: "config", MountPath: "/etc/other", SubPathExpr: "$(NOBODY)"}}
-		p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{
-			LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Items: []v1.KeyToPath{{Key: "conf", Path: "node-1/x/ccm-1.conf"}},
-		}}}}
-	})
-	client := fake.NewClientset(pod, &v1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "config"}, Data: map[string]string{"host": "vc", "conf": "text", "refresh": "2m"},
-	})
-	d, err := Find(t.Context(), client, metav1.NamespaceSystem)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Join(d.NodeLabels, " "), "ns=kube-system,plain=$(POD_NAMESPACE),node=node-1,site=s1,by=c,uid=u-1"; got != want {
-		t.Errorf("labels %s", got)
-	}
-	if want := []string{"VSPHERE_VCENTER=vc.kube-system 10.0.0.1"}; !slices.Equal(d.Environ, want) {
-		t.Errorf("environment %q", d.Environ)
-	}
-	if d.TagRefresh != 2*time.Minute {
-		t.Errorf("--tag-refresh %v", d.TagRefresh)
-	}
-	if got, err := d.ReadFile(t.Context(), d.CloudConfig, 100); err != nil || string(got) != "text" {
-		t.Errorf("%s: %q, %v", d.CloudConfig, got, err)
-	}
-	if _, err := d.ReadFile(t.Context(), "/etc/other/x", 100); err == nil || !strings.Contains(err.Error(), "the value of NOBODY is not known") {
-		t.Errorf("a variable that is not known: %v", err)
-	}
-}
-
 // TestVariablesOfOtherKinds: what cannot be read is named, if something depends on it.
 func TestVariablesOfOtherKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		from v1.EnvVarSource
 		want string
 	}{
-		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: its value is in a file of volume v"},
+		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: its value is neither in a ConfigMap nor in a Secret"},
 		"a field": {v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.x"}}, `environment variable VSPHERE_USER: the field "spec.x" of a Pod is not known`},
 	} {
 		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
@@ -256,11 +211,10 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 // TestFlagsThatCannotBeRead: the flag is named, and its value is not, which may be a password.
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	for argument, want := range map[string]string{
-		"--tag-refresh=$(VSPHERE_PASSWORD)":     "--tag-refresh has a value that is not a duration: correct it",
-		"--warm-standby=$(VSPHERE_PASSWORD)":    "--warm-standby has a value that is not a bool: correct it",
-		"--controllers=a,\"$(VSPHERE_PASSWORD)": "--controllers has a value that is not a list: correct it",
-		"--node-labels":                         "--node-labels has no value: write one",
-		"---$(VSPHERE_PASSWORD)":                "an argument cannot be read as a flag: correct",
+		"--tag-refresh=$(VSPHERE_PASSWORD)":  "--tag-refresh has a value that is not a duration: correct it",
+		"--warm-standby=$(VSPHERE_PASSWORD)": "--warm-standby has a value that is not a bool: correct it",
+		"--node-labels":                      "--node-labels has no value: write one",
+		"---$(VSPHERE_PASSWORD)":             "an argument cannot be read as a flag: correct",
 	} {
 		pod := aPod("a", func(p *v1.Pod) {
 			c := &p.Spec.Containers[0]
