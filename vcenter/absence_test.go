@@ -96,7 +96,8 @@ func TestAbsenceIsHeld(t *testing.T) {
 	t.Parallel()
 	opts := quick
 	opts.AbsenceHold = time.Second
-	w := run(t, twoVCenters, opts, nil)
+	var a accounts
+	w := runWith(t, twoVCenters, opts, a.read, nil)
 	east := w.sim.VCenter("east")
 	nobody := identity(t, stranger)
 	read := func() {
@@ -119,6 +120,11 @@ func TestAbsenceIsHeld(t *testing.T) {
 	for name, end := range map[string]func(){
 		"an outage":     func() { east.Refuse(); held("it is being read again"); w.do(east.Recover()) },
 		"a new session": east.EndSessions,
+		"other credentials": func() {
+			east.SetPassword("second-example")
+			a.set(east.User(), "second-example")
+			w.fleet.CredentialsChanged()
+		},
 	} {
 		end()
 		held("--absence-hold")
