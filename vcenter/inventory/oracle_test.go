@@ -278,7 +278,7 @@ func TestFindIsTheOracle(t *testing.T) {
 		seen[outcome]++
 		m, err := inventory.Find(states, w.id)
 		for _, other := range []error{topology.ErrAbsent, topology.ErrUnknown, topology.ErrAmbiguous} {
-			if errors.Is(err, other) != (other == outcome) {
+			if errors.Is(err, other) != errors.Is(outcome, other) {
 				return false
 			}
 		}
