@@ -207,3 +207,17 @@ func TestSteadyState(t *testing.T) {
 		}
 	}, nodes...)
 }
+
+// TestTaintThatStaysIsRecorded: while the zone is not known, the taint stays, and an Event says why.
+func TestTaintThatStaysIsRecorded(t *testing.T) {
+	n := named("east-1", zoned("r", "a")...)
+	withTaint(n)
+	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
+		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
+		w.pass(time.Minute)
+		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
+			t.Error("the taint was taken off")
+		}
+		w.wantEvents("east-1 VCenterUnknown")
+	}, n)
+}
