@@ -287,3 +287,13 @@ func (v *VCenter) StopTools(vm string) error {
 		return nil
 	})
 }
+
+// StartTools has a machine's Tools start: they run, and not yet as they will.
+func (v *VCenter) StartTools(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, changes{
+			{Name: "guest.toolsRunningStatus", Val: string(types.VirtualMachineToolsRunningStatusGuestToolsExecutingScripts)},
+		})
+		return nil
+	})
+}
