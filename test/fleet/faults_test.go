@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			v, cl := start(t, oneVCenter)
+			v, cl := start(t)
 			check := func(when string, soap, restful outcome, d time.Duration) {
 				t.Helper()
 				cl.CloseIdleConnections() // the first error on a broken connection is another one
@@ -96,7 +96,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestLogins(t *testing.T) {
-	v, c := start(t, oneVCenter)
+	v, c := start(t)
 	try := func(d time.Duration) (soap, restful error) {
 		ctx := within(t, d)
 		_ = errors.Join(c.Logout(ctx), c.rest.Logout(ctx))
@@ -201,7 +201,7 @@ func (w *watch) next(ctx context.Context) (map[string]types.ObjectUpdate, error)
 
 // TestLongPollsEnd with their session, their vCenter and their client.
 func TestLongPollsEnd(t *testing.T) {
-	v, _ := start(t, oneVCenter)
+	v, _ := start(t)
 	gone, leave := context.WithCancel(t.Context())
 	for _, c := range []struct {
 		name string
@@ -241,7 +241,7 @@ func TestLongPollsEnd(t *testing.T) {
 
 // TestViewsFollowMachines out of their container and into it, which the simulator's own do not.
 func TestViewsFollowMachines(t *testing.T) {
-	v, c := start(t, oneVCenter)
+	v, c := start(t)
 	ctx, m := within(t, time.Minute), v.Machines()[0]
 	dc, err := v.Reference("/dc1")
 	if err != nil {
@@ -295,7 +295,7 @@ func TestOutOfSight(t *testing.T) {
 			func(v *VCenter) error { return v.SetConnection("node", "connected") }, true, false, succeeds, succeeds},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, cl := start(t, oneVCenter)
+			v, cl := start(t)
 			ctx := within(t, time.Minute)
 			m := v.Machines()[0]
 			w := cl.watch(t, "config.uuid")
@@ -345,7 +345,7 @@ func TestOutOfSight(t *testing.T) {
 
 // TestGuests: what tests of clients that must not take notice change.
 func TestGuests(t *testing.T) {
-	v, c := start(t, oneVCenter)
+	v, c := start(t)
 	w := c.watch(t, "runtime.powerState", "guest.net", "config.extraConfig")
 	for i, change := range []func() error{
 		func() error { return v.ReverseNICs("node") },

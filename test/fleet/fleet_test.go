@@ -31,10 +31,10 @@ type client struct {
 	rest *rest.Client
 }
 
-// start runs the vCenters of a description until the test ends, and logs in to the first.
-func start(t *testing.T, description string) (*VCenter, *client) {
+// start runs oneVCenter until the test ends, and logs in.
+func start(t *testing.T) (*VCenter, *client) {
 	t.Helper()
-	spec, err := Parse([]byte(description))
+	spec, err := Parse([]byte(oneVCenter))
 	if err != nil {
 		t.Fatal(err)
 	}

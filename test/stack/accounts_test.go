@@ -27,7 +27,7 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 			if err := w.writeSecret(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			w.flags = append(c.flags, "--use-service-account-credentials=true")
+			w.flags = append([]string{"--use-service-account-credentials=true"}, c.flags...)
 			failed := exercised(t, w, []string{withToken}, func() bool { return true })
 			if !slices.Equal(failed, []string{withToken}) {
 				t.Errorf("these fail: %q\n%s", failed, w.d.Log())
