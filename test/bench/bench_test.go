@@ -78,7 +78,7 @@ func TestArrivals(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := median([]reading{{seconds: 9, cpu: 1}, {seconds: 1, cpu: 2}, {seconds: 3, cpu: 4, peak: 90 << 20, requests: 45, most: 17}})
+	r := median([]reading{{seconds: 9, cpu: 1}, {seconds: 1, cpu: 2}, {seconds: 3, cpu: 4, peak: 90 << 20, requests: 45, maxPerVCenter: 17}})
 	got := row(benchCase{name: "a", fleet: layout{3, 300, 20}}, r, reading{seconds: 2, cpu: 1, peak: 75 << 20})
 	if want := "| a, 20 further machines | 300 | 3 | 3.00 | 2.00 | 1.50 | 45 | 17 | 4.00 | 1.00 | 90 | 75 |\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)

@@ -31,8 +31,8 @@ const (
 type reading struct {
 	seconds, cpu float64
 	peak         int64 // bytes
-	// requests are those to all vCenters, and most those to the one that has got most.
-	requests, most int
+	// requests are those to all vCenters, and maxPerVCenter those to the one with the most.
+	requests, maxPerVCenter int
 }
 
 // median returns the reading with the median time, the lower one of two.
@@ -172,7 +172,7 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	}
 	for _, v := range b.stack.Fleet.VCenters() {
 		r.requests += v.Total()
-		r.most = max(r.most, v.Total())
+		r.maxPerVCenter = max(r.maxPerVCenter, v.Total())
 	}
 	return r, nil
 }
@@ -212,5 +212,5 @@ func row(c benchCase, daemon, floor reading) string {
 		name += fmt.Sprintf(", %d further machines", c.fleet.others)
 	}
 	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
-		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.most, daemon.cpu, floor.cpu, daemon.peak>>20, floor.peak>>20)
+		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.peak>>20, floor.peak>>20)
 }

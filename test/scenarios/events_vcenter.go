@@ -20,7 +20,7 @@ func vcenterCommands() []command {
 			return func(_ context.Context, w *world) error {
 				for _, name := range names {
 					v := w.stack.Fleet.VCenter(name)
-					w.before(v, method, args)
+					w.noteSessions(v, method, args)
 					if err := do(v); err != nil {
 						return err
 					}
@@ -63,8 +63,8 @@ func (a *arguments) method(name string, args []string) func(*fleet.VCenter) erro
 // withoutLogout are the methods after which a daemon may be unable to log out of a vCenter.
 var withoutLogout = []string{"Hang", "Refuse", "Drop", "HangTagging", "ThrottleTagging", "StartTagging", "SlowLogin"}
 
-// before notes which sessions are not held against the daemon after a call of a method.
-func (w *world) before(v *fleet.VCenter, method string, args []string) {
+// noteSessions notes, before a call of a method, which sessions will not be held against the daemon.
+func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
 	switch isFault := method == "Fault" || method == "FaultREST"; {
 	case slices.Contains(withoutLogout, method), isFault && (args[0] == "*" || args[0] == "Logout"):
 		w.sick[v.Name()] = true
