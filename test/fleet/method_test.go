@@ -7,7 +7,15 @@ import (
 
 // TestMethod: arguments are of the types of the parameters, and what is wrong with them is known before the call.
 func TestMethod(t *testing.T) {
-	f := start(t, "vcenters: [{name: east, datacenters: [{name: dc, hosts: [a, b], vms: [{name: node}]}]}]")
+	spec, err := Parse([]byte("vcenters: [{name: east, datacenters: [{name: dc, hosts: [a, b], vms: [{name: node}]}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
 	v := f.VCenter("east")
 	for _, words := range [][]string{
 		{"SetDelay", "5ms"},

@@ -132,7 +132,7 @@ func (s *Stack) revoke(ctx context.Context) error {
 
 // Token returns the token that daemons have for the API server.
 func (s *Stack) Token() (string, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
 		return "", err
 	}

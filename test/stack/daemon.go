@@ -40,9 +40,9 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 	}
 	args := append([]string{
 		"--cloud-provider=vsphere",
-		"--kubeconfig=" + s.kubeconfig,
-		"--authentication-kubeconfig=" + s.kubeconfig,
-		"--authorization-kubeconfig=" + s.kubeconfig,
+		"--kubeconfig=" + s.Kubeconfig,
+		"--authentication-kubeconfig=" + s.Kubeconfig,
+		"--authorization-kubeconfig=" + s.Kubeconfig,
 		"--bind-address=127.0.0.1",
 		"--secure-port=" + strconv.Itoa(port),
 		"--leader-elect=false",

@@ -39,7 +39,7 @@ func newLeastWorld(t *testing.T, roles []byte, space string) (w *leastWorld, log
 		t.Fatal(err)
 	}
 	var err error
-	if s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(t.Context(), space, serviceAccount); err != nil {
+	if s.Kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(t.Context(), space, serviceAccount); err != nil {
 		t.Fatal(err)
 	}
 	admin := s.Cluster.AdminConfig()

@@ -34,13 +34,14 @@ type Stack struct {
 	Client  kubernetes.Interface
 	// Dir is a temporary folder: configuration, certificates, logs.
 	Dir string
+	// Kubeconfig is the path of the kubeconfig with the token of the ServiceAccount.
+	Kubeconfig string
 	// Env are further variables of the daemons that are started.
 	Env []string
 
-	fullNodes  bool
-	kubeconfig string
-	daemons    []*Daemon
-	granted    []types.NamespacedName
+	fullNodes bool
+	daemons   []*Daemon
+	granted   []types.NamespacedName
 }
 
 // Options say what a Stack is made of.
@@ -104,7 +105,7 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 // UseServiceAccount takes a token of the ServiceAccount, as it is now, for the daemons that
 // are started from now on.
 func (s *Stack) UseServiceAccount(ctx context.Context) (err error) {
-	s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
+	s.Kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
 	return err
 }
 

@@ -70,7 +70,7 @@ func TestWarningsOfNodeLabels(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, d.cfg) {
 		t.Errorf("read again: %+v, %v", again, err)
 	}
-	if all := again.Warnings; len(all) != 1 || all[0].String() != want || len(again.NodeLabels) > 0 {
+	if all := again.Warnings; len(all) != 1 || all[0].Error() != want || len(again.NodeLabels) > 0 {
 		t.Errorf("got %v, %v", all, again.NodeLabels)
 	}
 }

@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 	t.Cleanup(func() { configz.Delete(framework.ConfigzName) })
 	own := basemetrics.NewKubeRegistry()
 	daemon := app.New([]string{
-		"--cloud-config=" + config, "--kubeconfig=" + s.Kubeconfig(), "--secure-port=0", "--leader-elect=true",
+		"--cloud-config=" + config, "--kubeconfig=" + s.Kubeconfig, "--secure-port=0", "--leader-elect=true",
 	}, app.Options{Metrics: own, KeepLogging: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
