@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -45,17 +44,6 @@ func withStatus(n *v1.Node, addresses ...v1.NodeAddress) *v1.Node {
 	n.Status.Addresses = addresses
 	return n
 }
-
-func hostName(s string) v1.NodeAddress { return v1.NodeAddress{Type: v1.NodeHostName, Address: s} }
-
-// inAnyOrderOfTypes: the API server does not keep it.
-var inAnyOrderOfTypes = cmp.Transformer("byType", func(all []v1.NodeAddress) map[v1.NodeAddressType][]string {
-	types := map[v1.NodeAddressType][]string{}
-	for _, a := range all {
-		types[a.Type] = append(types[a.Type], a.Address)
-	}
-	return types
-})
 
 // both are an internal and an external IP for each address.
 func both(addresses ...string) []v1.NodeAddress {

@@ -83,8 +83,8 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 			registered = counted
 		} else {
 			c.sick(last)
-			defer func() {
-				err = errors.Join(err, last.Recover()) //nolint:contextcheck // a vCenter outlives the context
+			defer func() { //nolint:contextcheck // a vCenter outlives the context
+				err = errors.Join(err, last.Recover())
 				last.SetDelay(b.delay)
 			}()
 		}

@@ -127,11 +127,11 @@ func (a *arguments) duration() time.Duration {
 	return d
 }
 
-func (a *arguments) number(what string) int {
-	w := a.word(what)
+func (a *arguments) number() int {
+	w := a.word("N")
 	n, err := strconv.Atoi(w)
 	if err != nil || n < 0 {
-		a.fail("%s is a number, not %q", what, w)
+		a.fail("N is a number, not %q", w)
 	}
 	return n
 }

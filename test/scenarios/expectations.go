@@ -179,7 +179,7 @@ func (s view) of(n *registration) state {
 func requestsCommand(a *arguments) action {
 	names, kind := a.vcenters(), a.word("KIND")
 	sign, compare := a.compare()
-	want, within := a.number("N"), a.within()
+	want, within := a.number(), a.within()
 	if sign != ">=" {
 		within = 0
 	}
@@ -206,7 +206,7 @@ func requestsOf(v *fleet.VCenter, kind string) int {
 func sessionsCommand(a *arguments) action {
 	names := a.vcenters()
 	sign, compare := a.compare()
-	want, within := a.number("N"), a.within()
+	want, within := a.number(), a.within()
 	return onEach(names, within, func(v *fleet.VCenter) (bool, error) {
 		is := v.Sessions()
 		return compare(is, want), fmt.Errorf("%s has %d sessions, not %s %d", v.Name(), is, sign, want)
@@ -292,7 +292,7 @@ func logSize(a *arguments) action {
 
 // logLines checks how many lines of what the daemon says of its own accord contain a text.
 func logLines(a *arguments) action {
-	n, text := a.number("N"), a.word("TEXT")
+	n, text := a.number(), a.word("TEXT")
 	return func(_ context.Context, w *world) error {
 		said, err := w.said()
 		if err != nil {

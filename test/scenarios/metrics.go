@@ -84,7 +84,7 @@ func metricCommand(a *arguments) action {
 		}
 	}
 	sign, compare := a.compare()
-	want, least := a.number("N"), time.Duration(0)
+	want, least := a.number(), time.Duration(0)
 	if a.next("after") {
 		least = a.duration()
 	}

@@ -123,7 +123,7 @@ func (f *facts) stale() []finding.Finding {
 	}
 	for _, kind := range copyKinds {
 		name := kind.resource.Resource
-		if err := f.copies.errors[name]; err != nil && !(kind.isCSI && f.copies.noDriver) {
+		if err := f.copies.errors[name]; err != nil && (!kind.isCSI || !f.copies.noDriver) {
 			one := c.add("VZ125", name, "they were not compared: "+quote.Text(err.Error()))
 			if apierrors.IsForbidden(err) {
 				one.Short = notListed
