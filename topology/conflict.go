@@ -28,9 +28,6 @@ const (
 	ConflictNames ConflictKind = "names_span_vcenters"
 	// ConflictRegionAndZone: a tag name is a region's and a zone's.
 	ConflictRegionAndZone ConflictKind = "region_and_zone"
-	// ConflictNoHosts: the tag of a region or zone is on an object below which the CSI
-	// driver finds no hosts. Placements alone do not show it.
-	ConflictNoHosts ConflictKind = "tag_without_hosts"
 	// ConflictMissingCategory: one of several vCenters lacks the category of region or
 	// zone.
 	ConflictMissingCategory ConflictKind = "category_not_everywhere"
@@ -50,7 +47,7 @@ const (
 	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
-// ConflictKinds returns the kinds that the daemon counts: all but ConflictNoHosts, which it does not look for.
+// ConflictKinds returns all kinds.
 func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags, ConflictTwoGroups,

@@ -15,13 +15,12 @@ type FleetConflicts struct {
 	Volumes map[Pair][]Conflict
 }
 
-// FleetConflicts finds the conflicts of the placements of a whole fleet. With the tags of all vCenters, nil if
-// they were not read, it finds more of Volumes.
-func (p Policy) FleetConflicts(placements []Placement, tagged []Tagged) FleetConflicts {
+// FleetConflicts finds the conflicts of the placements of a whole fleet.
+func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
 	return FleetConflicts{
 		Spanning: Spanning(slices.Values(placements)),
 		Unnested: p.Unnested(slices.Values(placements)),
-		Volumes:  p.Volumes(slices.Values(placements), tagged),
+		Volumes:  p.Volumes(slices.Values(placements)),
 	}
 }
 

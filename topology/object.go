@@ -108,7 +108,6 @@ const (
 	typeVApp       = "VirtualApp"
 	typeFolder     = "Folder"
 	typeDatacenter = "Datacenter"
-	typeDatastore  = "Datastore"
 )
 
 // A hit is the tag of one category on one object.

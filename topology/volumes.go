@@ -10,31 +10,16 @@ import (
 	"vzones/topology/quote"
 )
 
-// A Tagged is a tag that is attached to objects of one vCenter, whether or not they are
-// above a Node's machine.
-type Tagged struct {
-	VCenter, Category, Name string
-	// NoHosts are those of the objects below which the CSI driver looks for no hosts, the
-	// first of them in order; Further is how many more there are.
-	NoHosts []*Object
-	Further int
-}
-
 // Volumes returns, for each pair of region and zone, what keeps the vSphere CSI driver
 // from placing volumes there although it gives the Nodes their topology. For volumes it
 // goes the other way, from the names of both tags down to all objects that have them.
-// Placements of the whole fleet show some of it, and all of it with the tags of all vCenters. Equal ones,
-// in whatever order, give equal conflicts.
+// The placements of a whole fleet show what comes from tags above its Nodes. Equal ones, in whatever order, give
+// equal conflicts.
 //
 // It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the
 // driver's pkg/csi/service/common/topology.go.
-func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pair][]Conflict {
+func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[tagPair]*domain{}}
-	for _, t := range tagged {
-		for _, label := range p.labelsOf(t.Category) {
-			v.use(label, t.Name, t.VCenter)
-		}
-	}
 	for placed := range placements {
 		v.place(placed)
 	}
@@ -45,7 +30,7 @@ func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pai
 		if len(p.VolumeCategories()) > 1 { // of one category it is meant so
 			both = v.regionAndZone(d)
 		}
-		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
+		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both) {
 			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
 				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
 			}
@@ -236,28 +221,6 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 	return conflicts
 }
 
-// withoutHosts returns the conflicts of tags that are attached where the driver looks for
-// no hosts.
-func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
-	var conflicts []Conflict
-	for _, t := range tagged {
-		if len(t.NoHosts) == 0 || d.by[t.VCenter] == nil {
-			continue
-		}
-		labels := slices.DeleteFunc(p.labelsOf(t.Category), func(label string) bool {
-			name, ok := d.tags[label]
-			return !ok || name != t.Name
-		})
-		if len(labels) > 0 {
-			conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: labels, Objects: t.NoHosts, why: func() string { return t.text(labels[len(labels)-1]) }})
-		}
-	}
-	slices.SortFunc(conflicts, func(a, b Conflict) int {
-		return cmp.Or(cmp.Compare(a.Labels[0], b.Labels[0]), CompareObjects(a.Objects[0], b.Objects[0]))
-	})
-	return conflicts
-}
-
 // objects returns what decided, in order.
 func (d *domain) objects() []*Object { return slices.SortedFunc(maps.Values(d.by), CompareObjects) }
 
@@ -268,39 +231,4 @@ func (d *domain) list() string {
 		names = []string{region, names[0]}
 	}
 	return joined(names, " and ")
-}
-
-// text says that the CSI driver finds no hosts below an object with the tag of a label.
-func (t *Tagged) text(label string) string {
-	what := "region"
-	if label == LabelZone {
-		what = "zone"
-	}
-	more := ""
-	if t.Further > 0 {
-		more = fmt.Sprintf(" and %d more", t.Further)
-	}
-	return fmt.Sprintf("Tag %s of category %q is on %s%s of vCenter %q. The CSI driver places volumes on the hosts below each object that has the tag, "+
-		"and fails at one that is neither a host, a cluster, a datacenter, a folder of these nor a datastore: it places no volume in this %s. Detach the tag there.",
-		quote.Value(t.Name), t.Category, kindsAndPaths(t.NoHosts), more, t.VCenter, what)
-}
-
-func kindsAndPaths(objects []*Object) string {
-	named := make([]string, len(objects))
-	for i, o := range objects {
-		named[i] = o.kind() + " " + quote.Name(o.Path)
-	}
-	return quote.Some(named, mostNamed)
-}
-
-// HasHosts reports whether the CSI driver looks for hosts below an object of a type. Of a
-// folder it depends on what may be in it.
-func HasHosts(objectType string, childTypes []string) bool {
-	switch objectType {
-	case typeHost, typeCluster, typeStandalone, typeDatacenter, typeDatastore:
-		return true
-	case typeFolder:
-		return slices.ContainsFunc(childTypes, func(child string) bool { return child != typeFolder && HasHosts(child, nil) })
-	}
-	return false
 }

@@ -63,7 +63,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 			system[d.VCenter] = append(system[d.VCenter], d.Placement.SystemUnread...)
 		}
 	}
-	found := policy.FleetConflicts(placements, nil)
+	found := policy.FleetConflicts(placements)
 	same := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.recordUnread(ctx, unread, system)

@@ -146,7 +146,7 @@ func (f *facts) conflicts(places []world.HostPlace) (found []finding.Finding) {
 			placements = append(placements, placed)
 		}
 	}
-	fleet := policy.FleetConflicts(placements, nil)
+	fleet := policy.FleetConflicts(placements)
 	at := map[string]int{}
 	add := func(c *topology.Conflict, nodes ...string) {
 		id, text := conflictKinds[c.Kind], c.Text()

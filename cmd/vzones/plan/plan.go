@@ -185,7 +185,7 @@ func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Confli
 			placements = append(placements, l.Place.Placement)
 		}
 	}
-	fleet := policy.FleetConflicts(placements, nil)
+	fleet := policy.FleetConflicts(placements)
 	fleet.Volumes = nil
 	all := policy.NotCSI()
 	for _, p := range placements {
