@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -19,7 +17,6 @@ type conditions struct {
 	faults
 	tagging
 	password string
-	skew     time.Duration // how far the clock is ahead
 	// gone are objects of sessions that are answered for as if they did not exist.
 	gone map[types.ManagedObjectReference]bool
 	// blind are the sessions that may not read any property, and spoiled those that answer
@@ -47,10 +44,6 @@ type faults struct {
 	unlisted map[types.ManagedObjectReference]bool
 	// pages is how many objects an answer to RetrievePropertiesEx has at most.
 	pages int32
-	// noProperty is a property path that the vCenter does not take; late says that it
-	// does not say so at once, but in the place of the property.
-	noProperty string
-	late       bool
 }
 
 // state guards the conditions.
@@ -157,7 +150,7 @@ func (v *VCenter) RejectPassword() { v.set(func(c *conditions) { c.reject = true
 func (v *VCenter) SetPassword(p string) { v.set(func(c *conditions) { c.password = p }) }
 
 // Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
-// FaultREST, AnswerOddly, FaultListing, RefuseListing, RefuseProperty, LimitPages, RejectPassword,
+// FaultREST, AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword,
 // RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
 // again.
 func (v *VCenter) Recover() error {
@@ -201,43 +194,4 @@ func (f *faults) oddAnswer(kind string) *response {
 		return nil
 	}
 	return &response{http.StatusOK, http.Header{"Content-Type": {"text/xml"}}, []byte(oddBodies[how])}
-}
-
-// RefuseProperty has the vCenter not take a property path, as where the property is
-// newer than it is. It answers InvalidProperty to the request, or late: in the place of
-// the property.
-func (v *VCenter) RefuseProperty(path string, late bool) {
-	v.set(func(c *conditions) { c.noProperty, c.late = path, late })
-}
-
-// refuses returns the fault of a request that names the property path of RefuseProperty.
-func (f *faults) refuses(m *simulator.Method) types.BaseMethodFault {
-	if f.noProperty == "" || f.late {
-		return nil
-	}
-	for _, spec := range filterSpecs(m) {
-		for _, p := range spec.PropSet {
-			for _, path := range p.PathSet {
-				if path == f.noProperty {
-					return &types.InvalidProperty{Name: path}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// SkewClock lets the vCenter's clock be ahead, or behind if d is negative.
-func (v *VCenter) SkewClock(d time.Duration) { v.set(func(c *conditions) { c.skew = d }) }
-
-// skewed returns an answer to CurrentTime by that clock.
-func (c *conditions) skewed(res *response) *response {
-	var body methods.CurrentTimeBody
-	return amend(res, &body, func() bool {
-		if body.Res == nil || c.skew == 0 {
-			return false
-		}
-		body.Res.Returnval = body.Res.Returnval.Add(c.skew)
-		return true
-	})
 }

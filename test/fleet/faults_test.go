@@ -57,7 +57,6 @@ func TestFaults(t *testing.T) {
 		{"garbage", func(v *VCenter) {
 			_ = errors.Join(v.AnswerOddly(readMethod, OddGarbage), v.AnswerOddly(listKind, OddGarbage))
 		}, fails, fails},
-		{"refused property", func(v *VCenter) { v.RefuseProperty("config.uuid", false) }, faulted(new(types.InvalidProperty)), succeeds},
 		{"slow logins", func(v *VCenter) { v.SlowLogin(time.Hour) }, succeeds, succeeds},
 		{"rejected logins", func(v *VCenter) { v.RejectPassword(); v.RejectRESTLogin() }, succeeds, succeeds},
 		{"hanging tagging service", (*VCenter).HangTagging, succeeds, never},

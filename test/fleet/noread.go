@@ -9,14 +9,10 @@ import (
 )
 
 // omits returns why a response lacks a property, nil if it has it: all but what System.View shows of
-// objects on which the account lacks System.Read, and a property of all objects that the vCenter
-// does not take.
+// objects on which the account lacks System.Read.
 func (c *conditions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
-	switch {
-	case c.noRead[of] && path != "name" && path != "parent":
+	if c.noRead[of] && path != "name" && path != "parent" {
 		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
-	case c.late && path == c.noProperty:
-		return &types.InvalidProperty{Name: path}
 	}
 	return nil
 }
@@ -54,7 +50,7 @@ func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 // and searches do not find such machines.
 func (v *VCenter) omit(method string, res *response) *response {
 	h := v.now()
-	if len(h.noRead) == 0 && !h.late {
+	if len(h.noRead) == 0 {
 		return res
 	}
 	unread := h.noRead
