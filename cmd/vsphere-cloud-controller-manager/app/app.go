@@ -24,7 +24,6 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
@@ -108,10 +107,16 @@ func (a *App) result(asked context.Context, err error) error {
 	return err
 }
 
-// WriteError writes why the daemon has ended, in the format of the log.
+// WriteError writes why the daemon has ended. Mistakes in the configuration are lines that begin with file and line.
 func (a *App) WriteError(to io.Writer, err error) {
-	hint := !a.began && a.failure.Load() == nil
-	logging.WriteError(to, logging.WantsJSON(a.args), err, hint)
+	switch {
+	case errors.As(err, new(config.Errors)):
+		fmt.Fprintf(to, "%v\n", err)
+	case !a.began && a.failure.Load() == nil:
+		fmt.Fprintf(to, "Error: %v\nRun with --help for all flags.\n", err)
+	default:
+		fmt.Fprintf(to, "Error: %v\n", err)
+	}
 }
 
 // fail ends the daemon for an error.

@@ -34,7 +34,6 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	cmd.SilenceUsage = true
 	cmd.SetArgs(a.args)
 	setFlagDefaults(cmd)
-	deprecated := logging.TakeDeprecations(cmd.Flags())
 	// The framework contacts the API server before it makes the provider. A mistake in the
 	// configuration is reported before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +45,6 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 				return err
 			}
 		}
-		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
 		if err := a.flags.Check(); err != nil {
 			return err
 		}
