@@ -119,11 +119,27 @@ func overdue(s inventory.State) inventory.State { s.Overdue = true; return s }
 // unnamed is a state in which no name was looked for yet.
 func unnamed(s inventory.State) inventory.State { s.Snapshot.Names = nil; return s }
 
+func powerUnknown(s inventory.State) inventory.State {
+	s.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+	return s
+}
+
+// changed is a state in which vm-1 got another UUID since the index was read.
+func changed(s inventory.State) inventory.State {
+	s.Snapshot.Machines["vm-1"].UUID = inventory.UUID{7}
+	return s
+}
+
+// TestFind: the kinds and texts of errors. Which machine is found is shown by TestTable and TestFindIsTheOracle.
 func TestFind(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	other := mustUUID(t, "422e4956-ad22-1139-6d72-000000000001")
 	byUUID := inventory.Identity{UUIDs: []inventory.UUID{u}, Name: "n1"}
-	bothOrders := inventory.Identity{UUIDs: []inventory.UUID{u.Swapped(), u}, Name: "n1"}
+	foundAs := func(vcenter, moid string) inventory.Identity {
+		id := byUUID
+		id.Recorded = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
+		return id
+	}
 	byName := inventory.Identity{Name: "n1"}
 
 	for _, c := range []struct {
@@ -135,60 +151,23 @@ func TestFind(t *testing.T) {
 		says   string // substrings of the error, separated by blanks
 	}{
 		{name: "found", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), stateOf("west", vm{id: "vm-2", uuid: other, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
-		{name: "in the last vCenter", states: []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, want: "west:VirtualMachine:vm-2"},
-		{name: "equal managed object IDs", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: other, on: true}), stateOf("west", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "west:VirtualMachine:vm-1"},
-		{name: "one on among off", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}, vm{id: "vm-2", uuid: u, on: true}), stateOf("west", vm{id: "vm-3", uuid: u})}, id: byUUID, want: "east:VirtualMachine:vm-2"},
-		{name: "on while another vCenter fails", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), failing(stateOf("west"))}, id: byUUID, want: "east:VirtualMachine:vm-1"},
 		{name: "on while another vCenter is not read yet", states: []inventory.State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, err: topology.ErrUnknown, says: `"west" not read yet vm-1`},
-		{name: "on while another vCenter is overdue", states: []inventory.State{overdue(notRead("west")), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
-		{name: "on while another vCenter has failed", states: []inventory.State{failing(notRead("west")), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
-		{name: "two on while another vCenter is not read yet", states: []inventory.State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous},
 		{name: "two on in two vCenters", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), stateOf("west", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "east /dc1/vm/vm-1 west"},
-		{name: "two on in one vCenter", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
 		{name: "two on, details of one not read", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, unread: true})}, id: byUUID, err: topology.ErrUnknown, says: "details vm-2"},
-		{name: "only off", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), stateOf("west")}, id: byUUID, want: "east:VirtualMachine:vm-1"},
 		{name: "only off, a vCenter that fails", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), failing(stateOf("west"))}, id: byUUID, err: topology.ErrUnknown, says: "refused " + u.String()},
-		{name: "only off, its own vCenter fails", states: []inventory.State{failing(stateOf("east", vm{id: "vm-1", uuid: u}))}, id: byUUID, err: topology.ErrUnknown, says: "refused"},
-		{name: "only off, a vCenter not read yet", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), notRead("west")}, id: byUUID, err: topology.ErrUnknown, says: `"west" not read yet`},
 		{name: "only off, an incomplete index", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), incomplete(stateOf("west"))}, id: byUUID, err: topology.ErrUnknown, says: "dc9"},
-		{name: "two off", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), stateOf("west", vm{id: "vm-2", uuid: u})}, id: byUUID, err: topology.ErrAmbiguous, says: "east vm-1 west vm-2"},
-		{name: "a template beside it", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, template: true}, vm{id: "vm-2", uuid: u})}, id: byUUID, want: "east:VirtualMachine:vm-2"},
-		{name: "a template only", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, template: true})}, id: byUUID, err: topology.ErrAbsent},
-		{name: "a template that claims to be on", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, template: true, on: true})}, id: byUUID, err: topology.ErrAbsent},
-		{name: "the first byte order", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u.Swapped(), on: true})}, id: bothOrders, want: "east:VirtualMachine:vm-1"},
-		{name: "the second byte order", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: bothOrders, want: "east:VirtualMachine:vm-1"},
-		{name: "a machine for each byte order", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u.Swapped(), on: true})}, id: bothOrders, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
-		{name: "the other byte order is not asked for", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u.Swapped(), on: true})}, id: byUUID, err: topology.ErrAbsent},
 		{name: "absent", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: other, on: true}), stateOf("west")}, id: byUUID, err: topology.ErrAbsent, says: u.String()},
-		{name: "absent, a vCenter that fails", states: []inventory.State{stateOf("east"), failing(stateOf("west"))}, id: byUUID, err: topology.ErrUnknown, says: "refused"},
-		{name: "absent, a vCenter that has failed since the start", states: []inventory.State{stateOf("east"), failing(notRead("west"))}, id: byUUID, err: topology.ErrUnknown, says: "refused"},
 		{name: "absent, a vCenter not read yet", states: []inventory.State{notRead("east"), stateOf("west")}, id: byUUID, err: topology.ErrUnknown, says: `"east" not read yet`},
-		{name: "absent, an incomplete index", states: []inventory.State{incomplete(stateOf("east"))}, id: byUUID, err: topology.ErrUnknown, says: "dc9"},
 		{name: "details not read", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, unread: true})}, id: byUUID, err: topology.ErrUnknown, says: "east vm-1"},
-		{name: "details of an equal ID elsewhere", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, unread: true}), stateOf("west", vm{id: "vm-1", uuid: other})}, id: byUUID, err: topology.ErrUnknown, says: "east vm-1"},
-		{name: "its name counts for nothing with a UUID", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: other, host: "n1", on: true})}, id: byUUID, err: topology.ErrAbsent},
-
-		{name: "by host name", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
-		{name: "by own name", states: []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-1", name: "n1"})}, id: byName, want: "west:VirtualMachine:vm-1"},
-		{name: "host name and own name of one", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
-		{name: "host name of a machine with another name", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n2", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
-		{name: "own name of a machine with another host name", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n2"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
 		{name: "host name of one, own name of another", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1"}), stateOf("west", vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
-		{name: "both names of one, own name of another", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n1", on: true}, vm{id: "vm-2", name: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
-		{name: "host name of one, own name of another with its own host name", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n2"}, vm{id: "vm-2", host: "n1", name: "n3"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
-		{name: "two host names", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1"}), stateOf("west", vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
-		{name: "two host names, one of them on", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}, vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
 		{name: "two own names", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1"}), stateOf("west", vm{id: "vm-2", name: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
-		{name: "own name of a template", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", template: true}, vm{id: "vm-2", host: "n1"})}, id: byName, want: "east:VirtualMachine:vm-2"},
-		{name: "a template of that name", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", template: true}, vm{id: "vm-2", name: "n1"})}, id: byName, want: "east:VirtualMachine:vm-2"},
 		{name: "only a template of that name", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n1", template: true})}, id: byName, err: topology.ErrAbsent, says: `"n1"`},
-		{name: "another name", states: []inventory.State{stateOf("east", vm{id: "vm-1", name: "n2"})}, id: byName, err: topology.ErrAbsent, says: `"n1"`},
-		{name: "by name, a vCenter that fails", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), failing(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: "refused"},
-		{name: "by name, a vCenter not read yet", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), notRead("west")}, id: byName, err: topology.ErrUnknown, says: `"west"`},
-		{name: "by name, an incomplete index", states: []inventory.State{incomplete(stateOf("east", vm{id: "vm-1", host: "n1", on: true}))}, id: byName, err: topology.ErrUnknown, says: "dc9"},
 		{name: "by name, a vCenter that was not searched for it yet", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), unnamed(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: `"west" searched`},
-		{name: "absent by name, a vCenter that was not searched for it yet", states: []inventory.State{stateOf("east"), unnamed(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: `"west" searched`},
-		{name: "by name, details not read", states: []inventory.State{stateOf("east", vm{id: "vm-1", host: "n1", unread: true})}, id: byName, err: topology.ErrUnknown, says: "vm-1"},
+		{name: "power state unknown, and gone where it was found", states: []inventory.State{powerUnknown(stateOf("east", vm{id: "vm-1", uuid: u, on: true})), stateOf("west")}, id: foundAs("west", "vm-1"), err: topology.ErrUnknown, says: "power state"},
+		{name: "details of another UUID", states: []inventory.State{changed(stateOf("east", vm{id: "vm-1", uuid: u, on: true}))}, id: byUUID, err: topology.ErrUnknown},
+		{name: "outside", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true}), overdue(notRead("west"))}, id: foundAs("east", "vm-1"), err: inventory.ErrOutside},
+		{name: "unreadable", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})}, id: byUUID, err: inventory.ErrUnreadable},
+		{name: "removed vCenter", states: []inventory.State{stateOf("east")}, id: foundAs("old", "vm-7"), err: topology.ErrUnknown, says: `"old" vm-7`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := inventory.Find(c.states, c.id)
@@ -219,6 +198,7 @@ func TestIndexed(t *testing.T) {
 		"on":           {[]inventory.State{{VCenter: "north"}, stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, true},
 		"failing":      {[]inventory.State{failing(stateOf("east", vm{id: "vm-1", uuid: u}))}, true},
 		"a template":   {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, template: true})}, false},
+		"a secondary":  {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, secondary: true})}, true},
 		"nobody's":     {[]inventory.State{stateOf("east")}, false},
 		"nothing read": {[]inventory.State{{VCenter: "east"}}, false},
 	} {

@@ -100,28 +100,3 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 		t.Errorf("the worlds are one-sided: %d claims of others, %d own", claims, kept)
 	}
 }
-
-// TestAClaimAddsNoCandidate beside a readable machine, not for its own Node either.
-func TestAClaimAddsNoCandidate(t *testing.T) {
-	u := oracleUUID
-	for name, c := range map[string]struct {
-		vms  []vm
-		want error
-	}{
-		"alone":                  {[]vm{{id: "vm-9", unreadable: true, on: true}}, inventory.ErrUnreadable},
-		"beside one that runs":   {[]vm{{id: "vm-9", unreadable: true, on: true}, {id: "vm-1", uuid: u, on: true}}, inventory.ErrUnreadable},
-		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, inventory.ErrUnreadable},
-	} {
-		states := []inventory.State{stateOf("east", c.vms...)}
-		states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true}}
-		id := inventory.Identity{UUIDs: []inventory.UUID{u}}
-		m, err := inventory.Find(states, id)
-		if on := len(c.vms) > 1 && c.vms[1].on; on && (err != nil || m.Ref.ID != "vm-1") || !on && !errors.Is(err, c.want) {
-			t.Errorf("%s, another Node: %v, %v", name, m, err)
-		}
-		id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
-		if m, err := inventory.Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !inventory.IsIndexed(states, id) {
-			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
-		}
-	}
-}

@@ -201,28 +201,11 @@ func TestWhichEntryCounts(t *testing.T) {
 		"second has it out":  {of("first", good), of("second", with(func(m *vm) { m.outside = true })), "first"},
 		"first may not read": {of("first", with(func(m *vm) { m.unreadable = true })), of("second", good), "second"},
 		"first not yet":      {of("first", with(func(m *vm) { m.unread = true })), of("second", good), "second"},
-		"another vCenter":    {of("first", with(func(m *vm) { m.on = false })), of("second", good), "first"},
 	} {
 		m, err := inventory.Find([]inventory.State{c.first, c.second}, id)
-		if name == "another vCenter" {
-			continue
-		}
 		if err != nil || m.Ref.VCenter != c.want {
 			t.Errorf("%s: got %v, %v, want it by %s", name, m, err, c.want)
 		}
-	}
-	byName, err := inventory.Find([]inventory.State{of("first", good), of("second", good)}, inventory.Identity{Name: "n1"})
-	if err != nil || byName.Ref.VCenter != "first" {
-		t.Errorf("by name: got %v, %v", byName, err)
-	}
-	other := of("second", good)
-	other.Snapshot.Instance = "j"
-	if m, err := inventory.Find([]inventory.State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
-		t.Errorf("in two vCenters: got %v, %v", m, err)
-	}
-	other.Snapshot.Instance = ""
-	if m, err := inventory.Find([]inventory.State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
-		t.Errorf("in a vCenter that does not say which it is: got %v, %v", m, err)
 	}
 }
 
@@ -253,15 +236,28 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-func TestHiddenFromOneAccount(t *testing.T) {
-	a, b, other := stateOf("a"), stateOf("b"), stateOf("c")
-	a.Snapshot.Instance, b.Snapshot.Instance, other.Snapshot.Instance = "i", "i", "j"
-	b.Snapshot.InvisibleCategories = []string{"zone"}
-	if got := inventory.InvisibleByVCenter([]inventory.State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
-		t.Errorf("hidden from one of two accounts: %v", got)
+// TestInvisibleCategories of all vCenters, and of each. Several accounts of one vCenter may see different ones.
+func TestInvisibleCategories(t *testing.T) {
+	state := func(name, instance string, hidden ...string) inventory.State {
+		s := stateOf(name)
+		s.Snapshot.Instance, s.Snapshot.InvisibleCategories = instance, hidden
+		return s
 	}
-	a.Snapshot.InvisibleCategories = []string{"region", "zone"}
-	if got := inventory.InvisibleByVCenter([]inventory.State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
-		t.Errorf("hidden from both accounts: %v", got)
+	for _, c := range []struct {
+		states          []inventory.State
+		want, byVCenter string
+	}{
+		{[]inventory.State{state("a", "i", "zone", "rack"), state("b", "j", "rack")}, "[rack]", "map[a:[zone rack] b:[rack]]"},
+		{[]inventory.State{state("a", "i", "zone"), state("b", "j", "rack")}, "[]", "map[a:[zone] b:[rack]]"},
+		{[]inventory.State{state("a", "i", "zone"), notRead("b")}, "[]", "map[]"},
+		{[]inventory.State{state("a", "i"), state("b", "i", "zone"), state("c", "j")}, "[]", "map[a:[] c:[]]"},
+		{[]inventory.State{state("a", "i", "region", "zone"), state("b", "i", "zone"), state("c", "j")}, "[]", "map[a:[zone] c:[]]"},
+	} {
+		if got := fmt.Sprint(inventory.InvisibleCategories(c.states)); got != c.want {
+			t.Errorf("of all: %s, want %s", got, c.want)
+		}
+		if got := fmt.Sprint(inventory.InvisibleByVCenter(c.states)); got != c.byVCenter {
+			t.Errorf("of each: %s, want %s", got, c.byVCenter)
+		}
 	}
 }
