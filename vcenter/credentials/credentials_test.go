@@ -2,10 +2,6 @@ package credentials_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -13,66 +9,21 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"strings"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
+	"vzones/vcenter/vcentertest"
 )
 
-// pair makes a self-signed certificate and its key, both PEM.
-func pair(t testing.TB, name pkix.Name, key any) (cert, private string) {
-	t.Helper()
-	var public any
-	switch k := key.(type) {
-	case *rsa.PrivateKey:
-		public = &k.PublicKey
-	case *ecdsa.PrivateKey:
-		public = &k.PublicKey
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: name,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
-}
-
-func rsaPair(t testing.TB, name string) (cert, private string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair(t, pkix.Name{CommonName: name}, key)
-}
-
-func ecdsaPair(t testing.TB, name string) (cert, private string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pair(t, pkix.Name{CommonName: name}, key)
-}
-
 func TestString(t *testing.T) {
-	cert, key := rsaPair(t, "vzones-solution-user")
-	own, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ofVCenter, _ := pair(t, pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{{Type: component, Value: "local"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "vzones"}}}, own)
+	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
+	ofVCenter := string(vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{
+		{Type: component, Value: "local"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "vzones"},
+	}}}, nil).PEM())
 	for name, c := range map[string]struct {
 		creds credentials.Credentials
 		want  string
@@ -96,7 +47,7 @@ func TestString(t *testing.T) {
 // TestNothingSecretIsPrinted: whatever prints credentials, or something that
 // holds them, shows String.
 func TestNothingSecretIsPrinted(t *testing.T) {
-	cert, key := rsaPair(t, "vzones-solution-user")
+	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
 	const secret = "made-up-secret"
 	all := map[string]credentials.Credentials{
 		"password":    {User: "me", Password: config.NewPassword(secret)},
@@ -161,7 +112,7 @@ func TestEqualAndIsEmpty(t *testing.T) {
 
 // TestKeysBehindSomethingElse: a key counts where the configuration's check finds it.
 func TestKeysBehindSomethingElse(t *testing.T) {
-	cert, key := rsaPair(t, "one")
+	cert, key := vcentertest.UserCertificate(t, "one")
 	for name, before := range map[string]string{"parameters": "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n", "its certificate": cert} {
 		c, err := credentials.FromAccount(cert, config.NewPassword(before+key))
 		if err != nil {
@@ -175,9 +126,14 @@ func TestKeysBehindSomethingElse(t *testing.T) {
 }
 
 func TestFromAccount(t *testing.T) {
-	cert, key := rsaPair(t, "one")
-	_, other := rsaPair(t, "two")
-	ec, ecKey := ecdsaPair(t, "three")
+	cert, key := vcentertest.UserCertificate(t, "one")
+	_, other := vcentertest.UserCertificate(t, "two")
+	elliptic := vcentertest.Issue(t, x509.Certificate{}, nil)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(elliptic.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ec, ecKey := string(elliptic.PEM()), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 	encrypted := "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"
 	for name, c := range map[string]struct{ user, password, err string }{
 		"nothing":                   {"", "", ""},

@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
+	"vzones/vcenter/vcentertest"
 )
 
 func secret(kv ...string) map[string][]byte {
@@ -30,7 +31,7 @@ func manager(url, token string) credentials.Credentials {
 }
 
 func TestFind(t *testing.T) {
-	cert, key := rsaPair(t, "vzones-solution-user")
+	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
 	const url = "https://sessions.example.com/session"
 	several := secret(
 		"vc1.example.com.username", "one", "vc1.example.com.password", "made-up-1",
@@ -82,37 +83,28 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindMistakes(t *testing.T) {
-	cert, key := rsaPair(t, "vzones-solution-user")
+	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
 	const url = "https://sessions.example.com/session"
 	for name, c := range map[string]struct {
 		data   map[string][]byte
 		server string
 		want   string
 	}{
-		"no password":      {secret("vc.username", "made-up"), "vc", `the key "vc.password" is missing beside "vc.username": add it with the password`},
-		"no user":          {secret("vc.password", "made-up"), "vc", `the key "vc.username" is missing beside "vc.password": add it with the user name`},
-		"empty password":   {secret("vc.username", "made-up", "vc.password", "\n"), "vc", `the key "vc.password" is empty: write the password into it`},
-		"empty user":       {secret("vc.username", "", "vc.password", "made-up"), "vc", `the key "vc.username" is empty: write the user name into it`},
-		"no URL":           {secret("vc.vc-session-manager-token", "made-up"), "vc", `the key "vc.vc-session-manager-url" is missing beside "vc.vc-session-manager-token": add it with the session manager's address`},
-		"empty URL":        {secret("vc.vc-session-manager-url", ""), "vc", `the key "vc.vc-session-manager-url" is empty: write the session manager's address into it`},
-		"suffix, no user":  {secret("server_a", "fd01::1", "password_a", "made-up"), "fd01::1", `the key "username_a" is missing beside "password_a": add it with the user name`},
-		"suffix, no pass":  {secret("server_a", "fd01::1", "username_a", "made-up"), "fd01::1", `the key "password_a" is missing beside "username_a": add it with the password`},
-		"suffix, only":     {secret("server_a", "fd01::1"), "fd01::1", `the key "username_a" is missing beside "server_a": add it with the user name`},
-		"contradiction":    {secret("server_a", "fd01::1", "username_a", "x", "password_a", "made-up", "server_b", "fd01:0::1", "username_b", "y", "password_b", "made-up"), "fd01::1", `the keys "server_a" and "server_b" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
-		"letter case":      {secret("VC.username", "x", "VC.password", "made-up", "Vc.password", "made-up"), "vc", `the keys "VC.username" and "Vc.password" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
-		"a line break":     {secret("vc.username", "x", "vc.password", "made\nup"), "vc", `the key "vc.password" holds a line break or another control character: write its value on one line`},
-		"two line breaks":  {secret("vc.username", "x\n\n", "vc.password", "made-up"), "vc", `the key "vc.username" holds a line break or another control character: write its value on one line`},
-		"no text":          {secret("vc.username", "x", "vc.password", "made-up\xff"), "vc", `the key "vc.password" holds bytes that are not UTF-8 text: write its value as text`},
-		"no token":         {secret("vc.vc-session-manager-url", url), "vc", `the key "vc.vc-session-manager-token" is missing beside "vc.vc-session-manager-url": add it with the session manager's token (the Pod's own is never sent)`},
-		"empty token":      {secret("vc.username", "made-up", "vc.password", "made-up", "vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "\n"), "vc", `the key "vc.vc-session-manager-token" is empty: write the session manager's token (the Pod's own is never sent) into it`},
-		"token of 2 lines": {secret("vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "made\nup"), "vc", `the key "vc.vc-session-manager-token" holds a line break or another control character: write its value on one line`},
-		"no URL at all":    {secret("vc.vc-session-manager-url", "made-up"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: write one such as https://sessions.example.com/session`},
-		"URL not to parse": {secret("vc.vc-session-manager-url", "https://made-up:made-up/"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: write one such as https://sessions.example.com/session`},
-		"another scheme":   {secret("vc.vc-session-manager-url", "ftp://made-up/"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: write one such as https://sessions.example.com/session`},
-		"secret in URL":    {secret("vc.vc-session-manager-url", "https://made:up@sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with vc-session-manager-token`},
-		"over the wire":    {secret("vc.vc-session-manager-url", "http://sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
-		"over the wire, address": {secret("vc.vc-session-manager-url", "http://10.0.0.9/"), "vc",
-			`the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
+		"no password":             {secret("vc.username", "made-up"), "vc", `the key "vc.password" is missing beside "vc.username": add it with the password`},
+		"no user":                 {secret("vc.password", "made-up"), "vc", `the key "vc.username" is missing beside "vc.password": add it with the user name`},
+		"empty password":          {secret("vc.username", "made-up", "vc.password", "\n"), "vc", `the key "vc.password" is empty: write the password into it`},
+		"no URL":                  {secret("vc.vc-session-manager-token", "made-up"), "vc", `the key "vc.vc-session-manager-url" is missing beside "vc.vc-session-manager-token": add it with the session manager's address`},
+		"empty URL":               {secret("vc.vc-session-manager-url", ""), "vc", `the key "vc.vc-session-manager-url" is empty: write the session manager's address into it`},
+		"suffix, no user":         {secret("server_a", "fd01::1", "password_a", "made-up"), "fd01::1", `the key "username_a" is missing beside "password_a": add it with the user name`},
+		"contradiction":           {secret("server_a", "fd01::1", "username_a", "x", "password_a", "made-up", "server_b", "fd01:0::1", "username_b", "y", "password_b", "made-up"), "fd01::1", `the keys "server_a" and "server_b" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
+		"letter case":             {secret("VC.username", "x", "VC.password", "made-up", "Vc.password", "made-up"), "vc", `the keys "VC.username" and "Vc.password" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
+		"a line break":            {secret("vc.username", "x", "vc.password", "made\nup"), "vc", `the key "vc.password" holds a line break or another control character: write its value on one line`},
+		"no text":                 {secret("vc.username", "x", "vc.password", "made-up\xff"), "vc", `the key "vc.password" holds bytes that are not UTF-8 text: write its value as text`},
+		"no token":                {secret("vc.vc-session-manager-url", url), "vc", `the key "vc.vc-session-manager-token" is missing beside "vc.vc-session-manager-url": add it with the session manager's token (the Pod's own is never sent)`},
+		"empty token":             {secret("vc.username", "made-up", "vc.password", "made-up", "vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "\n"), "vc", `the key "vc.vc-session-manager-token" is empty: write the session manager's token (the Pod's own is never sent) into it`},
+		"no URL at all":           {secret("vc.vc-session-manager-url", "made-up"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: write one such as https://sessions.example.com/session`},
+		"secret in URL":           {secret("vc.vc-session-manager-url", "https://made:up@sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with vc-session-manager-token`},
+		"over the wire":           {secret("vc.vc-session-manager-url", "http://sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
 		"certificate without key": {secret("vc.username", cert, "vc.password", "made-up"), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its password is not a private key in PEM: write the certificate's key`},
 		"the two exchanged":       {secret("vc.username", key, "vc.password", cert), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its PEM text does not begin with a CERTIFICATE block that can be read: write the whole certificate`},
 	} {

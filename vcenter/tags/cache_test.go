@@ -117,19 +117,35 @@ func zoneOf(a Attachments, ref Ref) string {
 
 const refresh = 30 * time.Second
 
-// TestRefusedObjects: each is found within bounds, hides no other's tags, costs nothing at
-// rest, and is asked for again now and then.
+// TestRefusedObjects: each object that may not be read, or that fails with a status, is found within bounds, hides no
+// other's tags, costs nothing at rest, and is asked for again now and then.
 func TestRefusedObjects(t *testing.T) {
-	for name, c := range map[string]struct{ hosts, refused, readings int }{
-		"one":               {10, 1, 1},
-		"all hosts":         {20, 20, 1},
-		"one of many":       {1900, 1, 1},
-		"some of many":      {1900, 16, 8},
-		"all of many hosts": {300, 300, 12},
+	for name, c := range map[string]struct{ hosts, refused, readings, code int }{
+		"one":               {10, 1, 1, 0},
+		"all hosts":         {20, 20, 1, 0},
+		"one of many":       {1900, 1, 1, 0},
+		"some of many":      {1900, 16, 8, 0},
+		"all of many hosts": {300, 300, 12, 0},
+		"one of many, 400":  {1900, 1, 1, http.StatusBadRequest},
+		"one of many, 500":  {1900, 1, 1, http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, refs := inventory(50, c.hosts)
+				f.code = c.code
+				refused := func(a Attachments) (n int) {
+					t.Helper()
+					for _, object := range refs {
+						_, err := a.Of(object)
+						if rest.HasStatus(err, c.code) || c.code == 0 && errors.Is(err, topology.ErrNotPermitted) {
+							n++
+						}
+					}
+					if permitted := len(a.NotPermitted()) == 0; permitted != (n == 0 || c.code != 0) {
+						t.Fatalf("not permitted: %v", a.NotPermitted())
+					}
+					return n
+				}
 				for i := range c.refused {
 					f.refused[ref("Host", i*c.hosts/c.refused)] = true
 				}
@@ -148,17 +164,12 @@ func TestRefusedObjects(t *testing.T) {
 						break
 					}
 					if n == c.readings {
-						t.Fatalf("not found in %d readings: %d", n, len(a.NotPermitted()))
+						t.Fatalf("not found in %d readings: %d", n, refused(a))
 					}
 					time.Sleep(5 * time.Second)
 				}
-				if got := len(a.NotPermitted()); got != c.refused {
+				if got := refused(a); got != c.refused {
 					t.Fatalf("%d are refused, want %d", got, c.refused)
-				}
-				for host := range f.refused {
-					if _, err := a.Of(host); !errors.Is(err, topology.ErrNotPermitted) {
-						t.Fatalf("%v: %v", host, err)
-					}
 				}
 				// At rest: an hour of refreshes, with the names read again in it.
 				f.lists = 0
@@ -175,7 +186,7 @@ func TestRefusedObjects(t *testing.T) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
-				if got := len(a.NotPermitted()); got != c.refused-1 {
+				if got := refused(a); got != c.refused-1 {
 					t.Errorf("%d are refused after one was allowed, want %d", got, c.refused-1)
 				}
 				f.refused = nil
@@ -183,45 +194,10 @@ func TestRefusedObjects(t *testing.T) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
-				if got := len(a.NotPermitted()); got != 0 {
+				if got := refused(a); got != 0 {
 					t.Errorf("%d are refused after all were allowed", got)
 				}
 			})
-		})
-	}
-}
-
-// TestObjectsThatFail hide no other's tags, cost as little as those that may not be read, and are not
-// taken for them.
-func TestObjectsThatFail(t *testing.T) {
-	for _, code := range []int{http.StatusBadRequest, http.StatusInternalServerError} {
-		synctest.Test(t, func(t *testing.T) {
-			f, refs := inventory(50, 1900)
-			f.code, f.refused[ref("Host", 7)] = code, true
-			r := newCache(refresh, 4)
-			for range 120 {
-				a := reading(t, r, f, refs)
-				if got := zoneOf(a, ref("Cluster", 7)); got != "zone=zone-a" {
-					t.Fatalf("%d: a cluster has %s", code, got)
-				}
-				if _, err := a.Of(ref("Host", 7)); !rest.HasStatus(err, code) || len(a.NotPermitted()) != 0 {
-					t.Fatalf("%d: the host: %v, not permitted %v", code, err, a.NotPermitted())
-				}
-				time.Sleep(refresh)
-			}
-			if f.lists > requestsPerReading+120+10*(rechecked+1) {
-				t.Errorf("%d: %d listings in 120 readings", code, f.lists)
-			}
-			f.refused = nil
-			for range recheckMax + 1 {
-				time.Sleep(refresh)
-				if got := zoneOf(reading(t, r, f, refs), ref("Cluster", 7)); got != "zone=zone-a" {
-					t.Errorf("%d: a cluster has %s", code, got)
-				}
-			}
-			if got := zoneOf(reading(t, r, f, refs), ref("Host", 7)); got != "" {
-				t.Errorf("%d: the host has %s", code, got)
-			}
 		})
 	}
 }
