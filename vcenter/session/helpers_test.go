@@ -46,5 +46,3 @@ func readCategories(ctx context.Context, s *session.Session) error {
 		return err
 	})
 }
-
-func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }

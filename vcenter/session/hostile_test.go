@@ -50,7 +50,7 @@ func hostileAnswers() map[string]hostileAnswer {
 }
 
 // play has one call answered by a hostile server and returns its error.
-func (c *hostileAnswer) play(t *testing.T, answer func(http.ResponseWriter, *http.Request)) error {
+func (c *hostileAnswer) play(t *testing.T, timeout time.Duration, answer func(http.ResponseWriter, *http.Request)) error {
 	t.Helper()
 	var f *vcentertest.Front
 	var cfg config.VCenter
@@ -75,7 +75,7 @@ func (c *hostileAnswer) play(t *testing.T, answer func(http.ResponseWriter, *htt
 		answer(w, r)
 		return true
 	})
-	s, err := open(t, &cfg, creds, 30*time.Second)
+	s, err := open(t, &cfg, creds, timeout)
 	if (err == nil) != c.opens {
 		t.Fatalf("opened: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}{{http.StatusFound, plain.URL}, {http.StatusTemporaryRedirect, encrypted.URL}, {http.StatusPermanentRedirect, ""}} {
 			t.Run(name+" to "+strings.Split(to.url+":itself", ":")[0], func(t *testing.T) {
 				at := to.url
-				err := c.play(t, func(w http.ResponseWriter, r *http.Request) {
+				err := c.play(t, 30*time.Second, func(w http.ResponseWriter, r *http.Request) {
 					if at == "" {
 						at = "https://" + r.Host
 					}
@@ -127,6 +127,24 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSilence: a call that is not answered costs its deadline. Without an answer of the lookup service the vCenter's own
+// token service is asked.
+func TestSilence(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	for name, c := range hostileAnswers() {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			err := c.play(t, timeout, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			if took := time.Since(began); took < timeout || took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if fails := !c.opens || c.call != nil; fails != (err != nil) || fails && !strings.Contains(err.Error(), "no answer within 300ms") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -156,7 +174,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Run(name+" "+encoding, func(t *testing.T) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				err := c.play(t, func(w http.ResponseWriter, r *http.Request) {
+				err := c.play(t, 30*time.Second, func(w http.ResponseWriter, r *http.Request) {
 					begin := xml
 					if strings.HasPrefix(r.URL.Path, "/api") {
 						begin = json

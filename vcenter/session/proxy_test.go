@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -149,29 +150,22 @@ func TestProxy(t *testing.T) {
 	manager, _ := vcentertest.SessionManager(t, cfg)
 	host := func(f *vcentertest.Front) string { return strings.TrimPrefix(f.URL, "https://") }
 	login := errand{User: cfg.User, Password: cfg.Password.Reveal(), Manager: "https://sessions.example.test/session"}
-	user := "http://" + proxyUser + ":" + proxyPassword + "@"
 	for name, c := range map[string]struct {
-		way     string
-		vc      *vcentertest.Front
-		env     func(proxy string) []string
-		want    string
-		tunnels string
+		way         string
+		vc          *vcentertest.Front
+		wrong       string // after the proxy's password
+		at, noProxy string
+		want        string
+		tunnels     string
 	}{
-		"password":        {"", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[vc.example.test:443]"},
-		"lower case":      {"", vc, func(p string) []string { return []string{"https_proxy=" + user + p} }, "<nil>", "[vc.example.test:443]"},
-		"certificate":     {"certificate", tokens, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[vc.example.test:443]"},
-		"session manager": {"session manager", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[sessions.example.test:443 vc.example.test:443]"},
-		"a wrong password": {"", vc, func(p string) []string {
-			return []string{"HTTPS_PROXY=http://" + proxyUser + ":" + proxyPassword + "x@" + p}
-		},
-			"Proxy Authentication Required", "[]"},
-		"not for this host": {"", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p, "NO_PROXY=.example.test"} }, "lookup vc.example.test", "[]"},
-		"a _ in the names":  {"session manager", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[session_s.example.test:443 vc_1.example.test:443]"},
-		"no proxy there":    {"", vc, func(string) []string { return []string{"HTTPS_PROXY=" + user + "127.0.0.1:1"} }, "connection refused", "[]"},
-		"no URL": {"", vc, func(p string) []string {
-			return []string{"HTTPS_PROXY=http://" + proxyUser + ":" + proxyPassword + "%zz@" + p}
-		},
-			"lookup vc.example.test", "[]"}, // as if it were not set
+		"password":          {vc: vc, want: "<nil>", tunnels: "[vc.example.test:443]"},
+		"certificate":       {way: "certificate", vc: tokens, want: "<nil>", tunnels: "[vc.example.test:443]"},
+		"session manager":   {way: "session manager", vc: vc, want: "<nil>", tunnels: "[sessions.example.test:443 vc.example.test:443]"},
+		"a _ in the names":  {way: "session manager", vc: vc, want: "<nil>", tunnels: "[session_s.example.test:443 vc_1.example.test:443]"},
+		"a wrong password":  {vc: vc, wrong: "x", want: "Proxy Authentication Required", tunnels: "[]"},
+		"not for this host": {vc: vc, noProxy: ".example.test", want: "lookup vc.example.test", tunnels: "[]"},
+		"no proxy there":    {vc: vc, at: "127.0.0.1:1", want: "connection refused", tunnels: "[]"},
+		"no URL":            {vc: vc, wrong: "%zz", want: "lookup vc.example.test", tunnels: "[]"}, // as if it were not set
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newConnectProxy(t, map[string]string{"vc.example.test:443": host(c.vc), "sessions.example.test:443": host(manager),
@@ -181,7 +175,8 @@ func TestProxy(t *testing.T) {
 				e.Server, e.Manager = "vc_1.example.test", "https://session_s.example.test/session"
 			}
 			e.Way, e.CA = c.way, string(c.vc.Cert.PEM())+string(manager.Cert.PEM())
-			got := e.run(t, c.env(strings.TrimPrefix(p.URL, "http://"))...)
+			proxy := "http://" + proxyUser + ":" + proxyPassword + c.wrong + "@" + cmp.Or(c.at, strings.TrimPrefix(p.URL, "http://"))
+			got := e.run(t, "HTTPS_PROXY="+proxy, "NO_PROXY="+c.noProxy)
 			if !strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}

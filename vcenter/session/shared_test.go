@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/soap"
+
 	"vzones/config"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/session"
@@ -84,18 +86,51 @@ func TestSessionManagerErrors(t *testing.T) {
 	}
 }
 
-func TestSilentSessionManager(t *testing.T) {
-	_, _, cfg := vcentertest.EastBehindFront(t)
-	manager, cfg := vcentertest.SessionManager(t, cfg)
-	manager.Answer(vcentertest.Hang("/"))
-	const timeout = 300 * time.Millisecond
-	e, n := endpoint(&cfg, timeout)
-	began := time.Now()
-	_, err := session.Open(t.Context(), e, vcentertest.SharedBy(manager))
-	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "no answer within 300ms") || took < timeout || took > 10*time.Second {
-		t.Errorf("%v after %v", err, took)
-	}
-	if n.Of("session manager: get ticket") != 1 || n.Of("CloneSession") != 0 {
-		t.Errorf("%d requests for a ticket, %d clones", n.Of("session manager: get ticket"), n.Of("CloneSession"))
+// TestSessionManagerIsVerified: it is sent a token, which no insecureFlag and no
+// thumbprint, both of them the vCenter's, may give to somebody else.
+func TestSessionManagerIsVerified(t *testing.T) {
+	_, vc, cfg := vcentertest.EastBehindFront(t)
+	manager, both := vcentertest.SessionManager(t, cfg)
+	own := manager.Cert.Cert
+	cfg.TrustAt = "vsphere.yaml:9: vcenter.east.caFile"
+	const refused = "the certificate of the session manager 127.0.0.1 of vCenter \"east\" is not trusted, and it is not sent the token: it is signed by an unknown authority: "
+	const neither = "authorities; insecureFlag and thumbprint do not count for it ("
+	for name, c := range map[string]struct {
+		change func(*config.VCenter)
+		want   string // empty for a login
+	}{
+		"insecureFlag":                {func(c *config.VCenter) { c.CA, c.Insecure = nil, true }, neither},
+		"insecureFlag, another CA":    {func(c *config.VCenter) { c.Insecure = true }, neither},
+		"insecureFlag, its CA":        {func(c *config.VCenter) { c.CA, c.Insecure = manager.Cert.PEM(), true }, ""},
+		"its fingerprint":             {func(c *config.VCenter) { c.Thumbprint = soap.ThumbprintSHA256(own) }, neither},
+		"insecureFlag and thumbprint": {func(c *config.VCenter) { c.Insecure, c.Thumbprint = true, soap.ThumbprintSHA1(own) }, neither},
+		"another CA":                  {func(*config.VCenter) {}, "authorities (vsphere.yaml:9"},
+		"its CA":                      {func(c *config.VCenter) { c.CA = both.CA }, ""},
+		"its CA and a thumbprint":     {func(c *config.VCenter) { c.CA, c.Thumbprint = manager.Cert.PEM(), soap.ThumbprintSHA256(vc.Cert.Cert) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(manager.Requests("/", ""))
+			cfg := cfg
+			c.change(&cfg)
+			s, err := open(t, &cfg, vcentertest.SharedBy(manager), 5*time.Second)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				closing(t, s)
+				return
+			}
+			if n := len(manager.Requests("/", "")) - before; n != 0 {
+				t.Errorf("%d requests with the token", n)
+			}
+			if err == nil {
+				closing(t, s)
+				t.Fatal("the session manager is trusted")
+			}
+			var untrusted *session.UntrustedError
+			if !strings.Contains(err.Error(), refused) || !strings.Contains(err.Error(), c.want) || !errors.As(err, &untrusted) || errors.Is(err, session.ErrRejected) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+		})
 	}
 }

@@ -1,11 +1,17 @@
 package session_test
 
 import (
+	"bytes"
+	"cmp"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,23 +20,31 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 )
 
-// TestUntrustedSaysWhatWasOffered: whatever is wrong with a certificate, the error
-// tells it, the reason, and the line to change.
-func TestUntrustedSaysWhatWasOffered(t *testing.T) {
-	loopback := []net.IP{net.ParseIP("127.0.0.1")}
-	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "our CA"}}, nil)
+var loopback = []net.IP{net.ParseIP("127.0.0.1")}
+
+// TestTrust: which certificates are trusted, by a CA, by a thumbprint of either kind, or all. Nothing is sent to a server
+// that is not trusted, and the error tells the reason, what was offered, and the line to change.
+func TestTrust(t *testing.T) {
+	// Names of vCenter's own authority have domain components.
+	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "our CA", ExtraNames: []pkix.AttributeTypeAndValue{
+		{Type: asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}, Value: "local"},
+	}}}, nil)
 	other := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "other CA"}}, nil)
 	oldCA := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "old CA"}, NotAfter: time.Now().Add(-time.Minute)}, nil)
+	middle := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "middle"}, IsCA: true, BasicConstraintsValid: true}, &ca)
 	leaf := func(by vcentertest.Issued, change func(*x509.Certificate)) vcentertest.Issued {
 		template := x509.Certificate{Subject: pkix.Name{CommonName: "vc", Organization: []string{"a\nb"}}, IPAddresses: loopback}
 		change(&template)
 		return vcentertest.Issue(t, template, &by)
 	}
 	good := leaf(ca, func(*x509.Certificate) {})
+	byMiddle := leaf(middle, func(*x509.Certificate) {})
+	byOld := leaf(oldCA, func(*x509.Certificate) {})
 	expired := leaf(ca, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	early := leaf(ca, func(c *x509.Certificate) {
 		c.NotBefore, c.NotAfter = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)
@@ -43,92 +57,105 @@ func TestUntrustedSaysWhatWasOffered(t *testing.T) {
 	})
 	nameless := leaf(ca, func(c *x509.Certificate) { c.IPAddresses = nil })
 	client := leaf(ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
-	byOld := leaf(oldCA, func(*x509.Certificate) {})
 	const unknown = "it is signed by an unknown authority: write its CA into caFile or caData, or the fingerprint into thumbprint"
-	for name, c := range map[string]struct {
-		chain      []vcentertest.Issued
-		ca         vcentertest.Issued
-		thumbprint string
-		want       string // after the fingerprint
-	}{
-		"unknown authority": {[]vcentertest.Issued{good, ca}, other, "", "; " + unknown},
-		"self-signed":       {[]vcentertest.Issued{other}, ca, "", "; it is for no host name or address at all, not for 127.0.0.1: write a name that it is for into server, or the fingerprint into thumbprint"},
-		"expired":           {[]vcentertest.Issued{expired}, ca, "", "; it has expired on " + day(expired.Cert.NotAfter) + ": renew it on the server"},
-		"not yet valid":     {[]vcentertest.Issued{early}, ca, "", "; it is not valid before " + day(early.Cert.NotBefore) + ": look at the clocks of the server and of this machine"},
-		"expired issuer":    {[]vcentertest.Issued{byOld, oldCA}, oldCA, "", `; the certificate "CN=old CA" above it has expired on ` + day(oldCA.Cert.NotAfter) + ": renew it on the server"},
-		"another host":      {[]vcentertest.Issued{elsewhere}, ca, "", `; it is for "vc.example.com", 192.0.2.1, not for 127.0.0.1: write a name that it is for into server, or the fingerprint into thumbprint`},
-		"many other hosts":  {[]vcentertest.Issued{many}, ca, "", `; it is for "a", "b", "c", "d", "e", 2 more, not for 127.0.0.1: write a name that it is for into server, or the fingerprint into thumbprint`},
-		"no host":           {[]vcentertest.Issued{nameless}, ca, "", "; it is for no host name or address at all, not for 127.0.0.1: write a name that it is for into server, or the fingerprint into thumbprint"},
-		"for clients":       {[]vcentertest.Issued{client}, ca, "", `; it cannot be verified ("x509: certificate specifies an incompatible key usage"): write another CA into caFile or caData, or the fingerprint into thumbprint`},
-		"SHA-256 thumbprint of another": {[]vcentertest.Issued{good}, other, soap.ThumbprintSHA256(other.Cert),
-			"; its fingerprint is not the configured thumbprint, and " + unknown},
-		"SHA-1 thumbprint of another": {[]vcentertest.Issued{good}, other, soap.ThumbprintSHA1(other.Cert),
-			", SHA-1 " + soap.ThumbprintSHA1(good.Cert) + "; its fingerprint is not the configured thumbprint, and " + unknown},
-	} {
-		t.Run(name, func(t *testing.T) {
-			port, requests := vcentertest.Shows(t, c.chain...)
-			cfg := &config.VCenter{Server: "127.0.0.1", Port: port, CA: c.ca.PEM(), Thumbprint: c.thumbprint,
-				User: "me", Password: config.NewPassword("made-up"), TrustAt: "vsphere.yaml:12: vcenter.east.caFile"}
-			err := tryLogin(t, cfg)
-			shown := c.chain[0].Cert
-			quote := func(s string) string { return strconv.Quote(s) }
-			sha1, why, _ := strings.Cut(c.want, "; ")
-			want := "connecting to 127.0.0.1:" + strconv.Itoa(port) + ": the certificate of 127.0.0.1 is not trusted: " + why + " (vsphere.yaml:12: vcenter.east.caFile)" +
-				"; offered SHA-256 " + soap.ThumbprintSHA256(shown) + sha1 + ", subject " +
-				quote(shown.Subject.String()) + ", issuer " + quote(shown.Issuer.String()) + ", valid from " + day(shown.NotBefore) + " until " + day(shown.NotAfter)
-			if err == nil || err.Error() != want {
-				t.Errorf("%v\nwant %s", err, want)
-			}
-			var untrusted *session.UntrustedError
-			if !errors.As(err, &untrusted) || !untrusted.Certificate.Equal(shown) || untrusted.Unwrap() == nil {
-				t.Errorf("%#v", err)
-			}
-			if strings.Contains(err.Error(), "\n") || requests.Load() != 0 {
-				t.Errorf("%d requests, %v", requests.Load(), err)
-			}
-		})
-	}
-}
-
-// TestIssuerWithDomainComponents: names of vCenter's own authority have domain components, which the error has by
-// their usual name.
-func TestIssuerWithDomainComponents(t *testing.T) {
-	component := asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}
-	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{
-		{Type: component, Value: "local"}, {Type: component, Value: "vsphere"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "CA"},
-	}}}, nil)
-	own := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "vc.example.com", Country: []string{"US"}}, IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}, &ca)
-	port, _ := vcentertest.Shows(t, own)
-	err := tryLogin(t, &config.VCenter{Server: "127.0.0.1", Port: port, User: "me", Password: config.NewPassword("made-up")})
-	if err == nil || !strings.Contains(err.Error(), `, subject "CN=vc.example.com,C=US", issuer "CN=CA,DC=vsphere,DC=local", valid from `) {
-		t.Error(err)
-	}
-}
-
-// TestTrustThatNeedsNoCA: a thumbprint of either kind stands for the certificate
-// whatever is wrong with it, and an intermediate that the server sends is used.
-func TestTrustThatNeedsNoCA(t *testing.T) {
-	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "our CA"}}, nil)
-	middle := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "middle"}, IsCA: true, BasicConstraintsValid: true}, &ca)
-	leaf := vcentertest.Issue(t, x509.Certificate{IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}, &middle)
-	old := vcentertest.Issue(t, x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, nil)
+	const notPinned = "its fingerprint is not the configured thumbprint, and "
+	sha1, sha256 := func(i vcentertest.Issued) string { return soap.ThumbprintSHA1(i.Cert) }, func(i vcentertest.Issued) string { return soap.ThumbprintSHA256(i.Cert) }
 	for name, c := range map[string]struct {
 		chain []vcentertest.Issued
 		cfg   config.VCenter
+		want  string // what is wrong, empty if it is trusted
 	}{
-		"intermediate": {[]vcentertest.Issued{leaf, middle}, config.VCenter{CA: ca.PEM()}},
-		"SHA-1":        {[]vcentertest.Issued{old}, config.VCenter{Thumbprint: soap.ThumbprintSHA1(old.Cert)}},
-		"SHA-256":      {[]vcentertest.Issued{old}, config.VCenter{Thumbprint: soap.ThumbprintSHA256(old.Cert)}},
-		"insecure":     {[]vcentertest.Issued{old}, config.VCenter{Insecure: true}},
+		"its CA":                         {[]vcentertest.Issued{good}, config.VCenter{CA: ca.PEM()}, ""},
+		"its CA among others":            {[]vcentertest.Issued{good}, config.VCenter{CA: append(other.PEM(), ca.PEM()...)}, ""},
+		"its CA, another thumbprint":     {[]vcentertest.Issued{good}, config.VCenter{CA: ca.PEM(), Thumbprint: sha256(other)}, ""},
+		"an intermediate":                {[]vcentertest.Issued{byMiddle, middle}, config.VCenter{CA: ca.PEM()}, ""},
+		"SHA-1, expired":                 {[]vcentertest.Issued{expired}, config.VCenter{Thumbprint: sha1(expired)}, ""},
+		"SHA-256, expired":               {[]vcentertest.Issued{expired}, config.VCenter{Thumbprint: sha256(expired)}, ""},
+		"thumbprint, another CA":         {[]vcentertest.Issued{good}, config.VCenter{CA: other.PEM(), Thumbprint: sha256(good)}, ""},
+		"insecure, expired":              {[]vcentertest.Issued{expired}, config.VCenter{Insecure: true}, ""},
+		"insecure, another CA":           {[]vcentertest.Issued{good}, config.VCenter{CA: other.PEM(), Insecure: true}, ""},
+		"another CA":                     {[]vcentertest.Issued{good, ca}, config.VCenter{CA: other.PEM()}, unknown},
+		"the system's CAs":               {[]vcentertest.Issued{good, ca}, config.VCenter{}, unknown},
+		"self-signed":                    {[]vcentertest.Issued{other}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address at all, not for 127.0.0.1: "},
+		"expired":                        {[]vcentertest.Issued{expired}, config.VCenter{CA: ca.PEM()}, "it has expired on "},
+		"not yet valid":                  {[]vcentertest.Issued{early}, config.VCenter{CA: ca.PEM()}, "it is not valid before "},
+		"expired issuer":                 {[]vcentertest.Issued{byOld, oldCA}, config.VCenter{CA: oldCA.PEM()}, `the certificate "CN=old CA" above it has expired on `},
+		"another host":                   {[]vcentertest.Issued{elsewhere}, config.VCenter{CA: ca.PEM()}, `it is for "vc.example.com", 192.0.2.1, not for 127.0.0.1: `},
+		"another host, by name":          {[]vcentertest.Issued{elsewhere}, config.VCenter{Server: "localhost", CA: ca.PEM()}, `it is for "vc.example.com", 192.0.2.1, not for localhost: `},
+		"another host, other thumbprint": {[]vcentertest.Issued{elsewhere}, config.VCenter{CA: ca.PEM(), Thumbprint: sha256(other)}, notPinned + `it is for "vc.example.com"`},
+		"many other hosts":               {[]vcentertest.Issued{many}, config.VCenter{CA: ca.PEM()}, `it is for "a", "b", "c", "d", "e", 2 more, not for 127.0.0.1: `},
+		"no host":                        {[]vcentertest.Issued{nameless}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address at all"},
+		"for clients":                    {[]vcentertest.Issued{client}, config.VCenter{CA: ca.PEM()}, `it cannot be verified ("x509: certificate specifies an incompatible key usage")`},
+		"SHA-256 of another":             {[]vcentertest.Issued{good}, config.VCenter{CA: other.PEM(), Thumbprint: sha256(other)}, notPinned + unknown},
+		"SHA-1 of another":               {[]vcentertest.Issued{good}, config.VCenter{Thumbprint: sha1(other)}, notPinned + unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port, requests := vcentertest.Shows(t, c.chain...)
-			c.cfg.Server, c.cfg.Port, c.cfg.User = "127.0.0.1", port, "me"
-			err := tryLogin(t, &c.cfg)
+			cfg := c.cfg
+			cfg.Server, cfg.Port, cfg.User, cfg.Password, cfg.TrustAt = cmp.Or(cfg.Server, "127.0.0.1"), port, "me", config.NewPassword("made-up"), "vsphere.yaml:12: vcenter.east.caFile"
+			err := tryLogin(t, &cfg)
 			var untrusted *session.UntrustedError
-			if err == nil || errors.As(err, &untrusted) || requests.Load() != 1 {
-				t.Errorf("%d requests, %v", requests.Load(), err)
+			if c.want == "" {
+				if err == nil || errors.As(err, &untrusted) || requests.Load() != 1 {
+					t.Errorf("%d requests, %v", requests.Load(), err)
+				}
+				return
+			}
+			shown := c.chain[0].Cert
+			if !errors.As(err, &untrusted) || !untrusted.Certificate.Equal(shown) || untrusted.Unwrap() == nil || requests.Load() != 0 {
+				t.Fatalf("%d requests, %#v", requests.Load(), err)
+			}
+			offered := sha256(c.chain[0])
+			if len(cfg.Thumbprint) == len(sha1(other)) {
+				offered += ", SHA-1 " + sha1(c.chain[0])
+			}
+			for _, text := range []string{
+				"connecting to " + cfg.Server + ":" + strconv.Itoa(port) + ": the certificate of " + cfg.Server + " is not trusted: " + c.want,
+				" (vsphere.yaml:12: vcenter.east.caFile); offered SHA-256 " + offered + ", subject " + strconv.Quote(shown.Subject.String()) +
+					", issuer " + strconv.Quote(credentials.DistinguishedName(shown.Issuer)) + ", valid from ",
+			} {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%v\ndoes not say %s", err, text)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "made-up") {
+				t.Errorf("%q", err)
 			}
 		})
+	}
+}
+
+// TestNegativeSerial: old and private authorities have signed such certificates, which Go refuses
+// by default.
+func TestNegativeSerial(t *testing.T) {
+	issued := vcentertest.Issue(t, x509.Certificate{IPAddresses: loopback}, nil)
+	serial := issued.Cert.SerialNumber.Bytes()
+	negative := slices.Clone(serial)
+	negative[0] |= 0x80
+	var signed struct {
+		Body      asn1.RawValue
+		Algorithm pkix.AlgorithmIdentifier
+		Signature asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(issued.Cert.Raw, &signed); err != nil {
+		t.Fatal(err)
+	}
+	signed.Body = asn1.RawValue{FullBytes: bytes.Replace(signed.Body.FullBytes, serial, negative, 1)}
+	digest := sha256.Sum256(signed.Body.FullBytes)
+	signature, err := issued.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed.Signature = asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}
+	der, err := asn1.Marshal(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if issued.Cert, err = x509.ParseCertificate(der); err != nil || issued.Cert.SerialNumber.Sign() >= 0 {
+		t.Fatalf("%v, %v", issued.Cert, err)
+	}
+	port, requests := vcentertest.Shows(t, issued)
+	if err := tryLogin(t, &config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: issued.PEM(), User: "me"}); requests.Load() == 0 {
+		t.Errorf("the server is not trusted: %v", err)
 	}
 }
