@@ -2,7 +2,10 @@ package vcenter
 
 import (
 	"errors"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +13,8 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
+	"vzones/vcenter/watch"
 )
 
 // TestConfirmAbsent asks by UUID and for the managed object that the machine was.
@@ -150,4 +155,76 @@ func TestAbsenceIsHeld(t *testing.T) {
 	east.EndSessions()
 	held("host c2-host-1 is not connected")
 	w.until("confirmed without a host that stays away", confirmed)
+}
+
+// absenceRequests holds back the requests that confirm an absence, at a front.
+type absenceRequests struct {
+	held    atomic.Int32
+	arrived chan struct{}
+	release chan struct{}
+}
+
+func holdAbsence(f *vcentertest.Front) *absenceRequests {
+	a := &absenceRequests{arrived: make(chan struct{}, 100), release: make(chan struct{})}
+	f.Answer(func(_ http.ResponseWriter, r *http.Request, body string) bool {
+		if !strings.Contains(body, "FindAllByUuid") && !strings.Contains(body, "config.template</pathSet>") {
+			return false
+		}
+		a.held.Add(1)
+		select {
+		case a.arrived <- struct{}{}:
+		default:
+		}
+		select {
+		case <-a.release:
+		case <-r.Context().Done():
+		}
+		return false
+	})
+	return a
+}
+
+// await waits until so many requests are held, none of which was answered.
+func (a *absenceRequests) await(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		select {
+		case <-a.arrived:
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%d requests side by side, want %d", i, n)
+		}
+	}
+}
+
+// TestConfirmationsSideBySide: one asks for each form of the UUID and for the object that the machine was at a time, so that
+// an answer takes as long as the slowest of them. However many absences are confirmed at a time, the vCenter has no more of
+// their requests in flight than there are slots, and others are not held up by them.
+func TestConfirmationsSideBySide(t *testing.T) {
+	t.Parallel()
+	slots := cap(watch.NewSlots())
+	for _, c := range []struct{ confirmations, held int }{{1, 3}, {20, slots}} {
+		sim, f, cfg := vcentertest.EastBehindFront(t)
+		w := follow(t, sim, cfg, FromFile, Options{})
+		w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
+		nobody := identity(t, stranger)
+		nobody.UUIDs = append(nobody.UUIDs, nobody.UUIDs[0].Swapped())
+		a := holdAbsence(f)
+		var running sync.WaitGroup
+		for range c.confirmations {
+			running.Go(func() {
+				if err := w.fleet.ConfirmAbsent(w.ctx, known(nobody, "east", "vm-99999")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		a.await(t, c.held)
+		before := w.fleet.States()[0].LastContact
+		w.fleet.Probe("east")
+		w.until("a probe is answered", func(states []inventory.State) bool { return states[0].LastContact.After(before) })
+		if n := a.held.Load(); n != int32(c.held) {
+			t.Errorf("%d requests in flight, want %d", n, c.held)
+		}
+		close(a.release)
+		running.Wait()
+	}
 }

@@ -1,11 +1,13 @@
 package vcenter
 
 import (
+	"fmt"
+	"slices"
 	"testing"
-	"time"
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/vcenter/inventory"
 )
 
 // TestTagsAreKnownOnceTheyWereRead: not before, nor by the answers of another address.
@@ -41,16 +43,7 @@ func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 // reading waits for the way in which a vCenter's last reading ended.
 func (w *world) reading(name string, want TagReading) {
 	w.Helper()
-	limit := time.Now().Add(30 * time.Second)
-	for {
-		for _, h := range w.fleet.Health() {
-			if h.VCenter == name && h.Tags == want {
-				return
-			}
-		}
-		if time.Now().After(limit) {
-			w.Fatalf("%s: %+v", name, w.fleet.Health())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	w.until(name+" is "+fmt.Sprint(want), func([]inventory.State) bool {
+		return slices.ContainsFunc(w.fleet.Health(), func(h Health) bool { return h.VCenter == name && h.Tags == want })
+	})
 }

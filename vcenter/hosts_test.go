@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -103,29 +102,5 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 		if n := after[kind] - before[kind]; n != 0 {
 			w.Errorf("%d further requests %s", n, kind)
 		}
-	}
-}
-
-// TestHostGroupsCostNoRequest: with them and without, as many requests of each kind lead to
-// the first placement.
-func TestHostGroupsCostNoRequest(t *testing.T) {
-	t.Parallel()
-	var counts []map[string]int
-	for _, requirements := range []Requirements{{}, byHost.Requirements} {
-		opts := byHost
-		opts.Requirements = requirements
-		w := run(t, stretched, opts, nil)
-		ids := []inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("n5")}
-		w.fleet.Follow(ids)
-		for _, id := range ids {
-			w.found(id)
-		}
-		w.stop()
-		requests := w.sim.VCenter("east").Requests()
-		delete(requests, "WaitForUpdatesEx") // which brings as many pages as there are changes
-		counts = append(counts, requests)
-	}
-	if !maps.Equal(counts[0], counts[1]) {
-		t.Errorf("without %v, with %v", counts[0], counts[1])
 	}
 }

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -9,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/test/fleet"
@@ -120,40 +117,6 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
-// TestFaultsOfLogins: each is a rejection that says what to do, and none is repeated
-// as other failures are.
-func TestFaultsOfLogins(t *testing.T) {
-	t.Parallel()
-	for says, fault := range map[string]types.BaseMethodFault{
-		"password has expired: change it":                       &types.PasswordExpired{},
-		"the account may not log in (it lacks the privilege X)": &types.NoPermission{PrivilegeId: "X"},
-		"the user name or password is rejected; ":               &types.InvalidLogin{},
-		"password is rejected":                                  &types.InvalidClientCertificate{},
-	} {
-		t.Run(says, func(t *testing.T) {
-			t.Parallel()
-			var a accounts
-			w := runWith(t, twoVCenters, quick, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").Fault("Login", fault) })
-			w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
-			asked := a.count()
-			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-			if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), says) {
-				t.Errorf("error is %v", err)
-			}
-			if n := logins(w.sim.VCenter("east")); n != 1 {
-				t.Errorf("%d logins", n)
-			}
-		})
-	}
-}
-
-// unhurried are options under which a login may take longer than another call.
-func unhurried() Options {
-	opts := quick
-	opts.Timeout, opts.LoginTimeout = time.Second, 20*time.Second
-	return opts
-}
-
 // TestASlowLoginHoldsNobodyUp: not the end of the daemon, not a change of the
 // configuration, before the first session and beside one.
 func TestASlowLoginHoldsNobodyUp(t *testing.T) {
@@ -169,8 +132,8 @@ func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 		"datacenters, beside": {true, narrow, func(w *world) bool { return w.sim.VCenter("east").Requests()["CreatePropertyCollector"] > 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := unhurried()
-			opts.LoginTimeout = 5 * time.Minute
+			opts := quick
+			opts.Timeout, opts.LoginTimeout = time.Second, 5*time.Minute
 			var a accounts
 			w := runWith(t, twoVCenters, opts, a.read, func(sim *fleet.Fleet, _ []config.VCenter) {
 				if !c.beside {
@@ -202,7 +165,6 @@ func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 func swap(w *world) {
 	swapped := []config.VCenter{w.cfgs[1], w.cfgs[0]}
 	swapped[0].Name, swapped[1].Name = "east", "west"
-	swapped[0].User, swapped[1].User = w.cfgs[1].User, w.cfgs[0].User
 	w.sim.VCenter("east").SlowLogin(0)
 	w.fleet.Apply(swapped, quick.Requirements)
 }
@@ -232,7 +194,7 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 				return true
 			})
 			var a accounts
-			w := follow(t, sim, cfg, func(ctx context.Context, c *config.VCenter) (Credentials, error) { return a.read(ctx, c) }, quick)
+			w := follow(t, sim, cfg, a.read, quick)
 			w.until("a pause", func(states []inventory.State) bool { return time.Until(states[0].NextLogin) > time.Minute })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"testing/synctest"
@@ -29,79 +30,50 @@ func TestOverdue(t *testing.T) {
 		return a, announced, func() { cancel(); <-done }
 	}
 	pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	answers := func(t *testing.T, a *monitor) {
-		t.Helper()
-		_ = a.status.Load().endpoint.Do(t.Context(), "test", func(context.Context) error { return nil })
+	answers := func(ctx context.Context, a *monitor) {
+		_ = a.status.Load().endpoint.Do(ctx, "test", func(context.Context) error { return nil })
 	}
-	for name, test := range map[string]func(*testing.T, *monitor){
-		"silent": func(t *testing.T, a *monitor) {
-			pass(silentTime - time.Nanosecond)
-			want(t, a, false)
-			pass(time.Nanosecond)
-			want(t, a, true)
-		},
-		"silent after an answer": func(t *testing.T, a *monitor) {
-			pass(silentTime / 2)
-			answers(t, a)
-			pass(silentTime - time.Nanosecond)
-			want(t, a, false)
-			pass(time.Nanosecond)
-			want(t, a, true)
-		},
-		"slow": func(t *testing.T, a *monitor) {
+	another := func(_ context.Context, a *monitor) {
+		a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+	}
+	for name, c := range map[string]struct {
+		before time.Duration
+		then   func(context.Context, *monitor)
+		left   time.Duration // until it is overdue, 0 for never
+	}{
+		"silent":                   {0, nil, silentTime},
+		"silent after an answer":   {silentTime / 2, answers, silentTime},
+		"another address":          {2 * silentTime, another, silentTime},
+		"another address, in time": {silentTime - time.Nanosecond, another, silentTime},
+		"slow": {0, func(ctx context.Context, a *monitor) {
 			for range 9 {
 				pass(readTime / 10)
-				answers(t, a)
+				answers(ctx, a)
 				want(t, a, false)
 			}
-			pass(readTime / 10)
-			want(t, a, true)
-		},
-		"another address": func(t *testing.T, a *monitor) {
-			pass(2 * silentTime)
-			want(t, a, true)
-			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
-			pass(silentTime - time.Nanosecond)
-			want(t, a, false)
-			pass(time.Nanosecond)
-			want(t, a, true)
-		},
-		"another address while it is waited for": func(t *testing.T, a *monitor) {
-			pass(silentTime - time.Nanosecond)
-			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
-			pass(silentTime - time.Nanosecond)
-			want(t, a, false)
-			pass(time.Nanosecond)
-			want(t, a, true)
-		},
+		}, readTime / 10},
+		"read": {silentTime / 2, func(ctx context.Context, a *monitor) {
+			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
+		}, 0},
+		"failed": {silentTime / 2, func(_ context.Context, a *monitor) {
+			a.updates <- func(a *monitor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, announced, end := begin(t)
-				test(t, a)
+				pass(c.before)
+				if c.then != nil {
+					c.then(t.Context(), a)
+				}
+				pass(cmp.Or(c.left, readTime) - time.Nanosecond)
+				want(t, a, false)
+				pass(time.Nanosecond)
+				want(t, a, c.left > 0)
 				end()
-				if *announced == 0 {
+				if c.left > 0 && *announced == 0 {
 					t.Error("nobody was notified")
 				}
-			})
-		})
-	}
-	for name, happens := range map[string]func(context.Context, *monitor){
-		"read": func(ctx context.Context, a *monitor) {
-			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
-		},
-		"failed": func(_ context.Context, a *monitor) {
-			a.updates <- func(a *monitor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, _, end := begin(t)
-				pass(silentTime / 2)
-				happens(t.Context(), a)
-				pass(readTime)
-				want(t, a, false)
-				end()
 			})
 		})
 	}

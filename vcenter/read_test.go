@@ -2,11 +2,17 @@ package vcenter
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
@@ -82,5 +88,60 @@ vcenters:
 	// details.
 	if few > 20 || many > few+10 {
 		t.Errorf("%d requests for 3 machines, %d for 300", few, many)
+	}
+}
+
+// TestAnswersThatAreTooLarge are asked for again with fewer objects, by which nothing is lost: pages, and what an account
+// that may not ask for further pages reads at once.
+func TestAnswersThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before  func(*fleet.VCenter)
+		isLarge func(body string) bool
+		pages   []string // which are asked for
+	}{
+		"pages": {
+			func(*fleet.VCenter) {}, func(body string) bool { return strings.Contains(body, ">1000</maxObject") },
+			[]string{">1000</maxObjects>", ">100</maxObjects>", ">1000</maxObjectUpdates>", ">100</maxObjectUpdates>"},
+		},
+		"at once": {
+			func(v *fleet.VCenter) {
+				v.LimitPages(1)
+				v.Fault("ContinueRetrievePropertiesEx", &types.NoPermission{PrivilegeId: "System.Read"})
+			},
+			func(body string) bool {
+				return strings.Contains(body, "<RetrieveProperties ") && strings.Count(body, "<objectSet>") > 1
+			},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sim, f, cfg := vcentertest.EastBehindFront(t)
+			c.before(sim.VCenter("east"))
+			f.Answer(func(w http.ResponseWriter, _ *http.Request, body string) bool {
+				if !c.isLarge(body) {
+					return false
+				}
+				_, err := io.WriteString(w, strings.Repeat(" ", 9<<20))
+				return err == nil
+			})
+			w := follow(t, sim, cfg, FromFile, slow)
+			id := w.id("n1")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+			session, n := w.fleet.Sessions()[0].Session, 0
+			err := session.Retrieve(w.ctx, types.PropertyFilterSpec{
+				PropSet:   []types.PropertySpec{{Type: "ManagedEntity", PathSet: []string{"name"}}},
+				ObjectSet: []types.ObjectSpec{{Obj: session.Client().ServiceContent.RootFolder}, {Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: w.moid("n1")}}},
+			}, func(*types.ObjectContent) { n++ })
+			if err != nil || n != 2 {
+				t.Errorf("read %d objects, %v", n, err)
+			}
+			for _, page := range c.pages {
+				if len(f.Requests("/sdk", page)) == 0 {
+					t.Errorf("no page of %s was asked for", page)
+				}
+			}
+		})
 	}
 }

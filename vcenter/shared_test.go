@@ -2,12 +2,17 @@ package vcenter
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	_ "github.com/vmware/govmomi/lookup/simulator"
+
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/vcentertest"
 )
@@ -73,5 +78,31 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	}
 	if n := len(manager.Requests("/session", "")); n != 1 {
 		t.Errorf("%d requests to the session manager", n)
+	}
+}
+
+// TestFleetByCertificate: it is logged in with a certificate, and one that is rejected is shown once, as a password is.
+func TestFleetByCertificate(t *testing.T) {
+	t.Parallel()
+	for _, isRejected := range []bool{false, true} {
+		f, cfg := vcentertest.WithTokens(t)
+		if isRejected {
+			f.Answer(func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				return strings.HasPrefix(r.URL.Path, vcentertest.STSPath) && vcentertest.STSFault(w, "FailedAuthentication", "Invalid credentials")
+			})
+		}
+		vcentertest.ByCertificate(t, &cfg)
+		w := follow(t, nil, cfg, FromFile, quick)
+		if !isRejected {
+			w.until("read", func(states []inventory.State) bool { return states[0].Err == nil && states[0].Snapshot != nil })
+			continue
+		}
+		for range 4 {
+			w.until("error", func(states []inventory.State) bool { return errors.Is(states[0].Err, session.ErrRejected) })
+			<-w.changed
+		}
+		if n := len(f.Requests(vcentertest.STSPath, "")); n != 1 {
+			t.Errorf("the certificate was shown %d times", n)
+		}
 	}
 }

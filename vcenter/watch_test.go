@@ -3,7 +3,6 @@ package vcenter
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,31 +12,6 @@ import (
 
 // slow are timings under which only the watch can have brought a change.
 var slow = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 5 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
-
-func TestTheWatchBringsMoves(t *testing.T) {
-	t.Parallel()
-	w := run(t, twoVCenters, slow, nil)
-	id := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{id})
-	w.found(id)
-	n2, err := w.sim.Machine("n2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	east := w.sim.VCenter("east")
-	if err := east.MoveVM("n1", n2.Host); err != nil {
-		t.Fatal(err)
-	}
-	w.until("n1 in zone b", func([]inventory.State) bool { return w.zone(id) == "east/b" })
-	if err := east.Rename("n1", "renamed"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("n1 renamed", func([]inventory.State) bool { return strings.HasSuffix(w.found(id).InventoryPath, "/renamed") })
-	if err := east.Rename("/prod", "test"); err != nil {
-		t.Fatal(err)
-	}
-	w.until("the folder renamed", func([]inventory.State) bool { return w.found(id).Datacenter == "/test/dc1" })
-}
 
 // TestABrokenConnectionKeepsTheSession: what the network breaks is taken up
 // with the session that is there, so that none is left behind.
