@@ -3,13 +3,17 @@ package faults_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
-
-	"vzones/vcenter/faults"
-	"vzones/vcenter/vcentertest"
+	"testing/synctest"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+	"vzones/vcenter/vcentertest"
 )
 
 // causedBy is a fault with a cause.
@@ -52,28 +56,77 @@ func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 	}
 }
 
-func TestLost(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"no error":            {nil, false},
-		"a SOAP fault":        {vcentertest.SOAPFault(types.NotAuthenticated{}), true},
-		"a VIM fault":         {soap.WrapVimFault(&types.NotAuthenticated{}), true},
-		"wrapped":             {fmt.Errorf("reading: %w", vcentertest.SOAPFault(types.NotAuthenticated{})), true},
-		"wrapped twice":       {fmt.Errorf("vCenter: %w", fmt.Errorf("reading: %w", vcentertest.SOAPFault(types.NotAuthenticated{}))), true},
-		"another fault":       {fmt.Errorf("reading: %w", vcentertest.SOAPFault(types.NoPermission{})), false},
-		"a rejected password": {vcentertest.SOAPFault(types.InvalidLogin{}), false},
-		"text that looks so":  {errors.New("NotAuthenticated"), false},
-	} {
-		if got := faults.SessionLost(c.err); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // wrapsNothing has a method Unwrap, and nothing that it could return.
 type wrapsNothing struct{}
 
 func (wrapsNothing) Error() string { return "made-up" }
 func (wrapsNothing) Unwrap() error { return nil }
+
+// TestOutage has one line for each cause, and an end.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o faults.Outage
+		if _, ended := o.End(); ended {
+			t.Error("what has not begun has ended")
+		}
+		for range 2 {
+			for i, want := range []bool{true, false, true, false} {
+				if got := o.Begins([]string{"down", "down", "rejected", "down"}[i]); got != want {
+					t.Errorf("error %d: logged is %t", i, got)
+				}
+			}
+			time.Sleep(time.Minute)
+			if lasted, ended := o.End(); !ended || lasted != time.Minute {
+				t.Errorf("%v, %t", lasted, ended)
+			}
+		}
+	})
+}
+
+func TestErrorsReadTheSameEachTime(t *testing.T) {
+	for in, want := range map[string]string{
+		"read tcp 10.0.0.1:43210->10.0.0.2:443: read: connection reset by peer": "read tcp 10.0.0.2:443: read: connection reset by peer",
+		"read tcp [fd00::1]:43210->[fd00::2]:443: i/o timeout":                  "read tcp [fd00::2]:443: i/o timeout",
+		"dial tcp 10.0.0.2:443: connect: connection refused":                    "dial tcp 10.0.0.2:443: connect: connection refused",
+	} {
+		if got := (faults.Printable{Err: errors.New(in)}).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if !errors.Is(faults.Printable{Err: io.EOF}, io.EOF) {
+		t.Error("the cause is lost")
+	}
+}
+
+// TestWhatErrorsDoNotPrint: the ID of a session is in the IDs of its objects, which
+// vCenter names in its faults.
+func TestWhatErrorsDoNotPrint(t *testing.T) {
+	refused := faults.Printable{Err: errors.New(`Post "https://10.0.0.1:443/sdk": dial tcp 10.0.0.1:443: connect: connection refused`)}
+	if got, want := refused.Error(), "dial tcp 10.0.0.1:443: connect: connection refused"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	cause := errors.New("read tcp 127.0.0.1:40113->10.0.0.1:443: the object 'ListView:session[7d624c84-d91d]52b0e1a1-0000' has been deleted")
+	err := faults.Printable{Err: cause}
+	if got, want := err.Error(), "read tcp 10.0.0.1:443: the object 'ListView:of the session' has been deleted"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if !errors.Is(err, cause) {
+		t.Error("the cause is lost")
+	}
+}
+
+// TestPanicsAreErrors: with where they were and what they are of.
+func TestPanicsAreErrors(t *testing.T) {
+	g := &faults.Guard{}
+	err := g.Run(t.Context(), "here", func() error { var s *types.UpdateSet; _ = s.Version; return nil })
+	if !faults.Recovered(err) || !strings.HasPrefix(err.Error(), "here: panic: runtime error: ") {
+		t.Errorf("error %v", err)
+	}
+	want := errors.New("cause")
+	if err := g.Run(t.Context(), "here", func() error { panic(want) }); !errors.Is(err, want) {
+		t.Errorf("error %v", err)
+	}
+	if err := g.Run(t.Context(), "here", func() error { return want }); !errors.Is(err, want) || faults.Recovered(err) {
+		t.Errorf("error %v", err)
+	}
+}
