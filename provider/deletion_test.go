@@ -1,15 +1,27 @@
 package provider
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
-
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
+
+	"vzones/provider/absence"
+	"vzones/provider/nodeinfo"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // TestDeletionsAreOfTheNodeThatWasAskedAbout: without an answer nothing is deleted, and
@@ -54,5 +66,243 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	patch := []byte(`{"metadata":{"labels":{"a":"b"}}}`)
 	if n, err := nodes().Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil || n.Labels["a"] != "b" {
 		t.Errorf("%v, %v", n, err)
+	}
+}
+
+// TestInstanceExistsBesideUnreadableMachines: one of them may be the Node's, unless
+// its UUID is known, or it stood beside the Node's machine.
+func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	seen := func(vcenter string, after time.Duration) inventory.LastSeen {
+		return inventory.LastSeen{VCenter: vcenter, ID: "vm-8", At: noon.Add(after)}
+	}
+	for _, c := range []struct {
+		name     string
+		node     *v1.Node
+		seen     inventory.LastSeen
+		states   states
+		exists   bool
+		searched bool // and the Node is deleted, since the search finds nothing
+	}{
+		{"never seen", ours(), inventory.LastSeen{}, states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"seen beside it", ours(), seen("west", 0), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
+		{"it came after", ours(), seen("west", -time.Second), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"elsewhere, not long enough", ours(), seen("east", 59*time.Minute), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"elsewhere, long enough", ours(), seen("east", time.Hour), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
+		{"its own, remembered", ours(), inventory.LastSeen{}, states{unreadable("east", uuidA, noon)}, true, false},
+		{"its own, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidA, noon))}, true, false},
+		{"another's, remembered", running(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
+		{"another's, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidB, noon))}, false, false},
+		{"outside", ours(), inventory.LastSeen{}, states{outside(machine(uuidA))}, false, false},
+		{"seen, and not initialized", aNode("node-1", withSystemUUID(uuidA)), seen("east", time.Hour), states{stateOf("east")}, false, false},
+		{"never found", ours(), inventory.LastSeen{}, states{stateOf("east")}, false, false},
+		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
+		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.LastSeen{}, states{stateOf("east")}, false, true},
+		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.LastSeen{}, states{stateOf("east")}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, f := provide(c.states)
+			f.quiet = true // when they answered last is as in the states
+			searched := false
+			f.confirm = func(_ context.Context, id inventory.Identity) error {
+				searched = true
+				if u := mustUUID(uuidA); id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) || !slices.Contains(id.UUIDs, u) || !slices.Contains(id.UUIDs, u.Swapped()) {
+					t.Errorf("searched for %+v, %v", id.Recorded, id.UUIDs)
+				}
+				return nil
+			}
+			if c.seen.VCenter != "" {
+				p.placer.NoteSeen(c.node.UID, c.seen)
+			}
+			exists, err := asked(t, p, f, c.node)
+			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {
+				t.Errorf("%v, %v, searched %v", exists, err, searched)
+			}
+			conditions := p.checker.Conditions(t.Context(), c.states, c.node)
+			if hold := !slices.ContainsFunc(conditions, func(c absence.Condition) bool { return c.Name != absence.NotReady && !c.Holds() }); hold != c.searched {
+				t.Errorf("the conditions for its deletion are %v", conditions)
+			}
+		})
+	}
+}
+
+// TestANodeMadeAnewIsNotDeleted: the framework goes through a list of Nodes that
+// may be minutes old, and deletes by name.
+func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
+	for name, change := range map[string]func(*cluster, *v1.Node){
+		"registered again": func(c *cluster, n *v1.Node) {
+			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
+				c.Fatal(err)
+			}
+			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "other" }))
+		},
+		"gone": func(c *cluster, n *v1.Node) {
+			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
+				c.Fatal(err)
+			}
+		},
+		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
+		"none of ours any more": func(c *cluster, n *v1.Node) {
+			n = n.DeepCopy()
+			n.Labels = map[string]string{"cloud": "another"}
+			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+				c.Fatal(err)
+			}
+			own, err := labels.Parse("cloud!=another")
+			if err != nil {
+				c.Fatal(err)
+			}
+			now := *c.provider.placer.Config()
+			now.NodeSelector = own
+			c.provider.Apply(&now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
+				old := c.node("node-1")
+				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
+					t.Errorf("before: %v, %v", exists, err)
+				}
+				change(c, old)
+				c.settle()
+				if exists, err := c.provider.InstanceExists(c.ctx, old); !exists && !errors.Is(err, topology.ErrUnknown) {
+					t.Errorf("%v, %v", exists, err)
+				}
+			}, gone())
+		})
+	}
+}
+
+// TestAnEntryOfAnotherVCenter: what the previous one had may be alive there.
+func TestAnEntryOfAnotherVCenter(t *testing.T) {
+	as := func(name, instance string, machines ...*inventory.Machine) inventory.State {
+		s := stateOf(name, machines...)
+		s.Snapshot.Instance = instance
+		return s
+	}
+	for name, c := range map[string]struct {
+		after  states
+		absent bool
+	}{
+		"the same":                      {states{as("east", "one"), as("west", "two")}, true},
+		"another":                       {states{as("east", "three"), as("west", "two")}, false},
+		"one that does not tell":        {states{as("east", ""), as("west", "two")}, true},
+		"its entry is the other now":    {states{as("east", "two"), as("west", "one")}, true},
+		"another, and the machine is":   {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
+		"removed, and one of that name": {states{as("east", "three")}, false},
+	} {
+		for _, restarted := range []bool{false, true} { // then only the Node says which vCenter it was
+			t.Run(fmt.Sprint(name, ", restarted ", restarted), func(t *testing.T) {
+				n := running()
+				n.Annotations = nil
+				before := states{as("east", "one", machine(uuidA)), as("west", "two")}
+				if restarted {
+					n.Annotations, before = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: "one"}, c.after
+				}
+				silent(n)
+				alone(t, &fakeFleet{states: before, confirm: nobody}, func(cl *cluster) {
+					cl.settle() // and the machine is seen
+					cl.fleet.become(c.after...)
+					cl.settle()
+					exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1"))
+					if absent := !exists && err == nil; absent != c.absent {
+						t.Errorf("%v, %v", exists, err)
+					}
+					if err != nil && !errors.Is(err, topology.ErrUnknown) {
+						t.Error(err)
+					}
+				}, n)
+			})
+		}
+	}
+}
+
+// TestWhyANodeIsNotDeleted is told in one Event and counted.
+func TestWhyANodeIsNotDeleted(t *testing.T) {
+	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
+	empty := states{stateOf("east"), stateOf("west")}
+	for reason, c := range map[string]struct {
+		states  states
+		confirm error
+		skip    bool
+		event   string // beside it
+	}{
+		"deletion_disabled":   {empty, nil, true, "MachineNotFound"},
+		"search_failed":       {empty, refused, false, "MachineNotFound"},
+		"found_by_search":     {empty, errors.New(`vCenter "west" has it`), false, "MachineNotFound"},
+		"outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "MachineOutsideDatacenters"},
+		"vcenter_unreachable": {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},
+		"machine_unreadable":  {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "MachineUnreadable"},
+		"unknown":             {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterUnknown"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			fleet := &fakeFleet{states: c.states, confirm: func(context.Context, inventory.Identity) error { return c.confirm }}
+			alone(t, fleet, func(cl *cluster) {
+				cfg := testConfig()
+				cfg.SkipNodeDeletion = c.skip
+				cl.provider.Apply(cfg)
+				fleet.become()
+				for range 60 {
+					if exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1")); exists || err == nil {
+						t.Errorf("%v, %v", exists, err)
+					}
+					fleet.become(c.states...)
+					cl.pass(monitorEvery)
+				}
+				got := cl.events()
+				slices.Sort(got)
+				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + absence.ReasonNotDeleted})); !slices.Equal(got, want) {
+					t.Errorf("Events %q, want %q", got, want)
+				}
+				for name, n := range cl.controller.Kept() {
+					if name == reason && n != 1 || name != reason && n != 0 {
+						t.Errorf("%d Nodes are kept by %s", n, name)
+					}
+				}
+			}, gone())
+		})
+	}
+}
+
+// TestNoNodeIsKept that nobody would delete.
+func TestNoNodeIsKept(t *testing.T) {
+	troubles := states{stateOf("east"), failing(stateOf("west"))}
+	for name, node := range map[string]*v1.Node{
+		"ready":              running(),
+		"never found":        aNode("node-1", withSystemUUID(uuidA), untainted, silent),
+		"another provider's": aNode("node-1", withProviderID(foreignID), untainted, silent),
+		"its machine exists": aNode("node-1", withProviderID("vsphere://"+uuidB), untainted, silent),
+	} {
+		t.Run(name, func(t *testing.T) {
+			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)
+			alone(t, &fakeFleet{states: troubles}, func(c *cluster) {
+				c.pass(time.Hour)
+				if slices.Contains(c.events(), "node-1 "+absence.ReasonNotDeleted) {
+					t.Error(c.events())
+				}
+				for reason, n := range c.controller.Kept() {
+					if n != 0 {
+						t.Errorf("%d Nodes are kept by %s", n, reason)
+					}
+				}
+			}, node)
+		})
+	}
+}
+
+// TestLongRecordProtects: an annotation of ours that nobody can have written as it is does
+// not count as none, without which the Node might be deleted.
+func TestLongRecordProtects(t *testing.T) {
+	for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter} {
+		for _, size := range []int{512 + 1, 100_000} {
+			fleet := &fakeFleet{states: states{stateOf("east")}}
+			p := New(fleet, testConfig(), Options{})
+			n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
+			annotate(n, key, "east/"+strings.Repeat("x", size-len("east/")))
+			exists, err := p.InstanceExists(t.Context(), n)
+			if exists || err == nil || absence.KeptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s of %d bytes: exists %v: %.600v", key, size, exists, err)
+			}
+		}
 	}
 }

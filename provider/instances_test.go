@@ -3,13 +3,20 @@ package provider
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/addresses"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -234,5 +241,218 @@ func TestNodesOfAnotherProvider(t *testing.T) {
 	got, err := p.InstanceMetadata(t.Context(), runs)
 	if diff := cmp.Diff(&cloudprovider.InstanceMetadata{}, got); err != nil || diff != "" {
 		t.Error("without the taint:", err, diff)
+	}
+}
+
+// TestContradiction compares both byte orders, and takes what is not a UUID for nothing.
+func TestContradiction(t *testing.T) {
+	for name, c := range map[string]struct {
+		providerID, systemUUID string
+		want                   bool
+	}{
+		"the same":            {"vsphere://" + uuidA, uuidA, false},
+		"in upper case":       {"vsphere://" + uuidA, strings.ToUpper(uuidA), false},
+		"the other order":     {"vsphere://" + uuidA, mustUUID(uuidA).Swapped().String(), false},
+		"the ID swapped":      {"vsphere://" + mustUUID(uuidA).Swapped().String(), uuidA, false},
+		"no system UUID":      {"vsphere://" + uuidA, "", false},
+		"zeros":               {"vsphere://" + uuidA, "00000000-0000-0000-0000-000000000000", false},
+		"ones":                {"vsphere://" + uuidA, "ffffffff-ffff-ffff-ffff-ffffffffffff", false},
+		"not settable":        {"vsphere://" + uuidA, "Not Settable", false},
+		"no provider ID":      {"", uuidA, false},
+		"another provider's":  {foreignID, uuidA, false},
+		"not a UUID":          {"vsphere://node-1", uuidA, false},
+		"another machine's":   {"vsphere://" + uuidA, uuidB, true},
+		"another, in braces":  {"vsphere://" + uuidA, "{" + uuidB + "}", true},
+		"another one swapped": {"vsphere://" + uuidA, mustUUID(uuidB).Swapped().String(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := nodeinfo.Contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
+			if c.want != errors.Is(err, nodeinfo.ErrContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestANodeThatContradictsItself gets nothing of either machine, and is deleted by the
+// machine of its provider ID alone.
+func TestANodeThatContradictsItself(t *testing.T) {
+	a := machine(uuidA)
+	b := machine(uuidB, in("east", "b"))
+	off := machine(uuidA, withPower(inventory.PowerOff))
+	for name, c := range map[string]struct {
+		states states
+		exists bool
+	}{
+		"both machines run":         {states{stateOf("east", a, b)}, true},
+		"that of the ID is off":     {states{stateOf("east", off, b)}, true},
+		"that of the ID is gone":    {states{stateOf("east", b)}, false},
+		"both are gone":             {states{stateOf("east")}, false},
+		"that of the UUID is gone":  {states{stateOf("east", a)}, true},
+		"one of them is in another": {states{stateOf("east", b), stateOf("west", a)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, change := range []func(*v1.Node){func(*v1.Node) {}, untainted} {
+				p, f := provide(c.states)
+				f.confirm = nobody
+				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, withRecord("east/vm-1"), change)
+				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
+					t.Errorf("it exists: %v, %v", exists, err)
+				}
+				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, nodeinfo.ErrContradiction) {
+					t.Errorf("it is shut down: %v, %v", down, err)
+				}
+				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodeinfo.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
+					t.Errorf("metadata %+v, %v", m, err)
+				}
+				if place := p.placer.Decide(n); place.Machine != nil || report.Of(place.PlaceErr).Event != "ProviderIDMismatch" {
+					t.Errorf("placed at %+v, %v", place.Machine, place.PlaceErr)
+				}
+			}
+		})
+	}
+}
+
+// TestWhereAContradictionWasFound is noted and recorded: that decides whether the Node may be deleted.
+func TestWhereAContradictionWasFound(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}, func(c *cluster) {
+		c.pass(delayRunning)
+		c.wantEvents("node-1 ProviderIDMismatch")
+		if seen, n := c.lastSeen("uid-node-1"), c.node("node-1"); seen.VCenter != "east" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" || n.Labels[nodeinfo.KeyInitialized] != "" {
+			t.Errorf("seen %+v, annotated %v, labeled %v", seen, n.Annotations, n.Labels)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), untainted))
+}
+
+// TestAQuietVCenterIsAsked, and its Node is initialized when it has answered.
+func TestAQuietVCenterIsAsked(t *testing.T) {
+	s := stateOf("east", machine(uuidA))
+	s.LastContact = time.Time{}
+	fleet := &fakeFleet{states: states{s}, quiet: true}
+	withFramework(t, fleet, func(c *cluster) {
+		c.pass(time.Second)
+		if probed := fleet.probed(); len(probed) == 0 || probed[0] != "east" {
+			t.Errorf("asked for an answer: %q", probed)
+		}
+		if !nodeinfo.IsUninitialized(c.node("node-1")) {
+			t.Error("the Node is initialized")
+		}
+		s.LastContact = time.Now()
+		fleet.become(s)
+		c.pass(time.Second)
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
+			t.Error("the Node still waits")
+		}
+	}, aNode("node-1", withSystemUUID(uuidA)))
+}
+
+// TestASnapshotThatIsTooOld initializes no Node. What a vCenter said before it was
+// unreachable for long may be of before a vMotion.
+func TestASnapshotThatIsTooOld(t *testing.T) {
+	const short, long = 4*time.Minute + 50*time.Second, 5*time.Minute + time.Second
+	for name, c := range map[string]struct {
+		age    time.Duration
+		err    error
+		placed bool
+		says   string
+	}{
+		"in contact":               {0, nil, true, ""},
+		"unreachable for a while":  {short, errRefused, true, ""},
+		"unreachable for too long": {long, errRefused, false, "connection refused"},
+		// As after the daemon's own machine was suspended.
+		"quiet for too long": {long, nil, false, "checking whether the vCenter still answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stateOf("west", machine(uuidA))
+			s.Err, s.LastContact = c.err, time.Now().Add(-c.age)
+			p, fleet := provide(states{s})
+			fleet.quiet = true
+			node := aNode("node-1", withSystemUUID(uuidA))
+			metadata, err := p.InstanceMetadata(t.Context(), node)
+			if err != nil || (metadata != nil) != c.placed {
+				t.Errorf("metadata %+v, %v", metadata, err)
+			}
+			err = p.placer.Decide(node).Err
+			if (err == nil) != c.placed {
+				t.Fatalf("placed: %v", err)
+			}
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, topology.ErrUnknown) || errors.Is(err, inventory.ErrUnreachable) != (c.err != nil) || !strings.Contains(err.Error(), c.says) {
+				t.Error(err)
+			}
+			// A Node that runs keeps what it has, and its machine exists.
+			if exists, err := p.InstanceExists(t.Context(), ours()); !exists || err != nil {
+				t.Errorf("exists: %v, %v", exists, err)
+			}
+		})
+	}
+}
+
+func ready(status v1.ConditionStatus) func(*v1.Node) {
+	return func(n *v1.Node) {
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+	}
+}
+
+// TestAskedAboutANodeThatIsLeftOut: by whoever does not list through us.
+func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
+	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB, withPower(inventory.PowerOff)))}}
+	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
+	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
+		if own, err := c.provider.NodeInformer().Lister().List(labels.Everything()); err != nil || len(own) > 0 {
+			t.Errorf("the framework sees %v, %v", own, err)
+		}
+		for _, ids := range fleet.followed() {
+			if len(ids) > 0 {
+				t.Errorf("followed: %v", ids)
+			}
+		}
+		for _, n := range leftOut {
+			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
+				t.Errorf("%s: exists %v, %v", n.Name, exists, err)
+			}
+			if down, err := c.provider.InstanceShutdown(c.ctx, n); down || err != nil {
+				t.Errorf("%s: down %v, %v", n.Name, down, err)
+			}
+			if _, err := c.provider.NodeInformer().Lister().Get(n.Name); !apierrors.IsNotFound(err) {
+				t.Errorf("%s is there: %v", n.Name, err)
+			}
+		}
+	}, leftOut...)
+}
+
+// TestAddressesInAVCenterThatIsLeaving: the provider is told first.
+func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
+	p, _ := provide(states{stateOf("east", machine(uuidA))})
+	n := aNode("n", withSystemUUID(uuidA))
+	if m, err := p.InstanceMetadata(t.Context(), n); err != nil || m == nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	cfg := testConfig()
+	cfg.VCenters = cfg.VCenters[1:]
+	p.Apply(cfg)
+	if m, err := p.InstanceMetadata(t.Context(), n); m != nil {
+		t.Errorf("initialized without an address: %+v, %v", m, err)
+	}
+}
+
+// TestLabelsForEveryNode stand beside those of the levels, which count.
+func TestLabelsForEveryNode(t *testing.T) {
+	p, _ := provide(states{stateOf("east", machine(uuidA)), stateOf("west")})
+	cfg := testConfig()
+	cfg.NodeLabels = map[string]string{"example.com/site": "one", "example.com/zone": "none"}
+	cfg.Topology.Policy.Levels = topology.Rules{{Label: "example.com/zone", Category: "k8s-zone"}}
+	p.Apply(cfg)
+	m, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
+	if err != nil || m == nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	if want := map[string]string{"example.com/site": "one", "example.com/zone": "a"}; !maps.Equal(m.AdditionalLabels, want) {
+		t.Errorf("%v, want %v", m.AdditionalLabels, want)
+	}
+	if cfg.NodeLabels["example.com/zone"] != "none" {
+		t.Error("the configuration has changed")
 	}
 }

@@ -3,10 +3,12 @@ package nodes
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
@@ -220,4 +222,213 @@ func TestTaintThatStaysIsRecorded(t *testing.T) {
 		}
 		w.wantEvents("east-1 VCenterUnknown")
 	}, n)
+}
+
+// placedIn is a placement with these labels, written label=value. An empty value
+// is absent, a question mark an undecided label, and with an exclamation mark behind
+// the value another object may decide, whose tags may not be read.
+func placedIn(labels ...string) topology.Placement {
+	var p topology.Placement
+	for _, l := range labels {
+		label, value, _ := strings.Cut(l, "=")
+		value, unread := strings.CutSuffix(value, "!")
+		switch value {
+		case "":
+		case "?":
+			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
+		default:
+			p.Decisions = append(p.Decisions, topology.Decision{
+				Label: label, Value: value, Category: "c",
+				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
+			})
+			if unread {
+				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
+				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
+			}
+		}
+	}
+	return p
+}
+
+// aNode has labels, written key=value.
+func aNode(labels ...string) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
+	for _, l := range labels {
+		key, value, _ := strings.Cut(l, "=")
+		n.Labels[key] = value
+	}
+	return n
+}
+
+func withTaint(n *v1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+}
+
+// hide has no vCenter show a category.
+func (f *fakeSource) hide(category string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.absent = []string{category}
+}
+
+// show ends that categories are shown by no vCenter, and what that means for the
+// placement of a Node, whose machine stays the same.
+func (f *fakeSource) show(placed topology.Placement, node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.places[node]
+	p.Placement = placed
+	f.places[node], f.absent = p, nil
+	f.announce()
+}
+
+// TestCategoryIsMadeInAnotherVCenter: that no vCenter shows a category is over for
+// the Nodes of all vCenters once one of them does, though nothing else has changed in
+// theirs.
+func TestCategoryIsMadeInAnotherVCenter(t *testing.T) {
+	cfg := topologyOf(config.DriftReport)
+	category := cfg.Policy.Categories()[0]
+	without := at("r", "a", "")
+	without.Conflicts = cfg.Policy.NoCategory([]string{category})
+	if len(without.Conflicts) == 0 {
+		t.Fatal("no conflict")
+	}
+	inWorld(t, cfg, func(w *world) {
+		counted := func(want int) {
+			t.Helper()
+			if n := w.stats().Conflicts[topology.ConflictNoCategory]; n != want {
+				t.Errorf("%d Nodes lack a category, want %d", n, want)
+			}
+		}
+		w.source.hide(category)
+		w.source.place(without, nil, "west-1")
+		w.settle()
+		counted(1)
+		w.pass(time.Hour)
+		counted(1)
+		w.source.show(at("r", "a", ""), "west-1")
+		w.settle()
+		counted(0)
+	}, named("west-1", zoned("r", "a")...))
+}
+
+// AskHome does nothing.
+func (f *fakeSource) AskHome(string, string) {}
+
+// ReadTags finds the names as they are.
+func (f *fakeSource) ReadTags(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tagReads++
+	if f.slowNames > 0 {
+		began := time.Now()
+		time.AfterFunc(f.slowNames, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for n, p := range f.places {
+				if vcenterOf(n) == vcenter {
+					p.TagNamesReadAt = began
+					f.places[n] = p
+				}
+			}
+			f.contacts[vcenter] = time.Now()
+			f.announce()
+		})
+		return
+	}
+	for n := range f.oldNames {
+		if vcenterOf(n) == vcenter {
+			delete(f.oldNames, n)
+		}
+	}
+	f.announce()
+}
+
+// TestNamesThatTakeLong: a Node is written by names that were read since they were asked
+// for, although they are old by the time that they are known.
+func TestNamesThatTakeLong(t *testing.T) {
+	const takes = 90 * time.Second
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.mu.Lock()
+		w.source.slowNames = takes
+		w.source.oldNames["east-1"] = true
+		w.source.mu.Unlock()
+		w.source.place(at("r", "a", "r1"), nil, "east-1", "east-2")
+		w.pass(takes - time.Second)
+		w.wantLabels("east-1")
+		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
+		w.pass(2 * time.Second)
+		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
+	}, named("east-1"), named("east-2"))
+}
+
+const (
+	small = "vsphere-vm.cpu-4.mem-8gb.os-ubuntu"
+	large = "vsphere-vm.cpu-8.mem-32gb.os-ubuntu"
+)
+
+// typed are the labels of an instance type in both keys.
+func typed(beta, stable string) []string {
+	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
+}
+
+// resize makes Nodes' machines large ones.
+func (f *fakeSource) resize(nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		p := f.places[n]
+		machine := *p.Machine
+		p.Machine, p.InstanceType = &machine, large
+		f.places[n] = p
+	}
+	f.announce()
+}
+
+// TestInstanceTypeIsUpdated: both keys in one write, once it has settled, also where
+// the Node has no place.
+func TestInstanceTypeIsUpdated(t *testing.T) {
+	for name, unplaced := range map[string]error{"placed": nil, "without a place": topology.ErrMissing} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+				w.source.place(at("r", "a", ""), unplaced, "east-1")
+				w.source.resize("east-1")
+				w.pass(settle - time.Millisecond)
+				if s := w.stats(); w.patches() > 0 || s.Resized != 1 || s.Drifting != 0 {
+					t.Errorf("%d patches, %+v", w.patches(), s)
+				}
+				w.pass(time.Millisecond)
+				w.wantLabels("east-1", append(zoned("r", "a"), typed(large, large)...)...)
+				if s := w.stats(); w.patches() != 1 || s.Resized != 0 || s.Writes[plan.ActionUpdate] != 1 {
+					t.Errorf("%d patches, %+v", w.patches(), s)
+				}
+				if unplaced == nil {
+					w.wantEvents("east-1 InstanceTypeUpdated")
+				}
+			}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
+		})
+	}
+}
+
+// TestInstanceTypeSettlesByItself: it does not wait for a zone that differs, nor does
+// a zone wait for it; and a write that fails is tried again.
+func TestInstanceTypeSettlesByItself(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle / 2)
+		w.source.resize("east-1")
+		w.pass(settle / 2)
+		w.wantLabels("east-1", append(zoned("r", "b"), typed(small, small)...)...)
+		failed := false
+		w.refusing(func(string) error {
+			if failed {
+				return nil
+			}
+			failed = true
+			return apierrors.NewInternalError(errors.New("no"))
+		})
+		w.pass(settle/2 + time.Second)
+		w.wantLabels("east-1", append(zoned("r", "b"), typed(large, large)...)...)
+		w.wantEvents("east-1 TopologyUpdated", "east-1 InstanceTypeUpdated")
+	}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
 }

@@ -1,0 +1,384 @@
+package provider
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"vzones/provider/nodeinfo"
+	"vzones/provider/report"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// waking counts how often a Node is announced to the framework, which asks when the test
+// says so.
+type waking struct {
+	*cluster
+	woken int
+}
+
+// withWaking runs a test with one Node, and no framework.
+func withWaking(t *testing.T, test func(*waking)) {
+	t.Helper()
+	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+		w := &waking{cluster: c}
+		handlers := cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { w.woken++ }}
+		if _, err := c.provider.NodeInformer().Informer().AddEventHandler(handlers); err != nil {
+			t.Fatal(err)
+		}
+		test(w)
+	}, aNode("node-1", withSystemUUID(uuidA)))
+}
+
+// state is that of the vCenter in which the machine can be placed, or not.
+func (w *waking) state(good bool) states {
+	zone := ""
+	if good {
+		zone = "a"
+	}
+	return states{stateOf("east", machine(uuidA, in("east", zone)))}
+}
+
+// become changes the state of the vCenter, and announces that.
+func (w *waking) become(good bool) {
+	w.fleet.become(w.state(good)...)
+	w.settle()
+}
+
+// unseen changes the state of the vCenter, and nobody looks.
+func (w *waking) unseen(good bool) {
+	w.fleet.mu.Lock()
+	defer w.fleet.mu.Unlock()
+	w.fleet.states = w.state(good)
+}
+
+// asks is the framework's question. It reports whether the Node can be initialized.
+func (w *waking) asks() bool {
+	m, err := w.provider.InstanceMetadata(w.ctx, w.node("node-1"))
+	if err != nil {
+		w.Error(err)
+	}
+	return m != nil
+}
+
+func (w *waking) want(woken int, when string) {
+	w.Helper()
+	w.settle()
+	if w.woken != woken {
+		w.Errorf("announced %d times, want %d, %s", w.woken, woken, when)
+	}
+}
+
+// TestWokenAfterAShortBadState: the framework asks in a bad state that nobody else has
+// seen, and does not ask again before the Node is announced.
+func TestWokenAfterAShortBadState(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(true)
+		w.want(1, "when the machine is known")
+		w.unseen(false)
+		if w.asks() {
+			t.Fatal("initialized in a bad state")
+		}
+		w.become(true)
+		w.want(2, "when the good state is back")
+		if !w.asks() {
+			t.Fatal("not initialized in a good state")
+		}
+		w.become(true)
+		w.become(true)
+		w.want(2, "once the framework has its answer")
+	})
+}
+
+// TestWokenWhileTheFrameworkAsks: the states are good again, and that is announced, before the
+// answer that was made of the bad ones is given.
+func TestWokenWhileTheFrameworkAsks(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(true)
+		w.want(1, "when the machine is known")
+		w.unseen(false)
+		w.fleet.reading = func() { w.fleet.become(w.state(true)...) }
+		if w.asks() {
+			t.Fatal("initialized in a bad state")
+		}
+		w.want(2, "in the middle of the question")
+	})
+}
+
+// TestALateQuestionReservesNothing: the framework may ask about a Node that is gone. Another one of
+// the name gets the machine at once.
+func TestALateQuestionReservesNothing(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(true)
+		old := w.node("node-1")
+		w.delete("node-1")
+		w.settle()
+		if m, err := w.provider.InstanceMetadata(w.ctx, old); m != nil || err != nil {
+			t.Errorf("%v, %v", m, err)
+		}
+		w.create(aNode("node-1", withSystemUUID(uuidA), func(n *v1.Node) { n.UID = "another" }))
+		w.pass(gather)
+		if !w.asks() {
+			t.Error("it has to wait")
+		}
+	})
+}
+
+// TestALateQuestionLeavesNothing: the framework goes through a list of Nodes in which one is gone.
+func TestALateQuestionLeavesNothing(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		old := c.node("node-1")
+		c.delete("node-1")
+		c.pass(time.Second)
+		if m, err := c.provider.InstanceMetadata(c.ctx, old); err != nil || len(m.NodeAddresses) > 0 {
+			t.Errorf("%v, %v", m, err)
+		}
+		if at := c.lastSeen(old.UID); at != (inventory.LastSeen{}) {
+			t.Errorf("kept of a Node that is gone: %v", at)
+		}
+	}, running())
+}
+
+// TestWaitsAreForgotten: of Nodes that are gone nothing is kept.
+func TestWaitsAreForgotten(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(false)
+		if w.asks() || !w.provider.placer.IsRefused("uid-node-1") {
+			t.Fatal("the Node does not wait")
+		}
+		w.delete("node-1")
+		synctest.Wait()
+		if w.provider.placer.IsRefused("uid-node-1") {
+			t.Error("the Node is kept")
+		}
+	})
+}
+
+// joins returns what a Node is written while it joins, in order. It is initialized when its machine
+// comes, after the function meanwhile is called with it, and with a level below Kubernetes' own domain
+// and one of the operator's own.
+func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string, joined *v1.Node) {
+	t.Helper()
+	withFramework(t, &fakeFleet{answers: true, states: states{stateOf("east"), stateOf("west")}}, func(c *cluster) {
+		c.provider.placer.Config().Topology.Policy.Levels = topology.Rules{
+			{Label: topology.LabelRack, Category: "k8s-zone"}, {Label: "example.com/zone", Category: "k8s-zone"},
+		}
+		defer c.keepLabels()()
+		c.create(n)
+		c.pass(time.Second)
+		c.client.ClearActions()
+		c.asked.after("InstanceMetadata", func(*v1.Node) { meanwhile(c) })
+		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
+		c.pass(20 * time.Second)
+		writes, joined = c.writes(), c.node(n.Name)
+	})
+	return writes, joined
+}
+
+// TestANodeJoinsComplete: a Node loses the framework's taint in the write that has all its labels,
+// those too that the framework leaves out, and nothing is written besides the framework's writes.
+func TestANodeJoinsComplete(t *testing.T) {
+	for name, labels := range map[string]map[string]string{
+		"a new Node": nil, "it has another rack": {topology.LabelRack: "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := aNode("node-1", withSystemUUID(uuidA))
+			n.Labels = labels
+			writes, n := joins(t, n, func(*cluster) {})
+			if d := cmp.Diff([]string{"update", "patch status"}, writes); d != "" {
+				t.Errorf("writes (-want +got):\n%s", d)
+			}
+			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
+				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
+			}
+			if is := report.TopologyReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
+				t.Errorf("the condition is %+v", is)
+			}
+		})
+	}
+}
+
+// TestNoConditionBesideAnotherValue: what initializing a Node leaves is not as its place says.
+func TestNoConditionBesideAnotherValue(t *testing.T) {
+	for _, c := range []struct {
+		label   string
+		current bool
+	}{
+		{v1.LabelTopologyZone, true},            // which is overwritten
+		{v1.LabelFailureDomainBetaRegion, true}, // likewise
+		{topology.LabelRack, true},              // likewise
+		{"example.com/row", false},              // a level without a value
+		{"example.com/zone", false},             // one with another
+		{"example.com/what-nobody-configured", true},
+	} {
+		cfg := testConfig()
+		cfg.Topology.Policy.Levels = topology.Rules{
+			{Label: topology.LabelRack, Category: "k8s-zone"}, {Label: "example.com/zone", Category: "k8s-zone"}, {Label: "example.com/row", Category: "row"},
+		}
+		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
+		n := aNode("node-1", withSystemUUID(uuidA))
+		n.Labels = map[string]string{c.label: "x"}
+		d, err := p.placer.Join(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.besides(n, d).Condition != nil {
+			t.Error("nobody keeps the labels")
+		}
+		p.KeepLabels()
+		if got := p.besides(n, d).Condition; (got != nil) != c.current {
+			t.Errorf("%s=x: %+v", c.label, got)
+		}
+		if d.Shared = true; p.besides(n, d).Condition != nil {
+			t.Error("another Node has the machine too")
+		}
+	}
+}
+
+// TestALabelOfOthersIsNotOurs: the framework leaves a label that the Node has, so it is not listed as
+// one of ours, and the condition says what is wrong.
+func TestALabelOfOthersIsNotOurs(t *testing.T) {
+	for value, want := range map[string]v1.ConditionStatus{"a": v1.ConditionTrue, "b": v1.ConditionFalse} {
+		n := aNode("node-1", withSystemUUID(uuidA))
+		n.Labels = map[string]string{"example.com/zone": value}
+		_, n = joins(t, n, func(*cluster) {})
+		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.TopologyReadyOf(n).Status != want {
+			t.Errorf("labels %v, annotations %v, conditions %v", n.Labels, n.Annotations, n.Status.Conditions)
+		}
+	}
+}
+
+// TestALevelThatLeavesAsANodeJoins: its label comes with the Node, and goes.
+func TestALevelThatLeavesAsANodeJoins(t *testing.T) {
+	_, n := joins(t, aNode("node-1", withSystemUUID(uuidA)), func(c *cluster) {
+		c.provider.Apply(testConfig())
+		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
+	})
+	if nodeinfo.IsUninitialized(n) || n.Labels["example.com/zone"] != "" || n.Annotations[nodeinfo.KeyLabels] != "" {
+		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
+	}
+}
+
+// named returns a state whose names of tags were read so long ago.
+func named(s inventory.State, age time.Duration, categories ...string) inventory.State {
+	s.TagNames = inventory.TagNames{ReadAt: time.Now().Add(-age), Categories: categories}
+	return s
+}
+
+// needed are the categories of testConfig.
+var needed = []string{"k8s-region", "k8s-zone"}
+
+// TestNamesThatAreOld initialize no Node; they are read again first. A Node that runs is
+// counted by what is known.
+func TestNamesThatAreOld(t *testing.T) {
+	for name, c := range map[string]struct {
+		age        time.Duration
+		categories []string
+		waits      bool
+	}{
+		"of lately":                      {29 * time.Second, needed, false},
+		"older than the interval":        {31 * time.Second, needed, true},
+		"without one of the categories":  {0, needed[:1], true},
+		"with more than are needed":      {0, append([]string{"rack"}, needed...), false},
+		"none could be read by anything": {100000 * time.Hour, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := named(stateOf("east", machine(uuidA)), c.age, c.categories...)
+			if c.categories == nil {
+				s.TagNames = inventory.TagNames{}
+			}
+			p, fleet := provide(states{s})
+			node := aNode("node-1", withSystemUUID(uuidA))
+			metadata, err := p.InstanceMetadata(t.Context(), node)
+			if err != nil || (metadata == nil) != c.waits {
+				t.Errorf("%+v, %v", metadata, err)
+			}
+			if (len(fleet.tagsRead()) > 0) != c.waits {
+				t.Errorf("read again: %q", fleet.tagsRead())
+			}
+			if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("it waits for %v", err)
+			}
+			if err := p.placer.Decide(node).Err; err != nil {
+				t.Errorf("what is known: %v", err)
+			}
+		})
+	}
+}
+
+// TestANodeWaitsForNames until they were read, also by a vCenter that takes longer than
+// the interval, and is woken then although it had been described before.
+func TestANodeWaitsForNames(t *testing.T) {
+	for _, took := range []time.Duration{time.Second, 45 * time.Second, 150 * time.Second} {
+		s := stateOf("east", machine(uuidA))
+		s.TagNames = inventory.TagNames{ReadAt: time.Unix(0, 0), Categories: needed}
+		fleet := &fakeFleet{states: states{s}}
+		withFramework(t, fleet, func(c *cluster) {
+			c.pass(time.Second)
+			if !nodeinfo.IsUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
+				t.Errorf("initialized, or nothing was read: %q", fleet.tagsRead())
+			}
+			c.pass(took)
+			fleet.become(named(s, took, needed...))
+			c.pass(time.Second)
+			if nodeinfo.IsUninitialized(c.node("node-1")) {
+				t.Errorf("read %v ago: it still waits", took)
+			}
+		}, aNode("node-1", withSystemUUID(uuidA)))
+	}
+}
+
+// TestNamesServeForAMoment: what was read since a Node began to wait does not serve it for
+// ever, whatever keeps it from being initialized, nor what was read before it waited for
+// something else.
+func TestNamesServeForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, fleet := provide(nil)
+		node := aNode("node-1", withSystemUUID(uuidA))
+		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
+			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
+			_, err := p.placer.Join(node)
+			return err == nil
+		}
+		if initial(time.Hour) {
+			t.Error("old names serve")
+		}
+		time.Sleep(2 * time.Minute)
+		for range 12 {
+			if !initial(time.Minute + 50*time.Second) {
+				t.Error("names that were read since it waits do not serve")
+			}
+			time.Sleep(time.Minute / 12)
+		}
+		time.Sleep(time.Second)
+		if initial(2*time.Minute + 50*time.Second) {
+			t.Error("they serve for ever")
+		}
+		for _, other := range []func() bool{
+			func() bool { return !initial(time.Hour, withoutAddress) },
+			func() bool { return initial(0) },
+		} {
+			if !other() {
+				t.Error("this shows nothing")
+			}
+			time.Sleep(time.Minute)
+			if initial(50 * time.Second) {
+				t.Error("it has waited for something else")
+			}
+		}
+	})
+}
+
+// TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
+func TestNamesOfAFailingVCenter(t *testing.T) {
+	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
+	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
+		t.Errorf("it waits for %v", err)
+	}
+}

@@ -1,0 +1,221 @@
+package nodeinfo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	uuidA = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+	uuidB = "422e4956-ad22-1139-6d72-000000000002"
+)
+
+func mustUUID(s string) inventory.UUID {
+	u, err := inventory.ParseUUID(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func aNode(changes ...func(*v1.Node)) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: v1.NodeSpec{
+		Taints: []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}},
+	}}
+	for _, change := range changes {
+		change(n)
+	}
+	return n
+}
+
+func withSystemUUID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = s }
+}
+
+func withProviderID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Spec.ProviderID = s }
+}
+
+// TestProviderIDForm: the form is stored in clusters for good.
+func TestProviderIDForm(t *testing.T) {
+	if got, want := ProviderID(mustUUID(strings.ToUpper(uuidA))), "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestParseProviderID(t *testing.T) {
+	for _, id := range []string{
+		"vsphere://" + uuidA,
+		"vsphere://" + strings.ToUpper(uuidA),
+		"vsphere://" + strings.ReplaceAll(uuidA, "-", ""),
+	} {
+		if u, err := ParseProviderID(id); err != nil || u != mustUUID(uuidA) || IsForeign(id) {
+			t.Errorf("%s is %s, %v, foreign %v", id, u, err, IsForeign(id))
+		}
+	}
+	for id, foreign := range map[string]bool{
+		"":                    false, // none yet
+		"vsphere://":          false,
+		"vsphere://node-1":    false,
+		"vsphere:///" + uuidA: false,
+		"vsphere://00000000-0000-0000-0000-000000000000": false,
+		"vsphere:/" + uuidA:                 true,
+		"vspherex://" + uuidA:               true,
+		"aws:///eu-central-1a/i-0abcdef":    true,
+		"openstack:///" + uuidA:             true,
+		"kubevirt://" + uuidA:               true,
+		"metal3://" + uuidA:                 true,
+		"providerless://vsphere://" + uuidA: true,
+		uuidA:                               true,
+	} {
+		if IsForeign(id) != foreign {
+			t.Errorf("%q foreign: %v", id, IsForeign(id))
+		}
+		if u, err := ParseProviderID(id); err == nil {
+			t.Errorf("%q is %s", id, u)
+		} else if !strings.Contains(err.Error(), `"`+id+`"`) {
+			t.Errorf("the error does not name %q: %v", id, err)
+		}
+	}
+}
+
+func FuzzProviderID(f *testing.F) {
+	f.Add("vsphere://" + uuidA)
+	f.Add("vsphere://{" + strings.ToUpper(uuidA) + "}")
+	f.Add("aws:///a/i-1")
+	f.Add("vsphere://")
+	f.Fuzz(func(t *testing.T, id string) {
+		u, err := ParseProviderID(id)
+		if err != nil {
+			return
+		}
+		if IsForeign(id) {
+			t.Errorf("%q is foreign and %s", id, u)
+		}
+		if u == (inventory.UUID{}) {
+			t.Errorf("%q is no machine", id)
+		}
+		if again, err := ParseProviderID(ProviderID(u)); err != nil || again != u {
+			t.Errorf("%s became %s, %v", u, again, err)
+		}
+	})
+}
+
+// FuzzProviderIDOfUUID: from any machine to its provider ID and back, however it
+// is written.
+func FuzzProviderIDOfUUID(f *testing.F) {
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), "")
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), " \t\n")
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe"), "\u00a0")
+	f.Fuzz(func(t *testing.T, b []byte, blank string) {
+		if len(b) != 16 || strings.TrimSpace(blank) != "" {
+			return
+		}
+		u := inventory.UUID(b)
+		if _, err := inventory.ParseUUID(u.String()); err != nil {
+			return // it identifies no machine
+		}
+		id := ProviderID(u)
+		if id != strings.ToLower(id) || len(id) != len("vsphere://")+36 {
+			t.Errorf("%v has the ID %q", b, id)
+		}
+		plain := strings.TrimPrefix(id, scheme)
+		for _, form := range []string{plain, strings.ToUpper(plain), "{" + plain + "}", blank + plain + blank, "{" + blank + plain + blank + "}", strings.ReplaceAll(plain, "-", "")} {
+			got, err := ParseProviderID(scheme + form)
+			if err != nil || got != u || ProviderID(got) != id || IsForeign(scheme+form) {
+				t.Errorf("%q is %s, %v", form, got, err)
+			}
+		}
+	})
+}
+
+func TestIdentify(t *testing.T) {
+	const palindrome = "42424242-2222-1111-6d72-59cc8f26bc90"
+	a, b := mustUUID(uuidA), mustUUID(uuidB)
+	for name, c := range map[string]struct {
+		node *v1.Node
+		want []inventory.UUID
+	}{
+		"provider ID":                 {aNode(withProviderID("vsphere://" + uuidA)), []inventory.UUID{a}},
+		"provider ID before UUID":     {aNode(withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB)), []inventory.UUID{a}},
+		"UUID in both orders":         {aNode(withSystemUUID(uuidB)), []inventory.UUID{b, b.Swapped()}},
+		"UUID, upper case":            {aNode(withSystemUUID("422E4956-AD22-1139-6D72-59CC8F26BC90")), []inventory.UUID{a, a.Swapped()}},
+		"UUID that reads both ways":   {aNode(withSystemUUID(palindrome)), []inventory.UUID{mustUUID(palindrome)}},
+		"no UUID":                     {aNode(), nil},
+		"firmware without UUID":       {aNode(withSystemUUID("00000000-0000-0000-0000-000000000000")), nil},
+		"firmware with text for UUID": {aNode(withSystemUUID("Not Settable")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := IdentityOf(c.node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(inventory.Identity{UUIDs: c.want, Name: "n"}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestIdentifyNeverTakesAnother: a provider ID of ours that says nothing is not
+// passed over for the UUID or the name.
+func TestIdentifyNeverTakesAnother(t *testing.T) {
+	for _, id := range []string{"vsphere://", "vsphere://node-1", "vsphere://ffffffff-ffff-ffff-ffff-ffffffffffff"} {
+		got, err := IdentityOf(aNode(withProviderID(id), withSystemUUID(uuidA)))
+		if !errors.Is(err, topology.ErrUnknown) || len(got.UUIDs) > 0 || got.Name != "" {
+			t.Errorf("%s is %v, %v", id, got, err)
+		}
+	}
+}
+
+func TestLocationForms(t *testing.T) {
+	for s, want := range map[string]topology.Ref{
+		"east/vm-1":    {VCenter: "east", Type: "VirtualMachine", ID: "vm-1"},
+		"a/b/vm-1":     {VCenter: "a/b", Type: "VirtualMachine", ID: "vm-1"},
+		"10.0.0.1/vm1": {VCenter: "10.0.0.1", Type: "VirtualMachine", ID: "vm1"},
+		"":             {}, "/": {}, "east": {}, "east/": {}, "/vm-1": {},
+		// What a kubelet may have made up; that there is no domain-c1 is for vCenter to say.
+		"east/domain-c1": {VCenter: "east", Type: "VirtualMachine", ID: "domain-c1"},
+		"east/vm 1":      {}, "east/<vm-1>": {}, "east/vm-1\n": {}, "east/vm-1\x00": {}, "east/vm-é": {},
+		"east/" + strings.Repeat("1", objectIDMax):   {VCenter: "east", Type: "VirtualMachine", ID: strings.Repeat("1", objectIDMax)},
+		"east/" + strings.Repeat("1", objectIDMax+1): {},
+		strings.Repeat("e", locationMax-5) + "/vm-1": {VCenter: strings.Repeat("e", locationMax-5), Type: "VirtualMachine", ID: "vm-1"},
+		strings.Repeat("e", locationMax-4) + "/vm-1": {},
+		strings.Repeat("east/", 100_000) + "vm-1":    {},
+	} {
+		if got := ParseLocation(s); got != want {
+			t.Errorf("%q is %+v", s, got)
+		}
+	}
+}
+
+// FuzzLocation: from a location to a machine and back, and the other way round.
+func FuzzLocation(f *testing.F) {
+	for _, s := range []string{"east/vm-1", "a/b/vm-2", "//vm-3", "east/", "/vm-4", "", "é/vm 5"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		ref := ParseLocation(s)
+		if ref == (topology.Ref{}) {
+			return
+		}
+		if ref.VCenter == "" || ref.ID == "" || ref.Type != "VirtualMachine" {
+			t.Errorf("%q is %+v", s, ref)
+		}
+		if got := FormatLocation(ref); got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+		if again := ParseLocation(FormatLocation(ref)); again != ref {
+			t.Errorf("%+v became %+v", ref, again)
+		}
+	})
+}
