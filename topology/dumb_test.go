@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -387,6 +388,169 @@ func TestResolveIsTheDumbOne(t *testing.T) {
 	} {
 		if seen[what] < 100 {
 			t.Errorf("%s came %d times only", what, seen[what])
+		}
+	}
+}
+
+// fleet is a random machine and policy. Few categories and values, and short
+// paths that share their ends, make every outcome common.
+type fleet struct {
+	Policy Policy
+	Paths  []Path
+}
+
+func (fleet) Generate(r *rand.Rand, _ int) reflect.Value {
+	names := []string{"a", "b", "a", "b", "a", "b", "no value"}
+	objects := func(n int, of PathKind, types ...string) (all []*Object) {
+		for i := range n {
+			what := types[r.Intn(len(types))]
+			o := &Object{Ref: Ref{VCenter: "east", Type: what, ID: fmt.Sprint(of, i)}, Path: fmt.Sprint("/", of, i)}
+			for range r.Intn(3) {
+				o.Tags = append(o.Tags, Tag{[]string{"region", "zone", "rack"}[r.Intn(3)], names[r.Intn(len(names))]})
+			}
+			switch r.Intn(25) {
+			case 0:
+				o.Tags, o.TagsErr = nil, errors.New("refused")
+			case 1, 2, 3:
+				o.Tags, o.TagsErr = nil, fmt.Errorf("reading: %w", ErrNotPermitted)
+			}
+			all = append(all, o)
+		}
+		return all
+	}
+	above := objects(r.Intn(4), "", "Folder", "Datacenter")
+	var f fleet
+	for _, kind := range DefaultPaths() {
+		p := Path{Kind: kind, Objects: slices.Concat(objects(r.Intn(3), kind, "HostSystem", "Folder"), above)}
+		if r.Intn(12) == 0 {
+			p.Broken = errors.New("no privilege")
+		}
+		if r.Intn(12) > 0 {
+			f.Paths = append(f.Paths, p)
+		}
+	}
+	f.Policy = Policy{
+		Rules: Rules{
+			{Label: LabelRegion, Category: "region", Required: r.Intn(3) > 0},
+			{Label: LabelZone, Category: "zone", Required: r.Intn(3) > 0},
+		}[:1+r.Intn(2)],
+		Levels:     Rules{{Label: "rack", Category: "rack", Required: r.Intn(6) == 0}},
+		Precedence: []Precedence{"", PrecedenceCSI, PrecedenceNearest}[r.Intn(3)],
+	}
+	if r.Intn(4) == 0 {
+		f.Policy.Invisible = [][]string{{"region"}, {"zone"}, {"rack"}, {"region", "zone"}, {"other"}}[r.Intn(5)]
+	}
+	if r.Intn(2) == 0 {
+		kinds := DefaultPaths()
+		r.Shuffle(3, func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		f.Policy.Paths = kinds[:1+r.Intn(3)]
+	}
+	return reflect.ValueOf(f)
+}
+
+// TestContendersAgreeWithResolve: of the tags of a label's category the one decides from which
+// Resolve takes the value, none does where Resolve takes none, and each occurs once.
+func TestContendersAgreeWithResolve(t *testing.T) {
+	decided, lost := 0, 0
+	property := func(f fleet) bool {
+		placed, err := Resolve(f.Policy, f.Paths)
+		all := Contenders(f.Policy, f.Paths)
+		for _, label := range f.Policy.Labels() {
+			d, has := placed.decision(label)
+			var deciding []Contender
+			for _, c := range all {
+				if c.Label == label && c.Fate == FateDecides {
+					deciding = append(deciding, c)
+				}
+			}
+			decided += len(deciding)
+			switch {
+			case has && (len(deciding) != 1 || deciding[0].Tag.Name != d.Value || deciding[0].By.Ref != d.By.Ref):
+				t.Logf("label %s is %q by %s, and the contenders say %v", label, d.Value, d.By, deciding)
+				return false
+			case !has && err == nil && len(deciding) > 0:
+				t.Logf("label %s has no value, and the contenders say %v", label, deciding)
+				return false
+			}
+		}
+		want, got := tagsFor(f), namesOf(all)
+		lost += len(got)
+		if !slices.Equal(want, got) {
+			t.Logf("there are %v, and the contenders are %v", want, got)
+			return false
+		}
+		return true
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 20000}); err != nil {
+		t.Error(err)
+	}
+	if lost -= decided; decided < 1000 || lost < 1000 {
+		t.Errorf("only %d tags decided and %d did not", decided, lost)
+	}
+}
+
+// tagsFor lists the tags that a label may come from, each once for a label.
+func tagsFor(f fleet) []string {
+	var all []string
+	for _, rules := range []Rules{f.Policy.Rules, f.Policy.Levels} {
+		for _, rule := range rules {
+			for _, p := range f.Paths {
+				if !slices.Contains(f.Policy.paths(), p.Kind) {
+					continue
+				}
+				for _, o := range p.Objects {
+					for _, tag := range o.Tags {
+						if tag.Category == rule.Category {
+							all = append(all, fmt.Sprint(rule.Label, o.Ref, tag))
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func namesOf(all []Contender) []string {
+	var names []string
+	for _, c := range all {
+		names = append(names, fmt.Sprint(c.Label, c.By.Ref, c.Tag))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestFates: why each tag lost.
+func TestFates(t *testing.T) {
+	host := &Object{Ref: Ref{"east", typeHost, "h"}, Tags: []Tag{{"zone", "near"}}}
+	cluster := &Object{Ref: Ref{"east", typeCluster, "c"}, Tags: []Tag{{"zone", "mid"}, {"region", "r"}}}
+	dc := &Object{Ref: Ref{"east", typeDatacenter, "d"}, Tags: []Tag{{"zone", "far"}}}
+	folder := &Object{Ref: Ref{"east", typeFolder, "f"}, Tags: []Tag{{"zone", "beside"}}}
+	paths := []Path{{Kind: ComputePath, Objects: []*Object{host, cluster, dc}}, {Kind: FolderPath, Objects: []*Object{folder, dc}}}
+	for _, test := range []struct {
+		precedence Precedence
+		paths      []PathKind
+		want       string
+	}{
+		{PrecedenceCSI, nil, "near overwritten, mid decides, far beyond_walk, beside other_path"},
+		{PrecedenceNearest, nil, "near decides, mid farther, far beyond_walk, beside other_path"},
+		{PrecedenceCSI, []PathKind{FolderPath, ComputePath}, "near overwritten, mid decides, far beyond_walk, beside incomplete_path"},
+		{PrecedenceCSI, []PathKind{FolderPath}, "beside no_decision, far no_decision"},
+	} {
+		policy := regionAndZone()
+		policy.Precedence, policy.Paths = test.precedence, test.paths
+		got := ""
+		for _, c := range Contenders(policy, paths) {
+			if c.Label == LabelZone {
+				got += fmt.Sprintf(", %s %s", c.Tag.Name, c.Fate)
+			}
+			if c.Fate.Text() == "" {
+				t.Errorf("fate %s has no text", c.Fate)
+			}
+		}
+		if got[2:] != test.want {
+			t.Errorf("precedence %s, paths %v:\ngot  %s\nwant %s", test.precedence, test.paths, got[2:], test.want)
 		}
 	}
 }

@@ -2,6 +2,9 @@ package topology
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,5 +63,126 @@ func TestReservedDomain(t *testing.T) {
 		if got := ReservedDomain(key); got != want {
 			t.Errorf("%q is in %q, want %q", key, got, want)
 		}
+	}
+}
+
+// TestErrorf: an error of a kind is what it wraps too, and says only what the format says.
+func TestErrorf(t *testing.T) {
+	cause := errors.New("refused")
+	err := fmt.Errorf("node-1: %w", Errorf(Kinds{ErrUnknown, ErrNoCategory}, "tags of %s: %w", "host h", cause))
+	if want := "node-1: tags of host h: refused"; err.Error() != want {
+		t.Errorf("%q, not %q", err, want)
+	}
+	for _, is := range []error{ErrUnknown, ErrNoCategory, cause} {
+		if !errors.Is(err, is) {
+			t.Errorf("it is not %q", is)
+		}
+	}
+	for _, not := range []error{ErrAbsent, ErrMissing, ErrAmbiguous, ErrInvalid, ErrNotPermitted} {
+		if errors.Is(err, not) {
+			t.Errorf("it is %q", not)
+		}
+	}
+	if got, want := (Kinds{ErrUnknown, ErrMissing}).Error(), "unknown, missing"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestCSIPolicy: what the policy of the driver's categories decides, and that nothing marks as
+// depending on the order of tags, is what the driver itself would find in any order.
+func TestCSIPolicy(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	categories := []string{"region", "zone", "rack"}
+	compared, missing := 0, 0
+	for range 20_000 {
+		p := Path{Kind: ComputePath}
+		for i := range 4 {
+			o := &Object{Name: fmt.Sprint(i), Path: fmt.Sprint("/", i)}
+			for range random.IntN(3) {
+				tag := Tag{Category: categories[random.IntN(3)], Name: string(rune('a' + random.IntN(2)))}
+				if !slices.Contains(o.Tags, tag) {
+					o.Tags = append(o.Tags, tag)
+				}
+			}
+			p.Objects = append(p.Objects, o)
+		}
+		answers, complete, _ := driverAnswers(categories, p.Objects)
+		placed, err := Resolve(CSIPolicy(categories), []Path{p})
+		if errors.Is(err, ErrMissing) == complete {
+			t.Fatalf("complete %v, but %v", complete, err)
+		}
+		if err != nil {
+			missing++
+			continue
+		}
+		for _, d := range placed.Decisions {
+			i := slices.Index(categories, d.Category)
+			certain := !slices.ContainsFunc(placed.Conflicts, func(c Conflict) bool {
+				return c.Kind == ConflictTagOrder && slices.Contains(c.Labels, d.Label)
+			})
+			for _, answer := range answers {
+				if certain && answer[i] != d.Value {
+					t.Fatalf("%s is %q, and the driver may say %q: %v", d.Label, d.Value, answer[i], p.Objects)
+				}
+			}
+			compared++
+		}
+	}
+	if compared < 1000 || missing < 1000 {
+		t.Errorf("%d compared, %d missing", compared, missing)
+	}
+}
+
+// aFleetsPaths are the paths of a machine as most fleets tag them: the region on
+// the datacenter, the zone on the cluster, and a tag of something else.
+func aFleetsPaths() []Path {
+	object := func(kind, path string, tags ...Tag) *Object {
+		return &Object{Ref: Ref{VCenter: "east", Type: kind, ID: path}, Name: path[max(0, len(path)-2):], Path: path, Tags: tags}
+	}
+	above := []*Object{
+		object("ClusterComputeResource", "/dc1/host/c1", Tag{"backup", "gold"}, Tag{"k8s-zone", "a"}),
+		object("Folder", "/dc1/host"),
+		object("Datacenter", "/dc1", Tag{"k8s-region", "east"}),
+		object("Folder", "/"),
+	}
+	compute := append([]*Object{object("HostSystem", "/dc1/host/c1/h1", Tag{"rack", "r1"})}, above...)
+	pool := append([]*Object{object("ResourcePool", "/dc1/host/c1/Resources")}, above...)
+	folder := []*Object{object("VirtualMachine", "/dc1/vm/prod/m1"), object("Folder", "/dc1/vm/prod"), object("Folder", "/dc1/vm"), above[2], above[3]}
+	return []Path{{Kind: ComputePath, Objects: compute}, {Kind: PoolPath, Objects: pool}, {Kind: FolderPath, Objects: folder}}
+}
+
+func BenchmarkResolve(b *testing.B) {
+	regionAndZone := Rules{
+		{Label: LabelRegion, Category: "k8s-region", Required: true},
+		{Label: LabelZone, Category: "k8s-zone", Required: true},
+	}
+	conflicting := aFleetsPaths()
+	conflicting[0].Objects[0].Tags = append(conflicting[0].Objects[0].Tags, Tag{"k8s-zone", "near"})
+	for _, c := range []struct {
+		name   string
+		policy Policy
+		paths  []Path
+	}{
+		{"tags", Policy{Rules: regionAndZone}, aFleetsPaths()},
+		{"nearest", Policy{Rules: regionAndZone, Precedence: PrecedenceNearest}, aFleetsPaths()},
+		{"levels", Policy{Rules: regionAndZone, Levels: Rules{
+			{Label: "example.com/rack", Category: "rack"},
+			{Label: "example.com/host", Inventory: InventoryHost},
+			{Label: "example.com/none", Category: "none"},
+		}}, aFleetsPaths()},
+		{"inventory", Policy{Rules: Rules{
+			{Label: LabelRegion, Inventory: InventoryDatacenter, Required: true},
+			{Label: LabelZone, Inventory: InventoryCluster, Required: true},
+		}}, aFleetsPaths()},
+		{"conflict", Policy{Rules: regionAndZone}, conflicting},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Resolve(c.policy, c.paths); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,437 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func chain() Policy {
+	return Policy{
+		Rules:  Rules{{Label: LabelRegion, Category: "r"}, {Label: LabelZone, Category: "z"}},
+		Levels: Rules{{Label: "rack", Category: "k", Nested: true}, {Label: "folder", Inventory: InventoryFolder}, {Label: "host", Inventory: InventoryHost, Nested: true}},
+	}
+}
+
+// at is a placement by hosts of vCenter east. "?" is undecided.
+func at(host string, values ...string) Placement {
+	by := &Object{Ref: Ref{VCenter: "east", Type: typeHost, ID: host}, Path: "/dc/host/" + host}
+	var p Placement
+	for i, label := range chain().Labels() {
+		switch {
+		case i >= len(values) || values[i] == "":
+		case values[i] == "?":
+			p.Undecided = append(p.Undecided, Undecided{label, ErrUnknown})
+		default:
+			p.Decisions = append(p.Decisions, Decision{Label: label, Value: values[i], By: by})
+		}
+	}
+	return p
+}
+
+func TestUnnested(t *testing.T) {
+	for name, c := range map[string]struct {
+		placed []Placement
+		want   []string
+	}{
+		"nested":                        {[]Placement{at("a", "eu", "eu-a", "r1", "f", "a"), at("b", "eu", "eu-b", "r2", "f", "b"), at("c", "us", "us-a", "r3", "f", "c")}, nil},
+		"a zone of two regions":         {[]Placement{at("a", "eu", "az1"), at("b", "us", "az1")}, []string{"zone_in_two_regions az1"}},
+		"a zone of a region and none":   {[]Placement{at("a", "eu", "az1"), at("b", "", "az1")}, []string{"zone_in_two_regions az1"}},
+		"a region that is undecided":    {[]Placement{at("a", "eu", "az1"), at("b", "?", "az1")}, nil},
+		"a rack in two zones":           {[]Placement{at("a", "eu", "a", "r1"), at("b", "eu", "b", "r1")}, []string{"not_nested r1"}},
+		"a rack of one zone that isn't": {[]Placement{at("a", "eu", "a", "r1"), at("b", "us", "a", "r1")}, []string{"not_nested r1", "zone_in_two_regions a"}},
+		"a host in two racks":           {[]Placement{at("a", "eu", "a", "r1", "", "h"), at("b", "eu", "a", "r2", "", "h")}, []string{"not_nested h"}},
+		"a host without racks":          {[]Placement{at("a", "eu", "a", "", "", "h"), at("b", "eu", "b", "", "", "h")}, []string{"not_nested h"}},
+		"a folder goes across":          {[]Placement{at("a", "eu", "a", "", "f"), at("b", "us", "b", "", "f")}, nil},
+		"nothing":                       {[]Placement{{}, at("a", "eu")}, nil},
+	} {
+		for _, order := range []string{"as it is", "reversed"} {
+			var got []string
+			for v, conflict := range chain().Unnested(slices.Values(c.placed)) {
+				got = append(got, fmt.Sprint(conflict.Kind, " ", v.Value))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s, %s: got %v, want %v", name, order, got, c.want)
+			}
+			slices.Reverse(c.placed)
+		}
+	}
+}
+
+// TestUnnestedTexts: a text names the outer values and what gave them, in whatever
+// order the placements come.
+func TestUnnestedTexts(t *testing.T) {
+	placed := []Placement{at("b", "us", "az1", "r1"), at("a", "eu", "az1", "r1"), at("c", "eu", "az1", "r2"), at("d", "eu", "az2", "r2"), at("e", "", "az3"), at("f", "eu", "az3")}
+	want := map[Value]string{
+		{LabelZone, "az1"}: `Zone "az1" is not of one region: it is in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
+		{LabelZone, "az3"}: `Zone "az3" is not of one region: it is in none by host /dc/host/e of vCenter "east", in "eu" by host /dc/host/f of vCenter "east".`,
+		{"rack", "r1"}:     `Value "r1" of label rack does not lie in one value of label ` + LabelRegion + `: it is in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
+		{"rack", "r2"}:     `Value "r2" of label rack does not lie in one value of label ` + LabelZone + `: it is in "az1" by host /dc/host/c of vCenter "east", in "az2" by host /dc/host/d of vCenter "east".`,
+	}
+	for range 2 {
+		got := map[Value]string{}
+		for v, c := range chain().Unnested(slices.Values(placed)) {
+			text, _, _ := strings.Cut(c.Text(), ". ")
+			got[v] = text + "."
+			if len(c.Objects) != 2 || len(c.Labels) != 2 {
+				t.Errorf("got %+v", c)
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %v", got)
+		}
+		slices.Reverse(placed)
+	}
+}
+
+func TestNesting(t *testing.T) {
+	if got := fmt.Sprint(chain().Nesting()); got != fmt.Sprint([]string{LabelRegion, LabelZone, "rack", "host"}) {
+		t.Errorf("got %s", got)
+	}
+	if got := (Policy{Rules: chain().Rules[1:]}).Unnested(slices.Values([]Placement{at("a", "eu", "a")})); len(got) != 0 {
+		t.Errorf("a zone alone: got %v", got)
+	}
+}
+
+func BenchmarkUnnested(b *testing.B) {
+	var all []Placement
+	for i := range 5000 {
+		host := fmt.Sprint("h", i%500)
+		all = append(all, at(host, fmt.Sprint("r", i%5), fmt.Sprint("z", i%50), fmt.Sprint("k", i%250), "f", host))
+	}
+	policy := chain()
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := policy.Unnested(slices.Values(all)); len(got) != 0 {
+			b.Fatal(got)
+		}
+	}
+}
+
+// placedIn is a placement by a cluster of a vCenter.
+func placedIn(vcenter, cluster, region, zone string) Placement {
+	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: cluster}, Path: "/dc/host/" + cluster}
+	var p Placement
+	if region != "" {
+		p.Decisions = append(p.Decisions, Decision{Label: LabelRegion, Value: region, By: by})
+	}
+	if zone != "" {
+		p.Decisions = append(p.Decisions, Decision{Label: LabelZone, Value: zone, By: by})
+	}
+	return p
+}
+
+func TestSpanning(t *testing.T) {
+	all := []Placement{
+		placedIn("paris", "c2", "eu", "a"), placedIn("paris", "c1", "eu", "a"), placedIn("paris", "c1", "eu", "a"),
+		placedIn("milan", "c1", "eu", "a"),                                     // spans
+		placedIn("paris", "c1", "eu", "b"), placedIn("milan", "c1", "us", "b"), // two pairs, which Unnested tells of
+		placedIn("paris", "c1", "eu", ""), placedIn("milan", "c1", "eu", ""), // a region alone may span
+		placedIn("paris", "c1", "", "z"), placedIn("milan", "c1", "", "z"), // a zone alone may not
+		{}, {},
+	}
+	undecided := placedIn("paris", "c1", "", "u")
+	undecided.Undecided = []Undecided{{Label: LabelRegion, Err: ErrUnknown}}
+	all = append(all, undecided, placedIn("milan", "c1", "", "u"))
+
+	want := map[Pair]string{
+		{"eu", "a"}: `Zone "a" of region "eu" is in 2 vCenters: cluster /dc/host/c1 of vCenter "milan", cluster /dc/host/c1 of vCenter "paris". ` +
+			`The CSI driver can place no volume in a zone that spans vCenters. Give the zone or the region a name of its own in each vCenter.`,
+		{"", "z"}: `Zone "z" is in 2 vCenters: cluster /dc/host/c1 of vCenter "milan", cluster /dc/host/c1 of vCenter "paris". ` +
+			`The CSI driver can place no volume in a zone that spans vCenters. Give the zone or the region a name of its own in each vCenter.`,
+	}
+	for _, order := range []string{"as it is", "reversed"} {
+		got := map[Pair]string{}
+		for pair, c := range Spanning(slices.Values(all)) {
+			got[pair] = c.Text()
+			if c.Kind != ConflictSpans || len(c.Objects) != 2 {
+				t.Errorf("got %+v", c)
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: got %v", order, got)
+		}
+		slices.Reverse(all)
+	}
+}
+
+func TestKindsAreAllListed(t *testing.T) {
+	if got := len(ConflictKinds()); got != 15 {
+		t.Errorf("%d kinds", got)
+	}
+	for _, kind := range Inventories() {
+		_, absent, unknown := (&resolution{policy: &Policy{}}).find(kind)
+		if absent != "" || unknown == "" {
+			t.Errorf("%s of a machine without paths: %q, %q", kind, absent, unknown)
+		}
+	}
+}
+
+func TestNoCategory(t *testing.T) {
+	p := Policy{
+		Rules:  Rules{{Label: "r", Category: "a"}, {Label: "z", Inventory: InventoryCluster}},
+		Levels: Rules{{Label: "l", Category: "a"}, {Label: "m", Category: "b"}},
+	}
+	var got []string
+	for _, c := range p.NoCategory([]string{"a", "c", ""}) {
+		got = append(got, c.Labels...)
+		if c.Kind != ConflictNoCategory || !strings.Contains(c.Text(), `"a"`) || !strings.Contains(c.Text(), "label "+c.Labels[0]) {
+			t.Errorf("%s: %s", c.Kind, c.Text())
+		}
+	}
+	if fmt.Sprint(got) != "[r l]" || p.NoCategory(nil) != nil {
+		t.Errorf("got %v", got)
+	}
+	before := p.NoCategory([]string{"a"})[0]
+	p.Visible = []string{"backup", "new\nline"}
+	// What others make is in the text, on one line, and no other conflict.
+	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The machine's vCenter has "backup", "new\nline".` {
+		t.Errorf("%s", now.Text())
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	p := Policy{
+		Rules:  Rules{{Label: "r", Category: "a"}, {Label: "z", Inventory: InventoryCluster}},
+		Levels: Rules{{Label: "l", Category: "a"}, {Label: "m", Category: "b"}},
+	}
+	p.Levels[1].Required = true
+	if !p.IsRequired("m") || p.IsRequired("l") || p.IsRequired("x") {
+		t.Error("required are others")
+	}
+	if got := fmt.Sprint(p.Categories(), p.Labels()); got != "[a b] [r z l m]" {
+		t.Errorf("got %s", got)
+	}
+	inventoryOnly := Policy{Levels: Rules{{Label: "l", Inventory: InventoryHost}}, Paths: []PathKind{FolderPath}}
+	if got, paths := inventoryOnly.Categories(), inventoryOnly.TagPaths(); got != nil || paths != nil {
+		t.Errorf("got %v, %v", got, paths)
+	}
+	if got := p.TagPaths(); !slices.Equal(got, DefaultPaths()) {
+		t.Errorf("got %v", got)
+	}
+	p.Paths = []PathKind{FolderPath, ComputePath}
+	if got := p.TagPaths(); !slices.Equal(got, p.Paths) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestAbsentIsNotUndecided: of the labels that a placement does not decide, those
+// that a Node may lose are told apart from those that it keeps.
+func TestAbsentIsNotUndecided(t *testing.T) {
+	p := placedIn("east", "c1", "eu", "a")
+	p.Decisions = append(p.Decisions, Decision{Label: "example.com/rack", Value: "r1"})
+	p.Undecided = []Undecided{{Label: "example.com/row", Err: fmt.Errorf("%w: refused", ErrUnknown)}}
+	if err := p.WhyUndecided("example.com/row"); !errors.Is(err, ErrUnknown) || p.Value("example.com/row") != "" {
+		t.Errorf("row: %v", err)
+	}
+	if err := p.WhyUndecided("example.com/room"); err != nil || p.Value("example.com/room") != "" {
+		t.Errorf("room: %v", err)
+	}
+	if err := p.WhyUndecided(LabelZone); err != nil || p.Value(LabelZone) != "a" {
+		t.Errorf("zone: %v", err)
+	}
+	if got := p.Further(); !maps.Equal(got, map[string]string{"example.com/rack": "r1"}) {
+		t.Errorf("further: %v", got)
+	}
+	if got := placedIn("east", "c1", "eu", "a").Further(); got != nil {
+		t.Errorf("further without levels: %v", got)
+	}
+}
+
+func BenchmarkSpanning(b *testing.B) {
+	var all []Placement
+	for i := range 5000 {
+		all = append(all, placedIn(fmt.Sprint("vc", i%10), "c1", "eu", fmt.Sprint("zone", i%100)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := Spanning(slices.Values(all)); len(got) != 0 {
+			b.Fatal(got)
+		}
+	}
+}
+
+// tagsPolicy is that of a region and a zone from tags.
+var tagsPolicy = Policy{Rules: Rules{{Label: LabelRegion, Category: "region"}, {Label: LabelZone, Category: "zone"}}}
+
+// taggedIn is a placement by the tags of a cluster, with the tags as the values.
+func taggedIn(vcenter, region, zone string) Placement {
+	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: "c"}, Path: "/dc/host/c", Tags: []Tag{{"region", region}, {"zone", zone}}}
+	p := Placement{Decisions: []Decision{{Label: LabelZone, Value: zone, Category: "zone", By: by}}}
+	if region != "" {
+		p.Decisions = append(p.Decisions, Decision{Label: LabelRegion, Value: region, Category: "region", By: by})
+	}
+	return p
+}
+
+// composedAs is a placement whose zone is composed.
+func composedAs(p Placement, zone string) Placement {
+	for i := range p.Decisions {
+		if d := &p.Decisions[i]; d.Label == LabelZone {
+			d.Plain, d.Value = d.Value, zone
+		}
+	}
+	return p
+}
+
+// TestVolumes: exactly what the CSI driver's volume code cannot place, in any order.
+func TestVolumes(t *testing.T) {
+	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
+	for name, c := range map[string]struct {
+		placed []Placement
+		tagged []Tagged
+		want   map[Pair]string
+	}{
+		"nothing":                               {nil, nil, nil},
+		"a region in two vCenters, zones apart": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b")}, nil, nil},
+		"each name elsewhere, by Nodes": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b"), taggedIn("B", "west", "a")}, nil,
+			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
+		},
+		"each name elsewhere, on anything": {
+			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}},
+			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
+		},
+		"one of the names elsewhere": {[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, nil},
+		"of a category that nobody needs": {
+			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "other", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil,
+		},
+		"the pair in both is another conflict": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "a")}, nil, nil},
+		"a zone without a region, elsewhere": {
+			[]Placement{taggedIn("A", "", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, map[Pair]string{{"", "a"}: "names_span_vcenters"},
+		},
+		"from the inventory": {[]Placement{placedIn("A", "c", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil},
+		"one name for region and zone": {
+			[]Placement{taggedIn("A", "x", "x"), taggedIn("A", "y", "b")}, nil, map[Pair]string{{"x", "x"}: "region_and_zone"},
+		},
+		"a zone elsewhere has the region's name": {
+			[]Placement{taggedIn("A", "x", "a"), taggedIn("B", "y", "x")}, nil,
+			map[Pair]string{{"x", "a"}: "region_and_zone", {"y", "x"}: "region_and_zone"},
+		},
+		"the same names, composed by vCenter": {
+			[]Placement{composedAs(taggedIn("A", "east", "a"), "A-a"), composedAs(taggedIn("B", "east", "a"), "B-a")}, nil,
+			map[Pair]string{{"east", "A-a"}: "names_span_vcenters", {"east", "B-a"}: "names_span_vcenters"},
+		},
+		"one value of different names": {
+			[]Placement{composedAs(taggedIn("A", "east", "y-z"), "x-y-z"), composedAs(taggedIn("A", "east", "z"), "x-y-z")},
+			[]Tagged{{VCenter: "A", Category: "zone", Name: "z", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "x-y-z"}: "tag_without_hosts"},
+		},
+		"on a pool": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b")}, []Tagged{{VCenter: "A", Category: "zone", Name: "a", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "a"}: "tag_without_hosts"},
+		},
+		"the region's on a pool": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b"), taggedIn("B", "east", "c")}, []Tagged{{VCenter: "A", Category: "region", Name: "east", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "a"}: "tag_without_hosts", {"east", "b"}: "tag_without_hosts"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 2 {
+				got := map[Pair]string{}
+				for pair, conflicts := range tagsPolicy.Volumes(slices.Values(c.placed), c.tagged) {
+					for _, conflict := range conflicts {
+						got[pair] += string(conflict.Kind)
+						if text := conflict.Text(); text == "" || len(text) > 1024 || strings.Contains(text, "\n") || len(conflict.Labels) == 0 {
+							t.Errorf("%d bytes: %s", len(text), text)
+						}
+						t.Log(conflict.Text())
+					}
+				}
+				if !maps.Equal(got, c.want) {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+				slices.Reverse(c.placed)
+				slices.Reverse(c.tagged)
+			}
+		})
+	}
+}
+
+// TestVolumesOfOneCategory: where a category is meant to be region and zone, that each of its
+// tags is both is no conflict. All others are found as ever.
+func TestVolumesOfOneCategory(t *testing.T) {
+	policy := Policy{Rules: Rules{{Label: LabelRegion, Category: "site"}, {Label: LabelZone, Category: "site"}}}
+	placed := func(vcenter, name string) Placement {
+		by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: "c"}, Path: "/dc/host/c", Tags: []Tag{{"site", name}}}
+		return Placement{Decisions: []Decision{
+			{Label: LabelRegion, Value: name, Category: "site", By: by}, {Label: LabelZone, Value: name, Category: "site", By: by},
+		}}
+	}
+	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
+	for name, c := range map[string]struct {
+		tagged []Tagged
+		want   string
+	}{
+		"alone":     {[]Tagged{{VCenter: "A", Category: "site", Name: "a"}}, ""},
+		"elsewhere": {[]Tagged{{VCenter: "C", Category: "site", Name: "a"}}, "names_span_vcenters"},
+		"on a pool": {[]Tagged{{VCenter: "A", Category: "site", Name: "a", NoHosts: []*Object{pool}}}, "tag_without_hosts on [topology.kubernetes.io/region topology.kubernetes.io/zone]"},
+	} {
+		got := policy.Volumes(slices.Values([]Placement{placed("A", "a"), placed("B", "b")}), c.tagged)
+		told := ""
+		for _, conflict := range got[Pair{"a", "a"}] {
+			told += string(conflict.Kind)
+			if conflict.Kind == ConflictNoHosts {
+				told += fmt.Sprint(" on ", conflict.Labels)
+			}
+		}
+		if told != c.want || len(got[Pair{"b", "b"}]) > 0 {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
+	}
+	absent := policy.MissingCategories(map[string][]string{"A": nil, "B": {"site"}})
+	if len(absent) != 1 || !slices.Equal(absent[0].Labels, []string{LabelRegion, LabelZone}) || !strings.HasPrefix(absent[0].Text(), `vCenter "B" has no tag category "site"`) {
+		t.Errorf("got %v", absent)
+	}
+	none := policy.NoCategory([]string{"site"})
+	if len(none) != 2 || none[0].Text() == none[1].Text() {
+		t.Errorf("got %v", none)
+	}
+}
+
+func TestHasHosts(t *testing.T) {
+	for _, c := range []struct {
+		kind     string
+		children []string
+		want     bool
+	}{
+		{typeHost, nil, true}, {typeCluster, nil, true}, {typeStandalone, nil, true}, {typeDatacenter, nil, true}, {typeDatastore, nil, true},
+		{typeFolder, []string{typeFolder, typeDatacenter}, true}, {typeFolder, []string{typeFolder, typeStandalone}, true},
+		{typeFolder, []string{typeFolder, typeDatastore, "StoragePod"}, true}, {typeFolder, []string{typeFolder, typeMachine, typeVApp}, false},
+		{typePool, nil, false}, {typeVApp, nil, false}, {typeMachine, nil, false}, {"Network", nil, false}, {"StoragePod", nil, false},
+	} {
+		if got := HasHosts(c.kind, c.children); got != c.want {
+			t.Errorf("%s %v: %v", c.kind, c.children, got)
+		}
+	}
+}
+
+func TestMissingCategories(t *testing.T) {
+	for name, c := range map[string]struct {
+		absent map[string][]string
+		want   string
+	}{
+		"none":                {nil, ""},
+		"one":                 {map[string][]string{"a": nil, "b": nil}, ""},
+		"in one of two":       {map[string][]string{"a": {"zone"}, "b": nil}, LabelZone},
+		"in both":             {map[string][]string{"a": {"zone"}, "b": {"zone"}}, ""},
+		"each in one":         {map[string][]string{"a": {"zone"}, "b": {"region"}}, LabelRegion + LabelZone},
+		"of a level":          {map[string][]string{"a": {"rack"}, "b": nil}, ""},
+		"the only one has it": {map[string][]string{"a": {"zone"}}, ""},
+	} {
+		got := ""
+		for _, conflict := range tagsPolicy.MissingCategories(c.absent) {
+			got += conflict.Labels[0]
+			if conflict.Kind != ConflictMissingCategory || !strings.Contains(conflict.Text(), `"a"`) && !strings.Contains(conflict.Text(), `"b"`) {
+				t.Errorf("%s: %s", conflict.Kind, conflict.Text())
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
