@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +23,9 @@ import (
 	genericapp "k8s.io/controller-manager/app"
 
 	"vzones/config"
+	"vzones/config/load"
 	"vzones/provider"
+	"vzones/topology"
 	"vzones/vcenter"
 )
 
@@ -90,5 +94,63 @@ func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 				synctest.Wait()
 			})
 		})
+	}
+}
+
+// TestTopologyControllerCanBeSwitchedOff: it is one of --controllers, on unless said
+// otherwise, with the incumbent's client, to which platforms bind roles.
+func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
+	all := New(nil, Options{}).controllers(t.Context())
+	if c := all["topology-controller"]; c.Constructor == nil || c.InitContext.ClientName != "vsphere-cloud-controller-manager" {
+		t.Fatalf("registered as %+v", c.InitContext)
+	}
+	for flag, on := range map[string]bool{
+		"*": true, "topology-controller": true, "*,-topology-controller": false, "cloud-node,cloud-node-lifecycle": false,
+	} {
+		opts, err := parseFlags(t, "--controllers="+flag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := genericapp.IsControllerEnabled("topology-controller", app.ControllersDisabledByDefault, opts.Generic.Controllers)
+		if got != on {
+			t.Errorf("--controllers=%s: on %t", flag, got)
+		}
+	}
+	if opts, err := parseFlags(t); err != nil || !genericapp.IsControllerEnabled("topology-controller", app.ControllersDisabledByDefault, opts.Generic.Controllers) {
+		t.Errorf("off by default: %v", err)
+	}
+}
+
+const twoVCenters = `
+vcenter:
+  east: {server: vc-east.example.com, user: u, password: FromTheFile42}
+  west: {server: vc-west.example.com, user: u, password: FromTheFile42}
+labels: {region: k8s-region, zone: k8s-zone}
+`
+
+func parsed(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := load.Parse("vsphere.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRequirements: tags are required on the paths that decide, and none where only the
+// inventory does.
+func TestRequirements(t *testing.T) {
+	both := []string{"k8s-region", "k8s-zone"}
+	for text, want := range map[string]vcenter.Requirements{
+		twoVCenters: {Tags: true, Categories: both, Paths: topology.DefaultPaths()},
+		twoVCenters + "topology: {paths: [compute]}\n":                                                          {Tags: true, Categories: both, Paths: []topology.PathKind{topology.ComputePath}},
+		strings.Replace(twoVCenters, "labels:", "topology: {paths: [folder]}\nlabels:", 1):                      {Tags: true, Categories: both, Paths: []topology.PathKind{topology.FolderPath}},
+		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {inventory: cluster}}", 1): {},
+		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {hostGroup: site-*}}", 1):  {HostGroups: true},
+		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: both, Paths: topology.DefaultPaths(), FaultDomains: true},
+	} {
+		if got := vcenter.RequirementsOf(parsed(t, text)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
 	}
 }

@@ -1,15 +1,26 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	componentbaseconfig "k8s.io/component-base/config"
+	"k8s.io/component-base/version"
+	cmconfig "k8s.io/controller-manager/config"
+	"k8s.io/klog/v2"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/config"
 )
 
@@ -125,5 +136,127 @@ func TestResult(t *testing.T) {
 		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// where is what two runs of the same code have in different words.
+var where = regexp.MustCompile(`(?m)^I\d{4} .*?\] |"ts":[0-9.e+]+,"caller":"[^"]+\.go:\d+",`)
+
+const summarized = `
+global:
+  secretName: vsphere
+  secretNamespace: kube-system
+vcenter:
+  east: {server: vc-east.example.com, datacenters: [dc-1, dc-2], thumbprint: "AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA"}
+  west: {server: 192.0.2.7, port: 8443, user: S3cret-user, password: S3cret-word, insecureFlag: true}
+labels: {region: k8s-region, zone: k8s-zone}
+nodes: {selector: "pool in (a, b)"}
+topology:
+  drift: taint
+  levels:
+  - {label: example.com/host, inventory: host}
+`
+
+const summaryText = `"Starting the vSphere cloud controller manager" version="VERSION" configuration="Secret kube-system/vsphere-config"
+"Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] insecure=false
+"Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","the configuration"] insecure=true
+"Configured labels" labels=["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
+"Watching Nodes and vCenters" nodes="pool in (a,b)" tagRefresh="30s" nodeDeletion=true controllers=["*"] leaderElection=true lease="kube-system/ccm" warmStandby=true
+`
+
+const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":0,"version":"VERSION","configuration":"Secret kube-system/vsphere-config"}
+{"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"insecure":false}
+{"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","the configuration"],"insecure":true}
+{"msg":"Configured labels","v":0,"labels":["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
+{"msg":"Watching Nodes and vCenters","v":0,"nodes":"pool in (a,b)","tagRefresh":"30s","nodeDeletion":true,"controllers":["*"],"leaderElection":true,"lease":{"name":"ccm","namespace":"kube-system"},"warmStandby":true}
+`
+
+func TestSummary(t *testing.T) {
+	a := New(nil, Options{})
+	a.cfg = parsed(t, summarized)
+	a.source.Secret = config.SecretRef{Namespace: "kube-system", Name: "vsphere-config"}
+	a.flags.TagRefresh, a.flags.WarmStandby = 30*time.Second, true
+	generic := &cmconfig.GenericControllerManagerConfiguration{
+		Controllers:    []string{"*"},
+		LeaderElection: componentbaseconfig.LeaderElectionConfiguration{LeaderElect: true, ResourceNamespace: "kube-system", ResourceName: "ccm"},
+	}
+	var out bytes.Buffer
+	want := map[string]string{"text": summaryText, "json": summaryJSON}
+	for name, log := range loggingtest.Formats(&out) {
+		out.Reset()
+		a.logSummary(klog.NewContext(t.Context(), log), generic)
+		got := strings.ReplaceAll(where.ReplaceAllString(out.String(), ""), version.Get().GitVersion, "VERSION")
+		if diff := cmp.Diff(want[name], got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if strings.Contains(out.String(), "S3cret") {
+			t.Errorf("%s: the log has a credential", name)
+		}
+	}
+}
+
+func TestNodeLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vsphere.yaml")
+	if err := os.WriteFile(file, []byte(twoVCenters+"nodes: {labels: {a: file, c: file}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flags, want := range map[string]string{
+		"":                            "map[a:file c:file]",
+		"--node-labels=a=flag,b=flag": "map[a:flag b:flag c:file]",
+		"--node-labels=a=flag --node-labels=b=flag":   "map[a:flag b:flag c:file]",
+		`--node-labels="a=flag" --node-labels='b='`:   "map[a:flag b: c:file]",
+		"--node-labels=a=x --node-labels=a=flag":      "map[a:flag c:file]",
+		"--node-labels=kubernetes.io/x=y,b=flag":      "map[a:file b:flag c:file]",
+		"--node-labels=topology.kubernetes.io/zone=x": "map[a:file c:file]",
+		"--node-labels=vzones/x=y":                    "--node-labels: label \"vzones/x\" is reserved",
+		"--node-labels=a":                             "--node-labels: label \"a\" has no =",
+	} {
+		d := New(nil, Options{})
+		cmd := d.newCommand(t.Context(), newOptions(t))
+		if err := cmd.ParseFlags(strings.Fields(flags)); err != nil {
+			t.Fatal(err)
+		}
+		err := d.configure(t.Context(), "vsphere", file)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(d.cfg.NodeLabels)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", flags, got, want)
+		}
+	}
+	d := New(nil, Options{})
+	d.flags.NodeLabels = []string{"example.com/rack=r1"}
+	text := twoVCenters + "topology: {levels: [{label: example.com/rack, tag: rack}]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.configure(t.Context(), "vsphere", file); err == nil || !strings.Contains(err.Error(), "example.com/rack") {
+		t.Errorf("a label of a level: %v", err)
+	}
+}
+
+// TestWarningsOfNodeLabels: each reading has them, so that a reload that changes nothing
+// says nothing.
+func TestWarningsOfNodeLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vsphere.yaml")
+	if err := os.WriteFile(file, []byte(twoVCenters), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := New(nil, Options{})
+	d.flags.NodeLabels = []string{"kubernetes.io/x=y"}
+	if err := d.configure(t.Context(), "vsphere", file); err != nil {
+		t.Fatal(err)
+	}
+	const want = `--node-labels: label "kubernetes.io/x" is dropped: no Node keeps a cloud provider's label in kubernetes.io and k8s.io: ` +
+		"remove it, or write a prefix of your own, such as example.com/x"
+	again, err := d.source.Read(t.Context(), nil)
+	if err != nil || !reflect.DeepEqual(again, d.cfg) {
+		t.Errorf("read again: %+v, %v", again, err)
+	}
+	if all := again.Warnings; len(all) != 1 || all[0].Error() != want || len(again.NodeLabels) > 0 {
+		t.Errorf("got %v, %v", all, again.NodeLabels)
 	}
 }

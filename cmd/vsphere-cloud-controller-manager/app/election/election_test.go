@@ -12,7 +12,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -167,4 +170,112 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 		close(stuck)
 		<-leader.lost
 	})
+}
+
+// hangingLock is one whose API server does not answer for a while.
+type hangingLock struct {
+	resourcelock.Interface
+	hangs atomic.Bool
+}
+
+func (l *hangingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if l.hangs.Load() {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	}
+	return l.Interface.Get(ctx)
+}
+
+func (l *hangingLock) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
+	if l.hangs.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return l.Interface.Update(ctx, to)
+}
+
+// TestLostBeforeTheLeaseExpires: whoever cannot renew the Lease knows that before
+// another one can lead, also if the API server leaves each request without an answer.
+func TestLostBeforeTheLeaseExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		lock := &hangingLock{Interface: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: "kube-system", Name: "ccm"},
+			Client:     client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: "first"},
+		}}
+		lost := make(chan struct{})
+		first, err := New(t.Context(), lock, func() {}, electionConfig(t), leaderelection.NewLeaderHealthzAdaptor(WatchdogTime), func() { close(lost) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Run(t.Context())
+		<-first.Leading()
+		second := newCandidate(t, "second", client)
+		second.Run(t.Context())
+		time.Sleep(time.Minute)
+		lock.hangs.Store(true)
+		select {
+		case <-lost:
+		case <-second.Leading():
+			t.Error("another one leads, and the first does not know")
+			<-lost
+		}
+		<-second.Leading()
+		second.Release(t.Context())
+	})
+}
+
+// TestFence: a client of the framework reads all the time, writes Events all the
+// time, and writes to Nodes only while this process leads. Who lowers the fence can
+// wait for a write that has passed.
+func TestFence(t *testing.T) {
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			close(arrived)
+			<-answer
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}`))
+	}))
+	defer api.Close()
+	f := &Fence{}
+	nodes := kubernetes.NewForConfigOrDie(f.Config(&rest.Config{Host: api.URL})).CoreV1().Nodes()
+	write := func() error {
+		_, err := nodes.Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
+		return err
+	}
+	if err := write(); !errors.Is(err, ErrFenced) {
+		t.Errorf("before it leads: %v", err)
+	}
+	if _, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	f.Raise()
+	if err := write(); err != nil {
+		t.Error(err)
+	}
+	deleted := make(chan error)
+	go func() { deleted <- nodes.Delete(t.Context(), "n", metav1.DeleteOptions{}) }()
+	<-arrived
+	idle := f.Lower()
+	if err := write(); !errors.Is(err, ErrFenced) {
+		t.Errorf("when it leads no more: %v", err)
+	}
+	select {
+	case <-idle:
+		t.Error("a write is under way")
+	default:
+	}
+	close(answer)
+	if err := <-deleted; err != nil {
+		t.Error(err)
+	}
+	<-idle
+	<-f.Lower() // again, and nothing is under way
+	f.Raise()
+	if err := write(); !errors.Is(err, ErrFenced) {
+		t.Errorf("when it led before it knew: %v", err)
+	}
 }

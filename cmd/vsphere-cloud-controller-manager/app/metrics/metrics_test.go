@@ -15,6 +15,9 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"vzones/config"
+	"vzones/provider"
+	"vzones/provider/absence"
 	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -353,4 +356,46 @@ func leads() <-chan struct{} {
 	ch := make(chan struct{})
 	close(ch)
 	return ch
+}
+
+// TestLeading: of all instances one shows that it leads, and each says whether it does.
+func TestLeading(t *testing.T) {
+	for want, ch := range map[float64]<-chan struct{}{0: make(chan struct{}), 1: leads()} {
+		r := metrics.NewKubeRegistry()
+		r.CustomMustRegister(NewLeading(ch))
+		if got := gather(t, r)["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": want}) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
+
+// TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
+func TestReasonsAreDocumented(t *testing.T) {
+	counts := idle().Kept()
+	want := slices.Sorted(maps.Keys(counts))
+	if got := column(t, "### `reason`"); !slices.Equal(got, want) {
+		t.Errorf("the reference has %v, the code %v", got, want)
+	}
+	for _, reason := range want {
+		if !strings.Contains(absence.KeptHelp, reason) {
+			t.Errorf("the help of the metric does not name %s", reason)
+		}
+	}
+}
+
+// TestAStandbyShowsNothing: it has read no vCenter and knows no Node, which is
+// no error.
+func TestAStandbyShowsNothing(t *testing.T) {
+	r := metrics.NewKubeRegistry()
+	r.CustomMustRegister(NewFleet(make(chan struct{}), nil, nil), NewUndeletedNodes(make(chan struct{}), nil))
+	families, err := r.Gather()
+	if err != nil || len(families) != 0 {
+		t.Errorf("%v, %v", families, err)
+	}
+}
+
+// idle is a controller that has not begun.
+func idle() *nodes.Controller {
+	p := provider.New(nil, &config.Config{}, provider.Options{})
+	return nodes.New(nil, p.Placer(), p.Checker(), nil)
 }

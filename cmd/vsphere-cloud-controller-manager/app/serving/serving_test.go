@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,11 +18,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -397,4 +400,30 @@ func TestLimitVerbosity(t *testing.T) {
 			t.Errorf("%q: %d, and %q is set", body, w.Code, set)
 		}
 	}
+}
+
+// TestFailuresAtATime: a client is served again within a minute after many failures, also if the API server was
+// asked about all of them at a time.
+func TestFailuresAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := false
+		limited := limitFailures(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			if good {
+				return nil, true, nil
+			}
+			time.Sleep(10 * time.Second)
+			return nil, false, errors.New("the API server does not answer")
+		}))
+		r := &http.Request{RemoteAddr: "192.0.2.1:1", Header: http.Header{"Authorization": {"Bearer made-up"}}, TLS: &tls.ConnectionState{}}
+		var all sync.WaitGroup
+		for range 5000 {
+			all.Go(func() { _, _, _ = limited.AuthenticateRequest(r) })
+		}
+		all.Wait()
+		good = true
+		time.Sleep(time.Minute)
+		if _, ok, _ := limited.AuthenticateRequest(r); !ok {
+			t.Error("still refused")
+		}
+	})
 }
