@@ -97,21 +97,6 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-func BenchmarkUnnested(b *testing.B) {
-	var all []Placement
-	for i := range 5000 {
-		host := fmt.Sprint("h", i%500)
-		all = append(all, at(host, fmt.Sprint("r", i%5), fmt.Sprint("z", i%50), fmt.Sprint("k", i%250), "f", host))
-	}
-	policy := chain()
-	b.ReportAllocs()
-	for b.Loop() {
-		if got := policy.Unnested(slices.Values(all)); len(got) != 0 {
-			b.Fatal(got)
-		}
-	}
-}
-
 // placedIn is a placement by a cluster of a vCenter.
 func placedIn(vcenter, cluster, region, zone string) Placement {
 	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: cluster}, Path: "/dc/host/" + cluster}
@@ -239,19 +224,6 @@ func TestAbsentIsNotUndecided(t *testing.T) {
 	}
 	if got := placedIn("east", "c1", "eu", "a").Further(); got != nil {
 		t.Errorf("further without levels: %v", got)
-	}
-}
-
-func BenchmarkSpanning(b *testing.B) {
-	var all []Placement
-	for i := range 5000 {
-		all = append(all, placedIn(fmt.Sprint("vc", i%10), "c1", "eu", fmt.Sprint("zone", i%100)))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if got := Spanning(slices.Values(all)); len(got) != 0 {
-			b.Fatal(got)
-		}
 	}
 }
 
