@@ -13,49 +13,27 @@ import (
 // costly are inputs that could take more than time in proportion to their length;
 // each returns about n kilobytes.
 var costly = map[string]func(n int) string{
-	"unclosed bracket, many lines": func(n int) string {
-		return "vcenter: [\n" + strings.Repeat("  aaaa: bbbbbbbbbbbbbbbbbbbbbbbb,\n", n*1024/32)
-	},
-	"unclosed bracket, long lines": func(n int) string {
-		return "vcenter: [\n" + strings.Repeat("  "+strings.Repeat("aaaa, ", 170)+"\n", n)
-	},
-	"unclosed quote": func(n int) string {
-		return "vcenter:\n  a: \"\n" + strings.Repeat("  bbbbbbbbbbbbbbbbbbbbbbbb\n", n*1024/27)
-	},
-	"mistake in the last line": func(n int) string {
-		return "vcenter:\n" + strings.Repeat("- bbbbbbbbbbbbbbbbbbbbbbbb\n", n*1024/27) + " x: [}\n"
-	},
-	"deep brackets": func(n int) string { return "vcenter: " + strings.Repeat("[", n*1024) },
-	"one long line": func(n int) string { return "vcenter: " + strings.Repeat("a", n*1024) },
-	"tabs in lines": func(n int) string { return "vcenter:\n" + strings.Repeat("\t\t\t\tx: 1\n", n*1024/9) },
-	"unknown keys":  func(n int) string { return manyKeys(n*1024/14, "k%08d: 1\n") },
-	"repeated keys": func(n int) string { return "vcenter: {}\n" + strings.Repeat("global: {}\n", n*1024/11) },
-	"anchors":       func(n int) string { return "vcenter:\n" + manyKeys(n*1024/26, "  k%06d: &a%06d {}\n") },
-	"vCenters": func(n int) string {
-		return "global: {user: u, password: p}\nvcenter:\n" + manyKeys(n*1024/40, "  a%06d: {server: vc%06[1]d.example.com}\n")
-	},
-	"levels": func(n int) string {
-		return "topology:\n  levels:\n" + manyKeys(n*1024/40, "  - {label: l%06d, tag: t%06[1]d}\n")
-	},
-	"datacenters": func(n int) string { return "global:\n  datacenters:\n" + manyKeys(n*1024/14, "  - dc%06d\n") },
-	"subnets": func(n int) string {
-		return "nodes:\n  internalNetworkSubnetCidr: \"" + strings.Repeat("10.0.0.0/8,", n*1024/11) + "\"\n"
-	},
-	"networks": func(n int) string { return "nodes:\n  networks:\n" + manyKeys(n*1024/14, "  - nw%06d\n") },
-	"labels":   func(n int) string { return "nodes:\n  labels:\n" + manyKeys(n*1024/16, "    k%06d: v\n") },
-	"selector": func(n int) string { return "nodes:\n  selector: \"" + manyKeys(n*1024/10, "k%06d=v,") + "\"\n" },
-	"template": func(n int) string {
-		return "labels: {zone: {value: \"" + strings.Repeat("{region}", n*128) + "\"}, region: r}\n"
-	},
-	"aliases of a mapping": func(n int) string {
-		return "x: &x\n" + manyKeys(n*1024/40, "  k%06d: 1\n") + "vcenter:\n" + manyKeys(n*1024/40, "  v%06d: *x\n")
-	},
-	"aliases of a list": func(n int) string {
-		return "x: &x [" + strings.Repeat("{a: 1}, ", n*64) + "]\nvcenter:\n" + manyKeys(n*1024/40, "  v%06d: {datacenters: *x}\n")
-	},
-	"merges": func(n int) string {
-		return "x: &x\n" + manyKeys(n*1024/40, "  k%06d: 1\n") + "vcenter:\n" + manyKeys(n*1024/40, "  v%06d: {<<: *x}\n")
-	},
+	"unclosed bracket, many lines": turns("vcenter: [\n", "  aaaa: bbbbbbbbbbbbbbbbbbbbbbbb,\n"),
+	"unclosed bracket, long lines": turns("vcenter: [\n", "  "+strings.Repeat("aaaa, ", 170)+"\n"),
+	"unclosed quote":               turns("vcenter:\n  a: \"\n", "  bbbbbbbbbbbbbbbbbbbbbbbb\n"),
+	"mistake in the last line":     turns("vcenter:\n", "- bbbbbbbbbbbbbbbbbbbbbbbb\n", " x: [}\n"),
+	"deep brackets":                turns("vcenter: ", "["),
+	"one long line":                turns("vcenter: ", "a"),
+	"tabs in lines":                turns("vcenter:\n", "\t\t\t\tx: 1\n"),
+	"unknown keys":                 turns("", "k%08d: 1\n"),
+	"repeated keys":                turns("vcenter: {}\n", "global: {}\n"),
+	"anchors":                      turns("vcenter:\n", "  k%06d: &a%06[1]d {}\n"),
+	"vCenters":                     turns("global: {user: u, password: p}\nvcenter:\n", "  a%06d: {server: vc%06[1]d.example.com}\n"),
+	"levels":                       turns("topology:\n  levels:\n", "  - {label: l%06d, tag: t%06[1]d}\n"),
+	"datacenters":                  turns("global:\n  datacenters:\n", "  - dc%06d\n"),
+	"subnets":                      turns("nodes:\n  internalNetworkSubnetCidr: \"", "10.0.0.0/8,", "\"\n"),
+	"networks":                     turns("nodes:\n  networks:\n", "  - nw%06d\n"),
+	"labels":                       turns("nodes:\n  labels:\n", "    k%06d: v\n"),
+	"selector":                     turns("nodes:\n  selector: \"", "k%06d=v,", "\"\n"),
+	"template":                     turns("labels: {zone: {value: \"", "{region}", "\"}, region: r}\n"),
+	"aliases of a mapping":         turns("x: &x\n", "  k%06d: 1\n", "vcenter:\n", "  v%06d: *x\n"),
+	"aliases of a list":            turns("x: &x [", "{a: 1}, ", "]\nvcenter:\n", "  v%06d: {datacenters: *x}\n"),
+	"merges":                       turns("x: &x\n", "  k%06d: 1\n", "vcenter:\n", "  v%06d: {<<: *x}\n"),
 	"laughs": func(n int) string {
 		s := "a0: &a0 {user: lol}\n"
 		for i := range 30 {
@@ -70,30 +48,45 @@ var costly = map[string]func(n int) string{
 		}
 		return s
 	},
-	"INI sections":      func(n int) string { return manyKeys(n*1024/40, "[VirtualCenter \"vc%06d.example.com\"]\n") },
-	"INI odd sections":  func(n int) string { return manyKeys(n*1024/12, "[s%06d]\n") },
-	"INI keys":          func(n int) string { return "[Global]\n" + manyKeys(n*1024/14, "k%06d = 1\n") },
-	"INI repeated":      func(n int) string { return strings.Repeat("[Global]\nuser = u\n", n*1024/18) },
-	"INI broken lines":  func(n int) string { return "[Global]\n" + strings.Repeat("= x\n", n*256) },
-	"INI open quotes":   func(n int) string { return "[Global]\n" + strings.Repeat("a = \"x\n", n*1024/7) },
-	"INI open sections": func(n int) string { return strings.Repeat("[Global\n", n*128) },
-	"INI continued":     func(n int) string { return "[Global]\nuser = " + strings.Repeat("a\\\n", n*341) },
-	"INI bad escapes":   func(n int) string { return "[Global]\n" + strings.Repeat("a = \"\\x\"\n", n*1024/9) },
-	"INI datacenters":   func(n int) string { return "[Global]\ndatacenters = \"" + manyKeys(n*1024/10, "dc%06d, ") + "\"\n" },
-	"certificates": func(n int) string {
-		return "global:\n  caData: \"" + strings.Repeat("-----BEGIN CERTIFICATE-----", n*38) + "\"\n"
-	},
-	"half certificates": func(n int) string { return "global:\n  caData: |\n" + strings.Repeat("    -----BEGIN X-----\n", n*46) },
+	"INI sections":      turns("", "[VirtualCenter \"vc%06d.example.com\"]\n"),
+	"INI odd sections":  turns("", "[s%06d]\n"),
+	"INI keys":          turns("[Global]\n", "k%06d = 1\n"),
+	"INI repeated":      turns("", "[Global]\nuser = u\n"),
+	"INI broken lines":  turns("[Global]\n", "= x\n"),
+	"INI open quotes":   turns("[Global]\n", "a = \"x\n"),
+	"INI open sections": turns("", "[Global\n"),
+	"INI continued":     turns("[Global]\nuser = ", "a\\\n"),
+	"INI bad escapes":   turns("[Global]\n", "a = \"\\x\"\n"),
+	"INI datacenters":   turns("[Global]\ndatacenters = \"", "dc%06d, ", "\"\n"),
+	"certificates":      turns("global:\n  caData: \"", "-----BEGIN CERTIFICATE-----", "\"\n"),
+	"half certificates": turns("global:\n  caData: |\n", "    -----BEGIN X-----\n"),
 }
 
+// turns returns a text of parts. Each second part stands as often as n kilobytes, shared between those parts,
+// have room for.
+func turns(parts ...string) func(n int) string {
+	return func(n int) string {
+		var b strings.Builder
+		for i, part := range parts {
+			if i%2 == 0 {
+				b.WriteString(part)
+			} else {
+				one := manyKeys(1, part)
+				b.WriteString(manyKeys(n*1024/len(one)/(len(parts)/2), part))
+			}
+		}
+		return b.String()
+	}
+}
+
+// manyKeys repeats a text, in which %d is how often it came before.
 func manyKeys(n int, format string) string {
+	if !strings.Contains(format, "%") {
+		return strings.Repeat(format, n)
+	}
 	var b strings.Builder
 	for i := range n {
-		if strings.Contains(format, "[1]") || strings.Count(format, "%") == 1 {
-			fmt.Fprintf(&b, format, i)
-		} else {
-			fmt.Fprintf(&b, format, i, i)
-		}
+		fmt.Fprintf(&b, format, i)
 	}
 	return b.String()
 }
