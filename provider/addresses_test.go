@@ -134,9 +134,7 @@ func TestAnAddressThatAnotherNodeHasIsNotWaitedFor(t *testing.T) {
 func TestOthersMayChangeTheirAddresses(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		n := withStatus(c.node("metal").DeepCopy(), both("10.0.0.2")...)
-		if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.updateStatus(n)
 		c.pass(time.Minute)
 		c.wantEvents()
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))

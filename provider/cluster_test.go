@@ -282,6 +282,13 @@ func (c *cluster) create(n *v1.Node) {
 	}
 }
 
+func (c *cluster) updateStatus(n *v1.Node) {
+	c.Helper()
+	if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
 func (c *cluster) node(name string) *v1.Node {
 	c.Helper()
 	n, err := c.client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{})
@@ -296,9 +303,7 @@ func (c *cluster) heartbeat(name string) {
 	c.Helper()
 	n := c.node(name).DeepCopy()
 	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
-	if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	c.updateStatus(n)
 }
 
 // writes returns the writes to Nodes, as verb and subresource, but for those of

@@ -151,9 +151,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			c.pass(2 * gather)
 			n := c.node("node-1").DeepCopy()
 			silent(n)
-			if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
-				c.Fatal(err)
-			}
+			c.updateStatus(n)
 		},
 		"it is too old": func(c *cluster) { c.pass(confirmationLasts + time.Millisecond) },
 	} {
@@ -218,9 +216,7 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 				}
 				n := c.node("node-1").DeepCopy()
 				silent(n)
-				if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				c.updateStatus(n)
 				c.pass(2 * gather)
 				ask(absence.ErrConfirming)
 				change(c)

@@ -131,15 +131,11 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 	for name, change := range map[string]func(*cluster, *v1.Node){
 		"registered again": func(c *cluster, n *v1.Node) {
-			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
-				c.Fatal(err)
-			}
+			c.delete(n.Name)
 			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "other" }))
 		},
 		"gone": func(c *cluster, n *v1.Node) {
-			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
-				c.Fatal(err)
-			}
+			c.delete(n.Name)
 		},
 		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
 		"none of ours any more": func(c *cluster, n *v1.Node) {

@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 
 	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
@@ -181,9 +178,7 @@ func TestLastSeen(t *testing.T) {
 		c.fleet.become(stateOf("east"), west)
 		seen(inventory.LastSeen{VCenter: "west", At: west.LastContact})
 
-		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.delete("node-1")
 		c.pass(2 * gather)
 		seen(inventory.LastSeen{})
 	}, running())
@@ -284,41 +279,23 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 
 // TestNodeIsWokenOnce: the framework needs one wake-up, not one a state.
 func TestNodeIsWokenOnce(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
-		var mu sync.Mutex
-		woken := 0
-		if _, err := c.provider.NodeInformer().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {
-			mu.Lock()
-			defer mu.Unlock()
-			woken++
-		}}); err != nil {
-			c.Fatal(err)
-		}
-		want := func(n int, when string) {
-			c.Helper()
-			c.settle()
-			mu.Lock()
-			defer mu.Unlock()
-			if woken != n {
-				c.Errorf("woken %d times, want %d, %s", woken, n, when)
-			}
-		}
-		want(0, "while the machine is unknown")
+	withWaking(t, func(w *waking) {
+		w.want(0, "while the machine is unknown")
 		for range 3 {
-			c.fleet.become(stateOf("east", machine(uuidA)))
-			want(1, "once it is known")
+			w.become(true)
+			w.want(1, "once it is known")
 		}
-		c.fleet.become(stateOf("east"))
-		want(1, "when it is gone again")
-		c.fleet.become(stateOf("east", machine(uuidA)))
-		want(2, "when it is back")
-		c.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
-		want(3, "when there is something else to say")
-		c.pass(again / 4)
-		want(3, "a moment later")
-		c.pass(again)
-		want(4, "when it is still not initialized")
-	}, aNode("node-1", withSystemUUID(uuidA)))
+		w.fleet.become(stateOf("east"))
+		w.want(1, "when it is gone again")
+		w.become(true)
+		w.want(2, "when it is back")
+		w.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
+		w.want(3, "when there is something else to say")
+		w.pass(again / 4)
+		w.want(3, "a moment later")
+		w.pass(again)
+		w.want(4, "when it is still not initialized")
+	})
 }
 
 // TestAMachineThatIsSwitchedOn: its Node waits until then, also with the kubelet's --node-ip.
@@ -341,9 +318,7 @@ func TestNoEventForANodeThatIsGone(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		c.pass(delay * 3 / 4)
-		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.delete("node-1")
 		again := aNode("node-1", withSystemUUID(uuidA))
 		again.UID = "another"
 		c.create(again)

@@ -13,7 +13,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -171,9 +170,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		})
 		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
 		c.pass(time.Second / 2) // it failed and is to be tried again
-		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.delete("node-1")
 		recreated := aNode("node-1", withSystemUUID(uuidB))
 		recreated.UID = "recreated"
 		c.create(recreated)
@@ -255,9 +252,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("heartbeats made %d looks and %d requests", n-asked, len(fleet.followed())-before-1)
 		}
 
-		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.delete("node-1")
 		c.pass(gather)
 		if follows := fleet.followed(); len(follows) != before+2 || len(follows[before+1]) != len(want)-1 {
 			t.Errorf("a Node that goes made %d requests, the last %v", len(follows)-before-1, follows[len(follows)-1])
@@ -267,41 +262,35 @@ func TestFollow(t *testing.T) {
 
 // TestRunEnds: the bubble fails if Run leaves a goroutine behind.
 func TestRunEnds(t *testing.T) {
-	t.Run("before the framework has begun", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			p, f := provide(nil)
-			client := fake.NewClientset()
-			done := make(chan error, 1)
-			go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
-			synctest.Wait()
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-			select {
-			case <-p.Started():
-				t.Error("started")
-			default:
-			}
+	for name, begun := range map[string]bool{"before the framework has begun": false, "while the informer has not synced": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				p, f := provide(nil)
+				client := fake.NewClientset()
+				if begun {
+					p.SetInformers(informers.NewSharedInformerFactory(client, 0)) // never started
+				}
+				done := make(chan error, 1)
+				go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
+				synctest.Wait()
+				cancel()
+				if err := <-done; err != nil || len(f.followed()) > 0 {
+					t.Error(err, f.followed())
+				}
+				select {
+				case <-p.Started():
+					if !begun {
+						t.Error("started")
+					}
+				default:
+					if begun {
+						t.Error("not started")
+					}
+				}
+			})
 		})
-	})
-	t.Run("while the informer has not synced", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			p, f := provide(nil)
-			client := fake.NewClientset()
-			p.SetInformers(informers.NewSharedInformerFactory(client, 0)) // never started
-			<-p.Started()
-			done := make(chan error, 1)
-			go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
-			synctest.Wait()
-			cancel()
-			if err := <-done; err != nil || len(f.followed()) > 0 {
-				t.Error(err, f.followed())
-			}
-		})
-	})
+	}
 	t.Run("while Nodes wait and are gathered", func(t *testing.T) {
 		alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 			c.create(aNode("node-2", withSystemUUID(uuidB)))

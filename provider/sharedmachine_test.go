@@ -315,9 +315,7 @@ func TestANodeThatIsReplaced(t *testing.T) {
 						return
 					}
 					cl.asked.after("", nil)
-					if err := cl.client.CoreV1().Nodes().Delete(cl.ctx, "n", metav1.DeleteOptions{}); err != nil {
-						cl.Error(err)
-					}
+					cl.delete("n")
 					cl.create(c.new)
 					time.Sleep(gather) // and the informer has it
 				})
