@@ -2,6 +2,7 @@ package app
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/cloud-provider/options"
 	genericapp "k8s.io/controller-manager/app"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/cmd/vzones/running"
 	"vzones/provider"
 )
@@ -54,21 +54,6 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestTagRefresh: the flag reaches what the fleet is made with.
-func TestTagRefresh(t *testing.T) {
-	d := New(nil, Options{})
-	cmd := d.newCommand(t.Context(), newOptions(t))
-	if got := d.flags.TagRefresh.String(); got != "30s" {
-		t.Errorf("the default is %s", got)
-	}
-	if err := cmd.ParseFlags([]string{"--tag-refresh=2m"}); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.flags.TagRefresh.String(); got != "2m0s" {
-		t.Errorf("it is %s", got)
-	}
-}
-
 // TestFrameworksFlagsThatTheToolReads: the tool reads the command line of a running daemon without the
 // framework, and reads the same.
 func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
@@ -86,42 +71,28 @@ func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	}
 }
 
-func TestTagRefreshIsChecked(t *testing.T) {
-	for d, valid := range map[time.Duration]bool{-time.Second: false, 0: false, 99 * time.Millisecond: false, 100 * time.Millisecond: true, time.Hour: true} {
-		if err := (&flags.Flags{TagRefresh: d, MaxSnapshotAge: time.Minute, LoginTimeout: time.Minute}).Check(); (err == nil) != valid {
-			t.Errorf("%v: %v", d, err)
-		}
-	}
-}
-
-func TestMaxSnapshotAge(t *testing.T) {
-	for arg, valid := range map[string]bool{"": true, "--max-snapshot-age=0": false, "--max-snapshot-age=999ms": false, "--max-snapshot-age=1s": true} {
+// TestDurationsOfFlags: the defaults, and which values are taken.
+func TestDurationsOfFlags(t *testing.T) {
+	for _, c := range []struct {
+		flag, preset     string
+		refused, allowed []string
+	}{
+		{"tag-refresh", "30s", []string{"-1s", "0", "99ms"}, []string{"100ms", "2m", "1h"}},
+		{"max-snapshot-age", "5m0s", []string{"0", "999ms"}, []string{"1s"}},
+		{"login-timeout", "1m30s", []string{"-1s", "0", "999ms"}, []string{"1s", "5m"}},
+	} {
 		d := New(nil, Options{})
 		cmd := d.newCommand(t.Context(), newOptions(t))
-		if err := cmd.ParseFlags(strings.Fields(arg)); err != nil {
-			t.Fatal(err)
+		if got := cmd.Flags().Lookup(c.flag).DefValue; got != c.preset || d.flags.Check() != nil {
+			t.Errorf("--%s: the default is %s, %v", c.flag, got, d.flags.Check())
 		}
-		if err := d.flags.Check(); (err == nil) != valid {
-			t.Errorf("%q: %v", arg, err)
-		}
-		if arg == "" && d.flags.MaxSnapshotAge != 5*time.Minute {
-			t.Errorf("the default is %v", d.flags.MaxSnapshotAge)
-		}
-	}
-}
-
-func TestLoginTimeoutIsChecked(t *testing.T) {
-	d := New(nil, Options{})
-	cmd := d.newCommand(t.Context(), newOptions(t))
-	if got := d.flags.LoginTimeout; got != 90*time.Second {
-		t.Errorf("the default is %s", got)
-	}
-	for value, valid := range map[string]bool{"-1s": false, "0": false, "999ms": false, "1s": true, "5m": true} {
-		if err := cmd.ParseFlags([]string{"--login-timeout=" + value}); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.flags.Check(); (err == nil) != valid {
-			t.Errorf("%s: %v", value, err)
+		for _, value := range slices.Concat(c.refused, c.allowed) {
+			if err := cmd.ParseFlags([]string{"--" + c.flag + "=" + value}); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.flags.Check(); (err == nil) != slices.Contains(c.allowed, value) {
+				t.Errorf("--%s=%s: %v", c.flag, value, err)
+			}
 		}
 	}
 }

@@ -137,16 +137,23 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestOutcomesAreDocumented: as the provider counts them.
-func TestOutcomesAreDocumented(t *testing.T) {
-	counts, _ := idle().Outcomes()
-	want := slices.Sorted(maps.Keys(counts))
-	if got := column(t, "### `outcome`"); !slices.Equal(got, want) {
-		t.Errorf("the reference has %v, the code %v", got, want)
-	}
-	for _, outcome := range want {
-		if !strings.Contains(report.Help, outcome) {
-			t.Errorf("the help of the metric does not name %s", outcome)
+// TestLabelsAreDocumented: their values, as the provider counts them.
+func TestLabelsAreDocumented(t *testing.T) {
+	outcomes, _ := idle().Outcomes()
+	for label, c := range map[string]struct {
+		counts map[string]int
+		help   string
+	}{
+		"outcome": {outcomes, report.Help}, "reason": {idle().Kept(), absence.KeptHelp}, // for which Nodes are kept
+	} {
+		want := slices.Sorted(maps.Keys(c.counts))
+		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
+			t.Errorf("the reference has %v, the code %v", got, want)
+		}
+		for _, value := range want {
+			if !strings.Contains(c.help, value) {
+				t.Errorf("the help of the metric does not name %s", value)
+			}
 		}
 	}
 }
@@ -365,20 +372,6 @@ func TestLeading(t *testing.T) {
 		r.CustomMustRegister(NewLeading(ch))
 		if got := gather(t, r)["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": want}) {
 			t.Errorf("%v, want %v", got, want)
-		}
-	}
-}
-
-// TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
-func TestReasonsAreDocumented(t *testing.T) {
-	counts := idle().Kept()
-	want := slices.Sorted(maps.Keys(counts))
-	if got := column(t, "### `reason`"); !slices.Equal(got, want) {
-		t.Errorf("the reference has %v, the code %v", got, want)
-	}
-	for _, reason := range want {
-		if !strings.Contains(absence.KeptHelp, reason) {
-			t.Errorf("the help of the metric does not name %s", reason)
 		}
 	}
 }
