@@ -252,60 +252,42 @@ func composedAs(p Placement, zone string) Placement {
 
 // TestVolumes: exactly what the CSI driver's volume code cannot place, in any order.
 func TestVolumes(t *testing.T) {
-	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
 	for name, c := range map[string]struct {
 		placed []Placement
-		tagged []Tagged
 		want   map[Pair]string
 	}{
-		"nothing":                               {nil, nil, nil},
-		"a region in two vCenters, zones apart": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b")}, nil, nil},
-		"each name elsewhere, by Nodes": {
-			[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b"), taggedIn("B", "west", "a")}, nil,
+		"nothing":                               {nil, nil},
+		"a region in two vCenters, zones apart": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b")}, nil},
+		"each name elsewhere": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b"), taggedIn("B", "west", "a")},
 			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
 		},
-		"each name elsewhere, on anything": {
-			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}},
-			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
-		},
-		"one of the names elsewhere": {[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, nil},
-		"of a category that nobody needs": {
-			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "other", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil,
-		},
-		"the pair in both is another conflict": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "a")}, nil, nil},
+		"one of the names elsewhere":           {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "west", "a")}, nil},
+		"the pair in both is another conflict": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "a")}, nil},
 		"a zone without a region, elsewhere": {
-			[]Placement{taggedIn("A", "", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, map[Pair]string{{"", "a"}: "names_span_vcenters"},
+			[]Placement{taggedIn("A", "", "a"), taggedIn("B", "west", "a")}, map[Pair]string{{"", "a"}: "names_span_vcenters"},
 		},
-		"from the inventory": {[]Placement{placedIn("A", "c", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil},
+		"from the inventory": {[]Placement{placedIn("A", "c", "east", "a"), taggedIn("B", "east", "b"), taggedIn("B", "west", "a")}, nil},
 		"one name for region and zone": {
-			[]Placement{taggedIn("A", "x", "x"), taggedIn("A", "y", "b")}, nil, map[Pair]string{{"x", "x"}: "region_and_zone"},
+			[]Placement{taggedIn("A", "x", "x"), taggedIn("A", "y", "b")}, map[Pair]string{{"x", "x"}: "region_and_zone"},
 		},
 		"a zone elsewhere has the region's name": {
-			[]Placement{taggedIn("A", "x", "a"), taggedIn("B", "y", "x")}, nil,
+			[]Placement{taggedIn("A", "x", "a"), taggedIn("B", "y", "x")},
 			map[Pair]string{{"x", "a"}: "region_and_zone", {"y", "x"}: "region_and_zone"},
 		},
 		"the same names, composed by vCenter": {
-			[]Placement{composedAs(taggedIn("A", "east", "a"), "A-a"), composedAs(taggedIn("B", "east", "a"), "B-a")}, nil,
+			[]Placement{composedAs(taggedIn("A", "east", "a"), "A-a"), composedAs(taggedIn("B", "east", "a"), "B-a")},
 			map[Pair]string{{"east", "A-a"}: "names_span_vcenters", {"east", "B-a"}: "names_span_vcenters"},
 		},
 		"one value of different names": {
-			[]Placement{composedAs(taggedIn("A", "east", "y-z"), "x-y-z"), composedAs(taggedIn("A", "east", "z"), "x-y-z")},
-			[]Tagged{{VCenter: "A", Category: "zone", Name: "z", NoHosts: []*Object{pool}}},
-			map[Pair]string{{"east", "x-y-z"}: "tag_without_hosts"},
-		},
-		"on a pool": {
-			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b")}, []Tagged{{VCenter: "A", Category: "zone", Name: "a", NoHosts: []*Object{pool}}},
-			map[Pair]string{{"east", "a"}: "tag_without_hosts"},
-		},
-		"the region's on a pool": {
-			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b"), taggedIn("B", "east", "c")}, []Tagged{{VCenter: "A", Category: "region", Name: "east", NoHosts: []*Object{pool}}},
-			map[Pair]string{{"east", "a"}: "tag_without_hosts", {"east", "b"}: "tag_without_hosts"},
+			[]Placement{composedAs(taggedIn("A", "east", "y-z"), "x-y-z"), composedAs(taggedIn("A", "east", "z"), "x-y-z"), taggedIn("B", "east", "z")},
+			map[Pair]string{{"east", "x-y-z"}: "names_span_vcenters", {"east", "z"}: "names_span_vcenters"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
 				got := map[Pair]string{}
-				for pair, conflicts := range tagsPolicy.Volumes(slices.Values(c.placed), c.tagged) {
+				for pair, conflicts := range tagsPolicy.Volumes(slices.Values(c.placed)) {
 					for _, conflict := range conflicts {
 						got[pair] += string(conflict.Kind)
 						if text := conflict.Text(); text == "" || len(text) > 1024 || strings.Contains(text, "\n") || len(conflict.Labels) == 0 {
@@ -318,14 +300,13 @@ func TestVolumes(t *testing.T) {
 					t.Errorf("got %v, want %v", got, c.want)
 				}
 				slices.Reverse(c.placed)
-				slices.Reverse(c.tagged)
 			}
 		})
 	}
 }
 
 // TestVolumesOfOneCategory: where a category is meant to be region and zone, that each of its
-// tags is both is no conflict. All others are found as ever.
+// tags is both is no conflict.
 func TestVolumesOfOneCategory(t *testing.T) {
 	policy := Policy{Rules: Rules{{Label: LabelRegion, Category: "site"}, {Label: LabelZone, Category: "site"}}}
 	placed := func(vcenter, name string) Placement {
@@ -334,26 +315,8 @@ func TestVolumesOfOneCategory(t *testing.T) {
 			{Label: LabelRegion, Value: name, Category: "site", By: by}, {Label: LabelZone, Value: name, Category: "site", By: by},
 		}}
 	}
-	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
-	for name, c := range map[string]struct {
-		tagged []Tagged
-		want   string
-	}{
-		"alone":     {[]Tagged{{VCenter: "A", Category: "site", Name: "a"}}, ""},
-		"elsewhere": {[]Tagged{{VCenter: "C", Category: "site", Name: "a"}}, "names_span_vcenters"},
-		"on a pool": {[]Tagged{{VCenter: "A", Category: "site", Name: "a", NoHosts: []*Object{pool}}}, "tag_without_hosts on [topology.kubernetes.io/region topology.kubernetes.io/zone]"},
-	} {
-		got := policy.Volumes(slices.Values([]Placement{placed("A", "a"), placed("B", "b")}), c.tagged)
-		told := ""
-		for _, conflict := range got[Pair{"a", "a"}] {
-			told += string(conflict.Kind)
-			if conflict.Kind == ConflictNoHosts {
-				told += fmt.Sprint(" on ", conflict.Labels)
-			}
-		}
-		if told != c.want || len(got[Pair{"b", "b"}]) > 0 {
-			t.Errorf("%s: got %v, want %q", name, got, c.want)
-		}
+	if got := policy.Volumes(slices.Values([]Placement{placed("A", "a"), placed("B", "b")})); len(got) > 0 {
+		t.Errorf("got %v", got)
 	}
 	absent := policy.MissingCategories(map[string][]string{"A": nil, "B": {"site"}})
 	if len(absent) != 1 || !slices.Equal(absent[0].Labels, []string{LabelRegion, LabelZone}) || !strings.HasPrefix(absent[0].Text(), `vCenter "B" has no tag category "site"`) {
@@ -362,23 +325,6 @@ func TestVolumesOfOneCategory(t *testing.T) {
 	none := policy.NoCategory([]string{"site"})
 	if len(none) != 2 || none[0].Text() == none[1].Text() {
 		t.Errorf("got %v", none)
-	}
-}
-
-func TestHasHosts(t *testing.T) {
-	for _, c := range []struct {
-		kind     string
-		children []string
-		want     bool
-	}{
-		{typeHost, nil, true}, {typeCluster, nil, true}, {typeStandalone, nil, true}, {typeDatacenter, nil, true}, {typeDatastore, nil, true},
-		{typeFolder, []string{typeFolder, typeDatacenter}, true}, {typeFolder, []string{typeFolder, typeStandalone}, true},
-		{typeFolder, []string{typeFolder, typeDatastore, "StoragePod"}, true}, {typeFolder, []string{typeFolder, typeMachine, typeVApp}, false},
-		{typePool, nil, false}, {typeVApp, nil, false}, {typeMachine, nil, false}, {"Network", nil, false}, {"StoragePod", nil, false},
-	} {
-		if got := HasHosts(c.kind, c.children); got != c.want {
-			t.Errorf("%s %v: %v", c.kind, c.children, got)
-		}
 	}
 }
 
