@@ -336,7 +336,7 @@ func (p *orderPlay) create(i int) {
 		uuid = ""
 	}
 	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
-	node.CreationTimestamp = metav1.Now()
+	node.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	status := v1.ConditionTrue
 	if n.silent {
 		status = v1.ConditionUnknown
