@@ -166,7 +166,7 @@ func (o *order) later(i int) bool {
 
 // lied reports whether a Node with the UUID of another one, which it was before, claims a
 // machine of a vCenter that may not have said that it is unreadable. Otherwise it keeps
-// nobody waiting.
+// nobody waiting, and changes nothing for a Node without a record.
 func (o *order) lied(i int) bool {
 	return slices.ContainsFunc(o.lies, func(l lie) bool {
 		return l.of >= 0 && o.first(l.of) == o.first(i) && o.unsure[l.vcenter]
@@ -182,8 +182,8 @@ func (o *order) first(i int) int { return i - o.nodes[i].twin }
 func (o *order) allowed(i int) []end {
 	n := o.nodes[i]
 	ends := o.alone(n)
-	if !n.runs && o.lied(i) {
-		ends = append(ends, end{waits: true, zone: n.home})
+	if (!n.runs || !n.recorded) && o.lied(i) {
+		ends = append(ends, end{waits: !n.runs, zone: n.home})
 	}
 	if !o.later(i) {
 		return ends
