@@ -54,7 +54,7 @@ func (o *owned) add(session string, ref types.ManagedObjectReference) {
 func (o *owned) remove(session string, ref types.ManagedObjectReference) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all[session] = slices.DeleteFunc(o.all[session], func(r types.ManagedObjectReference) bool { return r == ref })
+	o.all[session] = slices.DeleteFunc(slices.Clone(o.all[session]), func(r types.ManagedObjectReference) bool { return r == ref })
 }
 
 // forget forgets what a session has made, which ends with it.
