@@ -336,7 +336,8 @@ func (p *orderPlay) create(i int) {
 		uuid = ""
 	}
 	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
-	node.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
+	// A second for each millisecond: API servers note whole seconds, and a patch loses the rest.
+	node.CreationTimestamp = metav1.Unix(time.Now().UnixMilli()%1e8, 0)
 	status := v1.ConditionTrue
 	if n.silent {
 		status = v1.ConditionUnknown

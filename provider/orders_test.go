@@ -2,7 +2,6 @@ package provider
 
 import (
 	"flag"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -149,7 +148,7 @@ func (o *order) later(i int) bool {
 		if o.nodes[i].runs {
 			return 0
 		}
-		return math.Floor(max(0, o.created[i])) // an API server notes whole seconds, and then UIDs decide
+		return max(0, o.created[i])
 	}
 	n := o.nodes[i]
 	for j, other := range o.nodes {
