@@ -84,7 +84,7 @@ func (w *world) start(source CredentialSource, opts Options) {
 // that no working machine needs.
 func (w *world) until(what string, ok func([]inventory.State) bool) {
 	w.Helper()
-	limit := time.After(5 * time.Minute) // the login throttle may take three
+	limit := time.After(3 * time.Minute)
 	for !ok(w.fleet.States()) {
 		select {
 		case <-w.changed:

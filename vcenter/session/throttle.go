@@ -25,11 +25,11 @@ const failuresMax = 10
 //	            shown at once                        unanswered  it does not answer, or breaks the
 //	                                                             connection for the second time
 //	rejected    they wait for 5 to 30 minutes, twice unanswered  as above
-//	            as long after each rejection         accepted    the API accepts them; SOAP accepts
-//	                                                             others; Offer sees a change
+//	            as long after each rejection         accepted    the API accepts them; at SOAP, it
+//	                                                             accepts others; Offer sees a change
 //	unanswered  they wait for 2 to 15 minutes,       rejected    as above
-//	            twice as long each time              accepted    the API accepts them; SOAP accepts
-//	                                                             others
+//	            twice as long each time              accepted    the API accepts them; at SOAP, it
+//	                                                             accepts others
 //
 // Another address makes all of them accepted. Beside this no attempt begins while two have
 // failed or are under way in 180 s, of whatever credentials, API and entry of the account.
@@ -73,7 +73,7 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 // open are empty without one.
 //
 // Without a session credentials that come in the place of others may be right by now, so a
-// rejection of them is forgotten. When those of the session are configured again, rejections
+// rejection of them is forgotten, that of the REST API with a session too. When those of the session are configured again, rejections
 // of others are: whatever comes next is a change. That credentials were not answered is kept:
 // it does not depend on what they replace. A new revision of the same credentials may mean that
 // the vCenter accepts them by now, so a rejection of them is forgotten too.
@@ -87,8 +87,10 @@ func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Tim
 	case creds.Equal(inUse) && !inUse.IsEmpty():
 		t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
 		return nil
-	case isRewritten, inUse.IsEmpty() && !creds.Equal(before):
-		t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
+	case isRewritten, !creds.Equal(before):
+		t.forget(func(f *failure) bool {
+			return f.creds.Equal(creds) && (isRewritten || inUse.IsEmpty() || f.api == loginREST) && f.forgetRejection()
+		})
 	}
 	return t.postponed(loginSOAP, creds, now)
 }
@@ -181,10 +183,13 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 // accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
 	t.forget(func(f *failure) bool {
-		if l.api == loginSOAP { // the REST API may still reject these
-			return f.api == loginSOAP || !f.creds.Equal(l.creds)
+		if l.api == loginREST {
+			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
-		return f.api == l.api && f.creds.Equal(l.creds)
+		if f.api == loginREST && !f.creds.Equal(l.creds) {
+			f.denied = false // nobody needs them, but the watch that still has them is not to show them again
+		}
+		return f.api == loginSOAP // the REST API may still reject these
 	})
 }
 

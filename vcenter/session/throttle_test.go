@@ -158,9 +158,9 @@ func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
 	b2 := b
 	b2.Revision = "2"
-	accepts := func(api loginAPI) func(*LoginThrottle) {
+	accepts := func(api loginAPI, c credentials.Credentials) func(*LoginThrottle) {
 		return func(a *LoginThrottle) {
-			l := login{api: api, creds: a1}
+			l := login{api: api, creds: c}
 			_ = a.accounts.begin(time.Now(), a, accountOf(l))
 			_ = a.end(l, nil, time.Now())
 		}
@@ -172,12 +172,17 @@ func TestWhatIsForgotten(t *testing.T) {
 		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
 		"a replaces others":                 {func(a *LoginThrottle) { _ = a.Offer(a1, credentials.Credentials{}, time.Now()) }, true, false, true},
 		"the session's b are back":          {func(a *LoginThrottle) { _ = a.Offer(b, b, time.Now()) }, true, false, true},
-		"SOAP accepts a, tags still do not": {accepts(loginSOAP), true, true, false},
-		"b is written again":                {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
-		"b is written again, c is in use":   {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
-		"b is as it was, c is in use":       {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
-		"tags accept a":                     {accepts(loginREST), false, false, true},
-		"another address":                   {(*LoginThrottle).Moved, true, true, true},
+		"SOAP accepts a, tags still do not": {accepts(loginSOAP, a1), true, true, false},
+		"SOAP accepts c, a is still in use": {accepts(loginSOAP, credsOf("c")), true, true, false},
+		"a replaces c, which is in use": {func(a *LoginThrottle) {
+			a.offered = credsOf("c")
+			_ = a.Offer(a1, credsOf("c"), time.Now())
+		}, false, false, true},
+		"b is written again":              {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
+		"b is written again, c is in use": {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
+		"b is as it was, c is in use":     {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
+		"tags accept a":                   {accepts(loginREST, a1), false, false, true},
+		"another address":                 {(*LoginThrottle).Moved, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()
@@ -256,6 +261,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 		"accepted since":                         {[]rune{rejected, accepted}, false},
 		"others accepted":                        {[]rune{rejected, othersAccepted}, false},
 		"by tags still":                          {[]rune{tagsReject, accepted}, true},
+		"by tags, and others accepted":           {[]rune{tagsReject, othersAccepted}, false},
 		"unanswered since":                       {[]rune{rejected, unanswered}, true},
 		"unanswered since, and configured again": {[]rune{rejected, unanswered, configuredAgain}, false},
 	} {
