@@ -2,6 +2,7 @@ package provider
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ import (
 // says so.
 type waking struct {
 	*cluster
-	woken int
+	woken atomic.Int64
 }
 
 // withWaking runs a test with one Node, and no framework.
@@ -28,7 +29,7 @@ func withWaking(t *testing.T, test func(*waking)) {
 	t.Helper()
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		w := &waking{cluster: c}
-		handlers := cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { w.woken++ }}
+		handlers := cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { w.woken.Add(1) }}
 		if _, err := c.provider.NodeInformer().Informer().AddEventHandler(handlers); err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +68,11 @@ func (w *waking) asks() bool {
 	return m != nil
 }
 
-func (w *waking) want(woken int, when string) {
+func (w *waking) want(woken int64, when string) {
 	w.Helper()
 	w.settle()
-	if w.woken != woken {
-		w.Errorf("announced %d times, want %d, %s", w.woken, woken, when)
+	if n := w.woken.Load(); n != woken {
+		w.Errorf("announced %d times, want %d, %s", n, woken, when)
 	}
 }
 

@@ -257,6 +257,16 @@ func closed(t *testing.T, address string) {
 	}
 }
 
+// end ends the server, and returns when it logs no more.
+func end(log *loggingtest.Log, stop chan struct{}) {
+	close(stop)
+	for _, last := range []string{"Stopped listening", "Shutting down DynamicServingCertificateController"} {
+		for !strings.Contains(log.String(), last) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
 // TestServeWithoutAPIServer: while nobody says who shows a token, it opens nothing, is in
 // no log and keeps nobody waiting for long, and the probes answer as ever. Afterwards it
 // counts.
@@ -280,12 +290,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			c, address := frameworkConfigFor(t, 10258, api)
 			leads, stop := make(chan struct{}), make(chan struct{})
 			log := loggingtest.Capture(t, false)
-			defer func() {
-				close(stop)
-				for !strings.Contains(log.String(), "Stopped listening") { // until then the server logs
-					time.Sleep(time.Millisecond)
-				}
-			}()
+			defer end(log, stop)
 			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, stop); err != nil {
 				t.Fatal(err)
 			}
@@ -333,12 +338,7 @@ func TestMadeUpTokens(t *testing.T) {
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
 			stop, log := make(chan struct{}), loggingtest.Capture(t, false)
-			defer func() {
-				close(stop)
-				for !strings.Contains(log.String(), "Stopped listening") {
-					time.Sleep(time.Millisecond)
-				}
-			}()
+			defer end(log, stop)
 			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, stop); err != nil {
 				t.Fatal(err)
 			}
