@@ -333,8 +333,7 @@ func TestNoEventForANodeThatIsGone(t *testing.T) {
 
 // outcomes are those of all Nodes.
 func (c *cluster) outcomes() map[string]int {
-	all, _ := c.controller.Outcomes()
-	return all
+	return c.controller.Stats().Outcomes
 }
 
 func keysOf(counts map[string]int) map[string]bool {
@@ -351,10 +350,10 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 	noTag := in("east", "")
 	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", machine(uuidA), machine(uuidB, noTag), machine(uuidC, noTag))}}, func(c *cluster) {
 		c.settle()
-		all, waiting := c.controller.Outcomes()
+		stats := c.controller.Stats()
 		for what, counts := range map[string]struct{ got, want map[string]int }{
-			"all":     {all, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
-			"waiting": {waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"all":     {stats.Outcomes, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"waiting": {stats.Waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
 		} {
 			sum := 0
 			for _, n := range counts.got {

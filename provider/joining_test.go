@@ -225,7 +225,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{c.label: "x"}
-		d, err := p.placer.Join(n)
+		d, err := p.placer.Join(n, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestNamesThatAreOld(t *testing.T) {
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())
 			}
-			if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+			if _, err := p.placer.Join(node, false); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("it waits for %v", err)
 			}
 			if err := p.placer.Decide(node).Err; err != nil {
@@ -344,7 +344,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 		node := aNode("node-1", withSystemUUID(uuidA))
 		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
 			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
-			_, err := p.placer.Join(node)
+			_, err := p.placer.Join(node, false)
 			return err == nil
 		}
 		if initial(time.Hour) {
@@ -379,7 +379,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
+	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA)), false); report.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }

@@ -172,7 +172,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 		return &cloudprovider.InstanceMetadata{}, nil
 	case isForeign:
 	case joins:
-		d, waits := p.placer.Initialize(node)
+		d, waits := p.placer.Join(node, true)
 		if waits != nil {
 			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waits.Error()))
 			break

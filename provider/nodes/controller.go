@@ -259,7 +259,7 @@ type placer interface {
 	TakeRefused(types.UID) bool
 
 	Observe([]inventory.State, *v1.Node) *inventory.Machine
-	Join(*v1.Node) (*placement.Decision, error)
+	Join(n *v1.Node, gives bool) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
 	InvisibleCategories() map[string][]string
@@ -269,16 +269,9 @@ type placer interface {
 // kubelets enqueue nothing.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { c.changed(nil, nodeIn(o)) },
-		UpdateFunc: func(before, now any) {
-			b, n := nodeIn(before), nodeIn(now)
-			if b != nil && n != nil && b.UID != n.UID {
-				c.changed(b, nil)
-				b = nil
-			}
-			c.changed(b, n)
-		},
-		DeleteFunc: func(o any) { c.changed(nodeIn(o), nil) },
+		AddFunc:    func(o any) { c.changed(nil, o) },
+		UpdateFunc: c.changed,
+		DeleteFunc: func(o any) { c.changed(o, nil) },
 	}
 }
 
@@ -293,8 +286,12 @@ func nodeIn(o any) *v1.Node {
 
 // changed enqueues what follows from a change of a Node, which is nil before it comes and once it is
 // gone.
-func (c *Controller) changed(b, n *v1.Node) {
-	isSameMachine := false
+func (c *Controller) changed(before, now any) {
+	b, n, isSameMachine := nodeIn(before), nodeIn(now), false
+	if b != nil && n != nil && b.UID != n.UID {
+		c.changed(b, nil)
+		b = nil
+	}
 	switch {
 	case n == nil && b == nil:
 	case n == nil:

@@ -57,13 +57,16 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	r.counted.drifting, r.counted.resized, r.counted.conflicts = false, false, nil
 	c.mu.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
-	d, err := c.placer.Join(n)
+	d, err := c.placer.Join(n, false)
 	if c.placer.TakeRefused(n.UID) { // after Join, so that no refusal by what was right before is missed
 		r.announced = nil
 	}
 	c.decided(n, r, d, err)
 	if err == nil {
-		c.announce(n, r)
+		if !reflect.DeepEqual(r.announced, d.Metadata) || time.Since(r.announcedAt) >= announceAgain {
+			r.announced, r.announcedAt = d.Metadata, time.Now()
+			c.nodes.Announce(n)
+		}
 		return c.isOver(ctx, n, r, aboutMachine)
 	}
 	r.announced = nil
@@ -85,16 +88,6 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 // again with the same metadata: the framework may have dropped it, or may repeat a refused write
 // only after a quarter of an hour.
 const announceAgain = resyncEvery / 2
-
-// announce announces a Node that can be initialized, unless it was announced with the same metadata
-// less than announceAgain ago.
-func (c *Controller) announce(n *v1.Node, r *record) {
-	if reflect.DeepEqual(r.announced, r.decision.Metadata) && time.Since(r.announcedAt) < announceAgain {
-		return
-	}
-	r.announced, r.announcedAt = r.decision.Metadata, time.Now()
-	c.nodes.Announce(n)
-}
 
 // syncRunning annotates an initialized Node with the location of its machine, has Events say what is
 // wrong with it, and keeps its labels and its condition.

@@ -60,7 +60,7 @@ func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
 func (f *fakeSource) Generation() uint64 { return 1 }
 
 // Join is for Nodes that wait.
-func (f *fakeSource) Join(*v1.Node) (*placement.Decision, error) {
+func (f *fakeSource) Join(*v1.Node, bool) (*placement.Decision, error) {
 	return &placement.Decision{Metadata: &cloudprovider.InstanceMetadata{}}, nil
 }
 

@@ -14,100 +14,88 @@ import (
 	"vzones/topology"
 )
 
-// Stats are the metrics of the labels of Nodes.
+// Stats are the counts that the metrics show of Nodes. Each map has every key that there is.
 type Stats struct {
-	// Drifting is the number of Nodes whose labels differ from their place.
-	Drifting int
-	// Resized is the number of Nodes whose instance type is not what their machine is.
-	Resized int
+	// Outcomes are the Nodes by what was decided about them last, Waiting those of them that are not
+	// initialized. A Node that waits and is placed is about to be initialized.
+	Outcomes, Waiting map[string]int
+	// Kept are the Nodes that are not ready and whose machines are not found, by why they are not deleted.
+	Kept map[string]int
+	// LabelsAreKept is false until labels are kept; what follows is 0 then.
+	LabelsAreKept bool
+	// Drifting is the number of Nodes whose labels differ from their place, Resized of those whose
+	// instance type is not what their machine is.
+	Drifting, Resized int
 	// Conflicts are the numbers of Nodes by kind of conflict.
 	Conflicts map[topology.ConflictKind]int
 	// Writes are the changes written, by action.
 	Writes map[plan.Action]int
 }
 
-// Stats returns what is counted of labels now, with every kind and action, and whether labels
-// are kept.
-func (c *Controller) Stats() (Stats, bool) {
-	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[plan.Action]int{}}
-	for _, kind := range topology.ConflictKinds() {
-		s.Conflicts[kind] = 0
+// Stats returns what is counted now. Before the Nodes are known all is 0.
+func (c *Controller) Stats() Stats {
+	s := Stats{
+		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(absence.KeptReasons()),
+		Conflicts: zeros(topology.ConflictKinds()), Writes: zeros(plan.Actions()),
 	}
-	for _, a := range plan.Actions() {
-		s.Writes[a] = 0
-	}
-	l := c.labels.Load()
-	if l == nil {
-		return s, false
+	if !c.nodes.IsStarted() {
+		return s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.Copy(s.Writes, l.writes)
-	for _, r := range c.records {
-		if r.counted.drifting {
-			s.Drifting++
-		}
-		if r.counted.resized {
-			s.Resized++
-		}
-		kinds := map[topology.ConflictKind]bool{}
-		for _, conflict := range r.counted.conflicts {
-			kinds[conflict.Kind] = true
-		}
-		for kind := range kinds {
-			s.Conflicts[kind]++
-		}
+	if l := c.labels.Load(); l != nil {
+		s.LabelsAreKept = true
+		maps.Copy(s.Writes, l.writes)
 	}
-	return s, true
+	for _, n := range c.nodes.All() {
+		r := c.records[n.UID]
+		switch {
+		case c.placer.IsForeign(n):
+			r = &record{counted: counted{outcome: report.Foreign}}
+		case r == nil || r.counted.outcome == "":
+			continue // nothing is decided about it yet
+		}
+		s.add(r.counted, nodeinfo.IsUninitialized(n))
+	}
+	return s
+}
+
+// add counts a Node.
+func (s *Stats) add(n counted, waits bool) {
+	s.Outcomes[n.outcome]++
+	if waits {
+		s.Waiting[n.outcome]++
+	}
+	if n.kept != "" {
+		s.Kept[n.kept]++
+	}
+	if n.drifting {
+		s.Drifting++
+	}
+	if n.resized {
+		s.Resized++
+	}
+	kinds := map[topology.ConflictKind]bool{}
+	for _, conflict := range n.conflicts {
+		if !kinds[conflict.Kind] {
+			s.Conflicts[conflict.Kind]++
+		}
+		kinds[conflict.Kind] = true
+	}
+}
+
+// zeros returns 0 for each key.
+func zeros[K comparable](keys []K) map[K]int {
+	counts := map[K]int{}
+	for _, k := range keys {
+		counts[k] = 0
+	}
+	return counts
 }
 
 // LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
 	return []string{reasonReaddressed, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
-}
-
-// Kept counts the Nodes that are not ready and whose machines are not found, by why they
-// are not deleted. Every reason is in the result. Before the Nodes are known all are 0.
-func (c *Controller) Kept() map[string]int {
-	counts := map[string]int{}
-	for _, reason := range absence.KeptReasons() {
-		counts[reason] = 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.records {
-		if r.counted.kept != "" {
-			counts[r.counted.kept]++
-		}
-	}
-	return counts
-}
-
-// Outcomes counts the Nodes by what was decided about them last, and those of them that are not
-// initialized as the same. Every outcome is in both results. Before the Nodes are known all
-// are 0. A Node that waits and is placed is about to be initialized.
-func (c *Controller) Outcomes() (all, waiting map[string]int) {
-	all, waiting = report.Counts(), report.Counts()
-	if !c.nodes.IsStarted() {
-		return all, waiting
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, n := range c.nodes.All() {
-		outcome := report.Foreign
-		if !c.placer.IsForeign(n) {
-			r := c.records[n.UID]
-			if r == nil || r.counted.outcome == "" {
-				continue // nothing is decided about it yet
-			}
-			outcome = r.counted.outcome
-		}
-		all[outcome]++
-		if nodeinfo.IsUninitialized(n) {
-			waiting[outcome]++
-		}
-	}
-	return all, waiting
 }
 
 // firstSum is the time after which the Nodes are first counted for the log, when most of them are placed, and
@@ -126,17 +114,17 @@ type sum struct {
 // logSum logs how many Nodes are placed, if that has changed, and does so again later.
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
-	stats, _ := c.Stats()
-	all, waiting := c.Outcomes()
+	stats := c.Stats()
 	now := sum{drifting: stats.Drifting}
-	for outcome, n := range all {
-		now.waiting += waiting[outcome]
+	for outcome, n := range stats.Outcomes {
+		waiting := stats.Waiting[outcome]
+		now.waiting += waiting
 		switch outcome {
 		case report.Foreign:
 		case report.Placed:
-			now.placed = n - waiting[outcome]
+			now.placed = n - waiting
 		default:
-			now.unplaced += n - waiting[outcome]
+			now.unplaced += n - waiting
 		}
 	}
 	if now == c.logged {

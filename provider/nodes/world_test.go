@@ -324,7 +324,4 @@ func at(region, zone, level string) topology.Placement {
 	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
 }
 
-func (w *world) stats() Stats {
-	s, _ := w.controller.Stats()
-	return s
-}
+func (w *world) stats() Stats { return w.controller.Stats() }

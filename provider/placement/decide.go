@@ -242,56 +242,52 @@ const namesAgeRunning = 15 * time.Second
 // Join decides about a Node that waits. The error says why the Node goes on waiting: Decision.Err, or the
 // names of tags were not read recently. If only names are missing, Join has them read, because a tag may
 // have been renamed, and no vCenter reports that. A Node gets everything or nothing: without its zone
-// it would have Pods scheduled to it for good.
-func (p *Placer) Join(node *v1.Node) (*Decision, error) {
+// it would have Pods scheduled to it for good. If gives is true, then the framework asks, which writes
+// Decision.Metadata: the Node's machine and addresses are no other Node's from now on, and after an error
+// the Node is refused.
+func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.join(node)
-}
-
-func (p *Placer) join(node *v1.Node) (*Decision, error) {
-	d := p.decide(node)
-	names := &p.knownOf(node.UID).names
-	old := p.namesBefore(d.in, time.Now().Add(-p.namesAge))
-	if !old || d.Err != nil {
-		*names = nameWait{} // it waits for nothing, or for something else
+	if gives && !p.isThere(node) {
+		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
+	}
+	d, k := p.decide(node), p.knownOf(node.UID)
+	err, old := d.Err, p.namesBefore(d.in, time.Now().Add(-p.namesAge))
+	if !old || err != nil {
+		k.names = nameWait{} // it waits for nothing, or for something else
 	}
 	switch {
 	case !old:
-		return d, d.Err
-	case d.Err == nil && !p.namesBefore(d.in, names.start()):
+	case err == nil && !p.namesBefore(d.in, k.names.start()):
 		// What was read since it began to wait serves, however slow the vCenter is.
-		names.serve()
-		return d, nil
+		k.names.serve()
+	default:
+		p.fleet.ReadTags(d.in.VCenter)
+		if err == nil {
+			err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", d.in.VCenter)
+			if down := d.in.CheckReachable(); down != nil {
+				err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
+			}
+		}
 	}
-	p.fleet.ReadTags(d.in.VCenter)
-	if d.Err != nil {
-		return d, d.Err
-	}
-	err := topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", d.in.VCenter)
-	if down := d.in.CheckReachable(); down != nil {
-		err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
-	}
-	return d, err
-}
-
-// Initialize is Join for the framework, which writes Decision.Metadata: the Node's machine and
-// addresses are no other Node's from now on. After an error the Node is refused.
-func (p *Placer) Initialize(node *v1.Node) (*Decision, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.isThere(node) {
-		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
-	}
-	d, err := p.join(node)
-	if p.knownOf(node.UID).refused = err != nil; err == nil {
-		p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+	if gives {
+		if k.refused = err != nil; err == nil {
+			p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+		}
 	}
 	return d, err
 }
 
-// metadata returns what the framework initializes a Node with, with the labels that every Node gets.
+// metadata returns what the framework initializes a Node with, with the labels that every Node gets. The
+// validation of the configuration ensures that no level has such a label.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
+	further := map[string]string{}
+	maps.Copy(further, every)
+	for label, value := range d.Placement.Further() {
+		if !topology.IsReservedLevel(label) { // the framework writes none of these
+			further[label] = value
+		}
+	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:    nodeinfo.ProviderID(d.Machine.UUID),
 		InstanceType:  instancetype.Of(d.Machine),
@@ -299,24 +295,8 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 		Region:        d.Placement.Value(topology.LabelRegion),
 		Zone:          d.Placement.Value(topology.LabelZone),
 
-		AdditionalLabels: furtherLabels(d.Placement, every),
+		AdditionalLabels: further,
 	}
-}
-
-// furtherLabels returns the labels of the levels that the framework writes, and the labels that every
-// Node gets. The validation of the configuration ensures that no level has such a label.
-func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
-	levels := placement.Further()
-	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // it writes none of these
-	if len(levels) == 0 {
-		levels = nil
-	}
-	if len(every) == 0 {
-		return levels
-	}
-	all := maps.Clone(every)
-	maps.Copy(all, levels)
-	return all
 }
 
 // Log logs what decided about a Node that is initialized.

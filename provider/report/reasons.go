@@ -138,13 +138,13 @@ func NeverOurs(node *v1.Node, err error) bool {
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node)
 }
 
-// Counts returns 0 for every outcome.
-func Counts() map[string]int {
-	counts := map[string]int{Placed: 0, Foreign: 0}
+// Outcomes returns the names of all outcomes.
+func Outcomes() []string {
+	names := []string{Placed, Foreign}
 	for _, o := range unplaced {
-		counts[o.Name] = 0
+		names = append(names, o.Name)
 	}
-	return counts
+	return names
 }
 
 // EventReasons returns the reasons of the Events about conditions, for whoever documents

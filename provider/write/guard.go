@@ -185,24 +185,19 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	for _, m := range c.guard.last(n.Name).metadata {
 		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
-			m.besides.addTo(n)
+			for key, value := range m.besides.Labels {
+				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
+			}
+			for key, value := range m.besides.Annotations {
+				metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
+			}
+			if owned := plan.Own(n, m.besides.Levels); owned != "" {
+				metav1.SetMetaDataAnnotation(&n.ObjectMeta, nodeinfo.KeyLabels, owned)
+			}
 			return c.NodeInterface.Update(ctx, n, opts)
 		}
 	}
 	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, which is initialized on its own", n.Name)
-}
-
-// addTo adds the labels and annotations to a Node.
-func (b *Besides) addTo(n *v1.Node) {
-	for key, value := range b.Labels {
-		metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
-	}
-	for key, value := range b.Annotations {
-		metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
-	}
-	if owned := plan.Own(n, b.Levels); owned != "" {
-		metav1.SetMetaDataAnnotation(&n.ObjectMeta, nodeinfo.KeyLabels, owned)
-	}
 }
 
 // Patch patches the Node that the provider was asked about.

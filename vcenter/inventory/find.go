@@ -57,7 +57,7 @@ func (id Identity) refuse(m match, power Power) error {
 			"switch it on if the Node is to run there, or delete the Node", m, id)
 	case elsewhere && power != PowerOn:
 		return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the machine was last found elsewhere: reconnect its host", m)
-	case id.Running && power.IsOff() && (id.Joins || !id.isHome(m)):
+	case id.Running && m.isOff() && (id.Joins || !id.isHome(m)):
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, so the Node runs on another machine with %s: "+
 			"add the vCenter or datacenter of that to the configuration, or give the account its rights", m, id)
 	}
@@ -121,7 +121,8 @@ func matches(states []State, id Identity) []match {
 
 // findByUUID decides which machine with its UUID is a Node's:
 //   - Several that run are ambiguous, and so are several that are off. One whose power state is not known
-//     may run: one that is off counts beside neither.
+//     may run: one that is off counts beside neither. One that was off when its host was disconnected is off
+//     for a Node that was found before, and may run for another one.
 //   - A Node that was found before has the machine that it was found as, its home, as long as that
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
@@ -130,7 +131,8 @@ func matches(states []State, id Identity) []match {
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	fits := matches(states, id)
-	if on := slices.DeleteFunc(slices.Clone(fits), match.isOff); len(on) > 0 {
+	hasHome := len(id.last()) > 0 && !id.Joins
+	if on := slices.DeleteFunc(slices.Clone(fits), func(m match) bool { return m.isOff() && (hasHome || !m.details().WasOff) }); len(on) > 0 {
 		fits = on
 	}
 	runs := slices.ContainsFunc(fits, match.runs)

@@ -12,8 +12,8 @@ type match struct {
 // details returns the machine's, nil if they are not read yet.
 func (m match) details() *Machine { return m.snapshot.Machines[m.entry.ID] }
 
-// runs reports whether the machine certainly runs, and isOff whether it certainly does not. Both are false until its
-// details are read, and while its host is disconnected, unless it was off before.
+// runs reports whether the machine certainly runs, and isOff whether it is off, or was when its host was disconnected.
+// Both are false until its details are read.
 func (m match) runs() bool { return m.details() != nil && m.details().Power == PowerOn }
 
 func (m match) isOff() bool { d := m.details(); return d != nil && (d.Power.IsOff() || d.WasOff) }

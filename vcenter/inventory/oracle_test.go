@@ -182,7 +182,10 @@ func (w world) fits(m vm) bool {
 // oracle answers from the description of the fleet, not from index or names: it writes down every
 // machine that could be the Node's and counts.
 func (w world) oracle() (found string, outcome error) {
-	var all, on, may []string
+	var all, on, may, homes []string
+	for _, was := range lastFound(w.id) {
+		homes = append(homes, fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID))
+	}
 	unusable, unread := map[string]bool{}, map[string]bool{}
 	for i, v := range w.vcenters {
 		for _, m := range v.vms {
@@ -196,7 +199,7 @@ func (w world) oracle() (found string, outcome error) {
 			if m.on && !m.unread && !m.unreadable {
 				on = append(on, ref)
 			}
-			if m.on || m.unread {
+			if m.on || m.unread || m.unreadable && len(homes) == 0 {
 				may = append(may, ref)
 			}
 		}
@@ -205,10 +208,6 @@ func (w world) oracle() (found string, outcome error) {
 	byUUID := len(w.id.UUIDs) > 0
 	if byUUID && len(may) > 0 {
 		right = may
-	}
-	var homes []string
-	for _, was := range lastFound(w.id) {
-		homes = append(homes, fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID))
 	}
 	unknown := !w.sees() || w.protected()
 	switch {

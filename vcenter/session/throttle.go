@@ -72,11 +72,11 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 // the SOAP API. Otherwise NextAttempt says when, for its error. Those of the session that is
 // open are empty without one.
 //
-// Without a session credentials that come in the place of others may be right by now, so a
-// rejection of them is forgotten, that of the REST API with a session too. When those of the session are configured again, rejections
-// of others are: whatever comes next is a change. That credentials were not answered is kept:
-// it does not depend on what they replace. A new revision of the same credentials may mean that
-// the vCenter accepts them by now, so a rejection of them is forgotten too.
+// Credentials that come in the place of others may be right by now, so a rejection of them is forgotten:
+// with a session only that by the REST API. A new revision of the same credentials may mean that the
+// vCenter accepts them by now: every rejection of them is forgotten. When those of the session are
+// configured again, rejections of others are: whatever comes next is a change. That credentials were
+// not answered is kept: it does not depend on what they replace.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +85,7 @@ func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Tim
 	isRewritten := creds.Equal(before) && creds.Revision != before.Revision
 	switch {
 	case creds.Equal(inUse) && !inUse.IsEmpty():
-		t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
+		t.forget(func(f *failure) bool { return (isRewritten || !f.creds.Equal(creds)) && f.forgetRejection() })
 		return nil
 	case isRewritten, !creds.Equal(before):
 		t.forget(func(f *failure) bool {

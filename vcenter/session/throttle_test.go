@@ -156,8 +156,8 @@ func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 // TestWhatIsForgotten: what each event means for what is remembered.
 func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
-	b2 := b
-	b2.Revision = "2"
+	a2, b2 := a1, b
+	a2.Revision, b2.Revision = "2", "2"
 	accepts := func(api loginAPI, c credentials.Credentials) func(*LoginThrottle) {
 		return func(a *LoginThrottle) {
 			l := login{api: api, creds: c}
@@ -178,11 +178,12 @@ func TestWhatIsForgotten(t *testing.T) {
 			a.offered = credsOf("c")
 			_ = a.Offer(a1, credsOf("c"), time.Now())
 		}, false, false, true},
-		"b is written again":              {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
-		"b is written again, c is in use": {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
-		"b is as it was, c is in use":     {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
-		"tags accept a":                   {accepts(loginREST, a1), false, false, true},
-		"another address":                 {(*LoginThrottle).Moved, true, true, true},
+		"b is written again":               {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credentials.Credentials{}, time.Now()) }, false, true, false},
+		"b is written again, c is in use":  {func(a *LoginThrottle) { a.offered = b; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, true, false},
+		"the session's a is written again": {func(a *LoginThrottle) { a.offered = a1; _ = a.Offer(a2, a1, time.Now()) }, true, true, true},
+		"b is as it was, c is in use":      {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
+		"tags accept a":                    {accepts(loginREST, a1), false, false, true},
+		"another address":                  {(*LoginThrottle).Moved, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()

@@ -13,17 +13,17 @@ import (
 
 const (
 	// smallAnswer and largeAnswer bound answers, in bytes after decompression. Large ones are read
-	// one at a time, so that the nine requests that may be in flight have 10 MiB together: empty
-	// objects of XML take 33 times as much memory, and the Pod's limit is 512 MiB. A page of 1,000
+	// one at a time, so that the nine requests that may be in flight have 6 MiB together: empty
+	// objects of XML take up to 50 times as much memory, and the Pod's limit is 512 MiB. A page of 1,000
 	// machines of the index has less than 1 MB; of pages that are too large, smaller ones are read.
 	smallAnswer = 256 << 10
-	largeAnswer = 8 << 20
+	largeAnswer = 4 << 20
 	// maxHeader bounds the header of an answer, in bytes.
 	maxHeader = 64 << 10
 )
 
 // LargeAnswer is the error of reading an answer that is larger than any is accepted.
-const LargeAnswer = faults.RefusedAnswer("the answer has more than 8 MiB: is it a vCenter that answers?")
+const LargeAnswer = faults.RefusedAnswer("the answer has more than 4 MiB: is it a vCenter that answers?")
 
 // A transport sends requests of all clients of a session. It follows no redirect, whatever
 // the client's own rule is, and bounds answers.

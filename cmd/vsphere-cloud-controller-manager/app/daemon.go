@@ -79,12 +79,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	})
 	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
-	a.Metrics.CustomMustRegister(
-		metrics.NewLeading(leading),
-		metrics.NewFleet(leading, s.fleet, a.nodes.Outcomes),
-		metrics.NewTopology(a.nodes.Stats),
-		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
-	)
+	a.Metrics.CustomMustRegister(metrics.NewStates(leading, s.fleet.Health, a.nodes.Stats))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
 	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)

@@ -28,11 +28,6 @@ import (
 
 const reference = "../../../../docs/reference/metrics.md"
 
-// fakeFleet has the health that it is given.
-type fakeFleet []vcenter.Health
-
-func (f fakeFleet) Health() []vcenter.Health { return f }
-
 // family is what a registry shows of one metric.
 type family struct {
 	kind, help string
@@ -78,14 +73,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o.LoggedIn("east", nil)
 	o.WatchStarted("east")
 	NewReloads(r)
-	fleet := fakeFleet{{State: inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, LastContact: time.Now()}, Tags: vcenter.TagsRead, CertificateEnds: time.Now()}}
-	placed := func() (all, waiting map[string]int) { return map[string]int{"placed": 1}, map[string]int{} }
-	r.CustomMustRegister(
-		NewLeading(leads()),
-		NewFleet(leads(), fleet, placed),
-		NewTopology(func() (nodes.Stats, bool) { s, _ := idle().Stats(); return s, true }),
-		NewUndeletedNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
-	)
+	fleet := func() []vcenter.Health {
+		return []vcenter.Health{{State: inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, LastContact: time.Now()}, Tags: vcenter.TagsRead, CertificateEnds: time.Now()}}
+	}
+	stats := idle()
+	stats.LabelsAreKept = true
+	r.CustomMustRegister(NewStates(leads(), fleet, func() nodes.Stats { return stats }))
 
 	type entry struct {
 		kind   string
@@ -139,12 +132,11 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestLabelsAreDocumented: their values, as the provider counts them.
 func TestLabelsAreDocumented(t *testing.T) {
-	outcomes, _ := idle().Outcomes()
 	for label, c := range map[string]struct {
 		counts map[string]int
 		help   string
 	}{
-		"outcome": {outcomes, report.Help}, "reason": {idle().Kept(), absence.KeptHelp}, // for which Nodes are kept
+		"outcome": {idle().Outcomes, report.Help}, "reason": {idle().Kept, absence.KeptHelp}, // for which Nodes are kept
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))
 		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
@@ -242,7 +234,7 @@ func TestStates(t *testing.T) {
 				NotPermitted: []topology.Ref{{Type: "Folder", ID: "group-v3"}, {Type: "Folder", ID: "group-d1"}},
 			}
 		}
-		fleet := fakeFleet{
+		fleet := []vcenter.Health{
 			{State: inventory.State{VCenter: "new"}},
 			{State: inventory.State{VCenter: "refusing", Err: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
 			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
@@ -253,8 +245,8 @@ func TestStates(t *testing.T) {
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}
-		waiting := map[string]int{"placed": 1, "unknown": 0}
-		r.CustomMustRegister(NewFleet(leads(), fleet, func() (all, waits map[string]int) { return counts, waiting }))
+		stats := nodes.Stats{Outcomes: counts, Waiting: map[string]int{"placed": 1, "unknown": 0}, Kept: map[string]int{"unknown": 2}}
+		r.CustomMustRegister(NewStates(leads(), func() []vcenter.Health { return fleet }, func() nodes.Stats { return stats }))
 		want := map[string]map[string]float64{
 			"up":                   {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 1, "lost": 0},
 			"snapshot_age_seconds": {"well": 20, "partial": 0, "lost": 3600},
@@ -287,14 +279,20 @@ func TestStates(t *testing.T) {
 			for o, n := range counts {
 				outcomes["outcome="+o] = float64(n)
 			}
+			if got := found["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": 1}) {
+				t.Errorf("leading is %v", got)
+			}
 			if got := found["vsphere_ccm_nodes"].samples; !maps.Equal(got, outcomes) {
 				t.Errorf("the Nodes are %v, want %v", got, outcomes)
 			}
 			if got, want := found["vsphere_ccm_uninitialized_nodes"].samples, (map[string]float64{"outcome=placed": 1, "outcome=unknown": 0}); !maps.Equal(got, want) {
 				t.Errorf("the Nodes that wait are %v, want %v", got, want)
 			}
-			if len(found) != len(want)+2 {
-				t.Errorf("%d metrics, want %d", len(found), len(want)+2)
+			if got, want := found["vsphere_ccm_undeleted_nodes"].samples, (map[string]float64{"reason=unknown": 2}); !maps.Equal(got, want) {
+				t.Errorf("the Nodes that are kept are %v, want %v", got, want)
+			}
+			if len(found) != len(want)+4 { // labels are not kept
+				t.Errorf("%d metrics, want %d", len(found), len(want)+4)
 			}
 		}
 		check()
@@ -365,30 +363,18 @@ func leads() <-chan struct{} {
 	return ch
 }
 
-// TestLeading: of all instances one shows that it leads, and each says whether it does.
-func TestLeading(t *testing.T) {
-	for want, ch := range map[float64]<-chan struct{}{0: make(chan struct{}), 1: leads()} {
-		r := metrics.NewKubeRegistry()
-		r.CustomMustRegister(NewLeading(ch))
-		if got := gather(t, r)["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": want}) {
-			t.Errorf("%v, want %v", got, want)
-		}
-	}
-}
-
-// TestAStandbyShowsNothing: it has read no vCenter and knows no Node, which is
-// no error.
+// TestAStandbyShowsNothing but that it does not lead: it has read no vCenter and knows no Node.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
-	r.CustomMustRegister(NewFleet(make(chan struct{}), nil, nil), NewUndeletedNodes(make(chan struct{}), nil))
-	families, err := r.Gather()
-	if err != nil || len(families) != 0 {
-		t.Errorf("%v, %v", families, err)
+	r.CustomMustRegister(NewStates(make(chan struct{}), nil, nil))
+	found := gather(t, r)
+	if len(found) != 1 || !maps.Equal(found["vsphere_ccm_leading"].samples, map[string]float64{"": 0}) {
+		t.Errorf("%v", found)
 	}
 }
 
-// idle is a controller that has not begun.
-func idle() *nodes.Controller {
+// idle is what a controller that has not begun counts.
+func idle() nodes.Stats {
 	p := provider.New(nil, &config.Config{}, provider.Options{})
-	return nodes.New(nil, p.Placer(), p.Checker(), nil)
+	return nodes.New(nil, p.Placer(), p.Checker(), nil).Stats()
 }
