@@ -369,8 +369,8 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 				t.Errorf("%s: %v", what, counts.got)
 			}
 		}
-		if !maps.Equal(keysOf(all), keysOf(waiting)) {
-			t.Errorf("outcomes are %v and %v", all, waiting)
+		if !maps.Equal(keysOf(stats.Outcomes), keysOf(stats.Waiting)) {
+			t.Errorf("outcomes are %v and %v", stats.Outcomes, stats.Waiting)
 		}
 		c.pass(time.Hour)
 		if w := c.writes(); len(w) > 0 {

@@ -11,6 +11,7 @@ import (
 	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
 )
@@ -98,9 +99,9 @@ func (m *monitor) noteCredentials(ctx context.Context, err error) {
 // A credentialsError is that credentials cannot be read, or are not there.
 type credentialsError struct{ err error }
 
-func (e *credentialsError) Error() string { return "credentials: " + e.err.Error() }
-func (e *credentialsError) Unwrap() error { return e.err }
-func (e *credentialsError) Cause() string { return faults.CauseCredentials }
+func (e *credentialsError) Error() string          { return "credentials: " + e.err.Error() }
+func (e *credentialsError) Unwrap() error          { return e.err }
+func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
 // logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
 // other calls may. A change of the configuration ends it with a Restart, beside

@@ -197,39 +197,18 @@ func (m *monitor) interrupt() {
 	m.publish(false)
 }
 
-// stateCause returns the Cause of a State with an error.
-func stateCause(err error) error {
-	switch faults.CauseOf(err) {
-	case faults.CauseUntrusted:
-		return inventory.ErrUntrusted
-	case faults.CauseCredentials, faults.CausePostponed, faults.CauseRejected:
-		return inventory.ErrLogin
-	case faults.CauseDenied:
-		return inventory.ErrDenied
-	case faults.CauseFault:
-		return inventory.ErrFault
-	}
-	return nil
-}
-
 // fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
 func (m *monitor) fail(ctx context.Context, err error) {
 	m.answered = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
-	log := withNextLogin(klog.FromContext(ctx), err)
 	cause := faults.CauseOf(err)
-	// That a login waits follows from the failures before.
-	if (cause != faults.CausePostponed || !m.outage.Lasts()) && m.outage.Begins(cause) {
-		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
-	} else {
-		log.V(4).Info("Still cannot read the vCenter", "err", err)
-	}
+	m.outage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
+		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
-		of := stateCause(err)
-		if cause == faults.CausePostponed && m.now.state.Err != nil {
-			of = m.now.state.Cause // what it waits after
+		if cause != inventory.CausePostponed || m.now.state.Err == nil {
+			m.now.state.Cause = cause // else it is that of what the login waits after
 		}
-		m.now.state.Err, m.now.state.Cause, m.now.state.NextLogin = err, of, session.NextAttempt(err)
+		m.now.state.Err, m.now.state.NextLogin = err, session.NextAttempt(err)
 		return true
 	})
 }

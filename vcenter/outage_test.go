@@ -25,15 +25,15 @@ func TestStateHasTheCause(t *testing.T) {
 		errs []error
 		want error
 	}{
-		{[]error{errors.New("connection refused")}, nil},
-		{[]error{errors.New("connection refused"), held}, nil},
+		{[]error{errors.New("connection refused")}, inventory.CauseUnreachable},
+		{[]error{errors.New("connection refused"), held}, inventory.CauseUnreachable},
 		{[]error{session.ErrRejected, held}, inventory.ErrLogin},
 		{[]error{held}, inventory.ErrLogin}, // of another entry with the account
-		{[]error{held, errors.New("connection refused")}, nil},
+		{[]error{held, errors.New("connection refused")}, inventory.CauseUnreachable},
 		{[]error{&credentialsError{errors.New("no such Secret")}}, inventory.ErrLogin},
-		{[]error{&session.UntrustedError{Certificate: vcentertest.Issue(t, x509.Certificate{}, nil).Cert}}, inventory.ErrUntrusted},
-		{[]error{vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})}, inventory.ErrDenied},
-		{[]error{vcentertest.SOAPFault(types.SystemError{})}, inventory.ErrFault},
+		{[]error{&session.UntrustedError{Certificate: vcentertest.Issue(t, x509.Certificate{}, nil).Cert}}, inventory.CauseUntrusted},
+		{[]error{vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})}, inventory.CauseDenied},
+		{[]error{vcentertest.SOAPFault(types.SystemError{})}, inventory.CauseFault},
 	} {
 		a := monitorOf(&spec{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, Options{}, func(bool) {})
 		for _, err := range c.errs {
@@ -50,15 +50,15 @@ func TestCauses(t *testing.T) {
 	t.Parallel()
 	panicked := (&faults.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
 	denied := vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})
-	for want, errs := range map[string][]error{
-		faults.CauseUntrusted:   {&session.UntrustedError{}},
-		faults.CauseCredentials: {&credentialsError{errors.New("no such Secret")}, &credentialsError{denied}},
-		faults.CausePostponed:   {session.LockoutError{}},
-		faults.CauseInternal:    {panicked},
-		faults.CauseRejected:    {session.ErrRejected},
-		faults.CauseDenied:      {denied},
-		faults.CauseFault:       {vcentertest.SOAPFault(types.SystemError{})},
-		faults.CauseUnreachable: {errors.New("connection refused"), context.DeadlineExceeded},
+	for want, errs := range map[inventory.Cause][]error{
+		inventory.CauseUntrusted:   {&session.UntrustedError{}},
+		inventory.CauseCredentials: {&credentialsError{errors.New("no such Secret")}, &credentialsError{denied}},
+		inventory.CausePostponed:   {session.LockoutError{}},
+		inventory.CauseInternal:    {panicked},
+		inventory.CauseRejected:    {session.ErrRejected},
+		inventory.CauseDenied:      {denied},
+		inventory.CauseFault:       {vcentertest.SOAPFault(types.SystemError{})},
+		inventory.CauseUnreachable: {errors.New("connection refused"), context.DeadlineExceeded},
 	} {
 		for _, err := range errs {
 			if got := faults.CauseOf(fmt.Errorf("vCenter %q: %w", "east", wrapped{err})); got != want {

@@ -76,7 +76,7 @@ func (m *monitor) postponeReading(ctx context.Context, wait time.Duration) {
 		return // nothing says that it can be read
 	}
 	m.update(func(m *monitor) bool {
-		m.now.state.Cause, m.now.state.NextLogin = inventory.ErrPending, time.Time{}
+		m.now.state.Cause, m.now.state.NextLogin = inventory.CausePending, time.Time{}
 		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
 		return true
 	})

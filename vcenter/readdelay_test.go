@@ -57,9 +57,9 @@ func TestAReadingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.now.state.Snapshot
-		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.ErrLogin, began.Add(time.Hour), true // of the outage before
+		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // of the outage before
 		done := waiting(t.Context(), a)
-		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.ErrPending) || !s.NextLogin.IsZero() {
+		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.CausePending) || !s.NextLogin.IsZero() {
 			t.Errorf("while it waits: %+v", s)
 		}
 		a.inbox.Probe() // which does not end it
@@ -73,7 +73,7 @@ func TestAReadingThatWaits(t *testing.T) {
 		a.fail(t.Context(), errors.New("no answer within 15s"))
 		failed := a.status.Load().state.Err
 		done = waiting(t.Context(), a)
-		if s := a.status.Load().state; !errors.Is(s.Err, failed) || s.Cause != nil {
+		if s := a.status.Load().state; !errors.Is(s.Err, failed) || s.Cause != "" {
 			t.Errorf("%v, cause %v", s.Err, s.Cause)
 		}
 		if err := <-done; err != nil {

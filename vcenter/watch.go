@@ -58,20 +58,8 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 			continue
 		}
 		check.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
-		m.logUnusable(ctx, err)
-	}
-}
-
-// logUnusable logs once for each cause why the session that is open is not replaced by one with the
-// changed credentials.
-func (m *monitor) logUnusable(ctx context.Context, err error) {
-	log := withNextLogin(klog.FromContext(ctx), err)
-	err = faults.Printable{Err: err}
-	cause := faults.CauseOf(err)
-	if (cause != faults.CausePostponed || !m.unusable.Lasts()) && m.unusable.Begins(cause) {
-		log.Error(err, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
-	} else {
-		log.V(4).Info("Still cannot use the changed credentials", "err", err)
+		m.unusable.Log(withNextLogin(klog.FromContext(ctx), err), faults.CauseOf(err), faults.Printable{Err: err},
+			"Cannot use the changed credentials; the session that was opened with the previous ones stays in use", "Still cannot use the changed credentials")
 	}
 }
 

@@ -54,7 +54,6 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	unread, system := map[string][]*topology.Object{}, map[string][]*topology.Object{} // by vCenter, empty where Nodes are placed and all can be read
 	var placements []topology.Placement
-	policy := c.placer.Topology().Policy
 	for _, r := range c.decidedNodes() {
 		d := r.decision
 		placements = append(placements, r.labels.placed)
@@ -63,30 +62,16 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 			system[d.VCenter] = append(system[d.VCenter], d.Placement.SystemUnread...)
 		}
 	}
-	found := policy.FleetConflicts(placements)
+	found := c.placer.Topology().Policy.FleetConflicts(placements)
 	same := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.recordUnread(ctx, unread, system)
-	l.recordNotCSI(ctx, policy)
 	if same {
 		return
 	}
 	for n := range c.decidedNodes() {
 		c.queue.Add(itemOf(n))
 	}
-}
-
-// recordNotCSI records once each label whose value the CSI driver does not see.
-func (l *labeler) recordNotCSI(ctx context.Context, policy topology.Policy) {
-	recorded := map[string]bool{}
-	for _, conflict := range policy.NotCSI() {
-		text := conflict.Text()
-		if recorded[text] = true; !l.notSeen[text] {
-			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
-			l.recordOnPod(v1.EventTypeNormal, reasonConflict, text)
-		}
-	}
-	l.notSeen = recorded
 }
 
 // recordUnread records once each object that counts as untagged because the account

@@ -31,9 +31,8 @@ type labeler struct {
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
 	// unread has the objects whose tags the account may not read, system the folders among them
-	// that vSphere makes itself, and notSeen the texts about labels that the CSI driver does not see.
+	// that vSphere makes itself.
 	unread, system recorded
-	notSeen        map[string]bool
 }
 
 // labelState is the part of a record that is about the labels of an initialized Node.

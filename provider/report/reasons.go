@@ -57,39 +57,26 @@ var unplaced = []Outcome{
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
-	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", "correct the credentials of the vCenter where the daemon reads them"},
-	{inventory.ErrUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
+	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", ""},
+	{inventory.CauseUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", ""},
 	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable", "reconnect its host or datastore, or remove it from the inventory if it is orphaned"},
 	{topology.ErrUnknown, "unknown", "VCenterUnknown", ""},
 }
 
 // ofVCenters are the errors of a vCenter that cannot be read.
-var ofVCenters = []error{inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable}
+var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
 // unknown are the errors of what could not be read, so that nothing is known of a Node's place.
-var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
+var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
 // Message returns what an Event says about an error: its text, and what to do.
 func Message(err error) string {
 	o := Of(err)
-	if errors.Is(o.err, inventory.ErrUnreachable) {
-		return quote.NoteWith(err.Error(), unreachableAdvice(inventory.FirstUnreachable(err).Cause))
+	if slices.Contains(ofVCenters, o.err) {
+		o.Advice = inventory.FirstUnreachable(err).Cause.Advice()
 	}
 	return quote.NoteWith(err.Error(), o.Advice)
-}
-
-// unreachableAdvice says what to do about a vCenter that cannot be read, by the cause.
-func unreachableAdvice(cause error) string {
-	switch {
-	case errors.Is(cause, inventory.ErrDenied):
-		return "give the account its role on the vCenter"
-	case errors.Is(cause, inventory.ErrFault):
-		return "look at the vCenter's own logs"
-	case errors.Is(cause, inventory.ErrPending):
-		return ""
-	}
-	return "check that the vCenter runs and that the cluster reaches it"
 }
 
 // OutcomeOf returns the name of the outcome of a Node, by why it cannot be initialized or is not as it

@@ -64,7 +64,7 @@ func TestCausesThatAlternate(t *testing.T) {
 	began := time.Now()
 	for i := range 12 * 60 {
 		now := began.Add(time.Duration(i) * time.Second)
-		p := report.ProblemOf(&inventory.Unreachable{VCenter: "west", Err: errors.New("fails"), Cause: []error{nil, inventory.ErrLogin}[i/2%2]})
+		p := report.ProblemOf(&inventory.Unreachable{VCenter: "west", Err: errors.New("fails"), Cause: []inventory.Cause{inventory.CauseUnreachable, inventory.CauseRejected}[i/2%2]})
 		if due := tracker.Observe(p, 10*time.Second, 50*time.Minute, now); !due.After(now) {
 			got = append(got, fmt.Sprint(now.Sub(began)))
 			tracker.Recorded(p, now)
@@ -100,7 +100,7 @@ func TestUnknown(t *testing.T) {
 // TestMessage: what cannot be read of a vCenter has the reason, the advice and the status of its
 // cause, by the Node's own vCenter, which comes first.
 func TestMessage(t *testing.T) {
-	unreachable := func(vcenter string, cause error) error {
+	unreachable := func(vcenter string, cause inventory.Cause) error {
 		return &inventory.Unreachable{VCenter: vcenter, Err: fmt.Errorf("vCenter %q fails", vcenter), Cause: cause}
 	}
 	for name, c := range map[string]struct {
@@ -108,14 +108,14 @@ func TestMessage(t *testing.T) {
 		reason, want string
 		unknown      bool
 	}{
-		"network":    {unreachable("east", nil), "VCenterUnreachable", `vCenter "east" fails; check that the vCenter runs and that the cluster reaches it`, true},
-		"login":      {unreachable("east", inventory.ErrLogin), "VCenterLoginFailed", `vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
-		"untrusted":  {unreachable("east", inventory.ErrUntrusted), "CertificateUntrusted", `vCenter "east" fails`, true},
-		"denied":     {unreachable("east", inventory.ErrDenied), "VCenterUnreachable", `vCenter "east" fails; give the account its role on the vCenter`, true},
-		"fault":      {unreachable("east", inventory.ErrFault), "VCenterUnreachable", `vCenter "east" fails; look at the vCenter's own logs`, true},
-		"pending":    {unreachable("east", inventory.ErrPending), "VCenterUnreachable", `vCenter "east" fails`, true},
-		"two":        {quote.Errors(2, unreachable("east", nil), unreachable("west", inventory.ErrLogin)), "VCenterUnreachable", `vCenter "east" fails; vCenter "west" fails; check that the vCenter runs and that the cluster reaches it`, true},
-		"two, other": {quote.Errors(2, unreachable("west", inventory.ErrLogin), unreachable("east", nil)), "VCenterLoginFailed", `vCenter "west" fails; vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
+		"network":    {unreachable("east", inventory.CauseUnreachable), "VCenterUnreachable", `vCenter "east" fails; check that the vCenter runs and that the cluster reaches it`, true},
+		"login":      {unreachable("east", inventory.CauseRejected), "VCenterLoginFailed", `vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
+		"untrusted":  {unreachable("east", inventory.CauseUntrusted), "CertificateUntrusted", `vCenter "east" fails`, true},
+		"denied":     {unreachable("east", inventory.CauseDenied), "VCenterUnreachable", `vCenter "east" fails; give the account its role on the vCenter`, true},
+		"fault":      {unreachable("east", inventory.CauseFault), "VCenterUnreachable", `vCenter "east" fails; look at the vCenter's own logs`, true},
+		"pending":    {unreachable("east", inventory.CausePending), "VCenterUnreachable", `vCenter "east" fails`, true},
+		"two":        {quote.Errors(2, unreachable("east", inventory.CauseUnreachable), unreachable("west", inventory.CauseRejected)), "VCenterUnreachable", `vCenter "east" fails; vCenter "west" fails; check that the vCenter runs and that the cluster reaches it`, true},
+		"two, other": {quote.Errors(2, unreachable("west", inventory.CauseRejected), unreachable("east", inventory.CauseUnreachable)), "VCenterLoginFailed", `vCenter "west" fails; vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
 		"absent":     {topology.Errorf(topology.ErrAbsent, "no vCenter has it"), "MachineNotFound", "no vCenter has it", false},
 		"unreadable": {topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrUnreadable}, "no UUID"), "MachineUnreadable", "no UUID; reconnect its host or datastore, or remove it from the inventory if it is orphaned", true},
 	} {

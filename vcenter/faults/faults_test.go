@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -71,7 +72,7 @@ func TestOutage(t *testing.T) {
 		}
 		for range 2 {
 			for i, want := range []bool{true, false, true, false} {
-				if got := o.Begins([]string{"down", "down", "rejected", "down"}[i]); got != want {
+				if got := o.Begins([]inventory.Cause{"down", "down", "rejected", "down"}[i]); got != want {
 					t.Errorf("error %d: logged is %t", i, got)
 				}
 			}

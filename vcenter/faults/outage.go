@@ -3,6 +3,10 @@ package faults
 import (
 	"errors"
 	"time"
+
+	"k8s.io/klog/v2"
+
+	"vzones/vcenter/inventory"
 )
 
 // An Outage is the time in which a vCenter, or its tagging API, fails. What it says varies from
@@ -11,20 +15,29 @@ import (
 type Outage struct {
 	since time.Time
 	// logged are the causes.
-	logged map[string]bool
+	logged map[inventory.Cause]bool
 }
 
 // Begins notes an error, and reports whether no error of that cause was noted in this outage.
-// Causes are few words of the caller.
-func (o *Outage) Begins(cause string) bool {
+func (o *Outage) Begins(cause inventory.Cause) bool {
 	if o.since.IsZero() {
-		*o = Outage{time.Now(), map[string]bool{}}
+		*o = Outage{time.Now(), map[inventory.Cause]bool{}}
 	}
 	if o.logged[cause] {
 		return false
 	}
 	o.logged[cause] = true
 	return true
+}
+
+// Log logs an error: with first as the message if no error of that cause was noted in this outage, and
+// otherwise at a higher verbosity. That a login is postponed follows from the failures before.
+func (o *Outage) Log(log klog.Logger, cause inventory.Cause, err error, first, still string) {
+	if (cause != inventory.CausePostponed || !o.Lasts()) && o.Begins(cause) {
+		log.Error(err, first)
+	} else {
+		log.V(4).Info(still, "err", err)
+	}
 }
 
 // Lasts reports whether an outage has begun and not ended.
@@ -40,40 +53,21 @@ func (o *Outage) End() (lasted time.Duration, ended bool) {
 	return lasted, true
 }
 
-// The causes of errors. They hold nothing of what an error says.
-const (
-	// CauseCredentials is that the credentials are not there, or cannot be read.
-	CauseCredentials = "credentials missing or unreadable"
-	CauseRejected    = "credentials rejected"
-	// CausePostponed is a login that is not tried yet, so that the account is not locked.
-	CausePostponed = "login postponed, so that the account is not locked"
-	// CauseUntrusted is a certificate of the vCenter, or of what it is reached by.
-	CauseUntrusted = "certificate not trusted"
-	// CauseDenied is that the account lacks a privilege.
-	CauseDenied = "permission denied"
-	// CauseFault is any other fault that the vCenter answers with, or an answer that is refused.
-	CauseFault = "answers with an error"
-	// CauseUnreachable is that there is no connection, or no answer of a vCenter.
-	CauseUnreachable = "unreachable"
-	// CauseInternal is a panic of the daemon.
-	CauseInternal = "internal error of the daemon"
-)
-
-// CauseOf returns in a few words what fails, one of these causes: errors with the same cause are the same
+// CauseOf returns what fails: errors with the same cause are the same
 // outage, however they are worded. An error of another package may have a method Cause.
-func CauseOf(err error) string {
-	var own interface{ Cause() string }
+func CauseOf(err error) inventory.Cause {
+	var own interface{ Cause() inventory.Cause }
 	switch {
 	case errors.As(err, &own):
 		return own.Cause()
 	case Recovered(err):
-		return CauseInternal
+		return inventory.CauseInternal
 	case errors.Is(err, ErrRejected):
-		return CauseRejected
+		return inventory.CauseRejected
 	case Denied(err):
-		return CauseDenied
+		return inventory.CauseDenied
 	case FromServer(err), errors.As(err, new(RefusedAnswer)):
-		return CauseFault
+		return inventory.CauseFault
 	}
-	return CauseUnreachable
+	return inventory.CauseUnreachable
 }

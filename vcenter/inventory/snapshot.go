@@ -139,9 +139,8 @@ type State struct {
 	// Err says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
 	Err error
-	// Cause is ErrLogin, ErrUntrusted, ErrDenied, ErrFault or ErrPending if that is what Err says,
-	// nil if the vCenter cannot be reached.
-	Cause error
+	// Cause is what Err says. A login that is postponed has the cause of what it waits after.
+	Cause Cause
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'
 	// machines count without it.

@@ -19,14 +19,6 @@ var (
 	// ErrLogin: a vCenter cannot be logged in to, since its credentials are missing or
 	// rejected. It is in an Unreachable.
 	ErrLogin = errors.New("login failed")
-	// ErrDenied: the account lacks a privilege that reading a vCenter needs. ErrFault: a vCenter
-	// answers with another error. ErrPending: it answers, and is about to be read. They are in
-	// an Unreachable.
-	ErrDenied  = errors.New("permission denied")
-	ErrFault   = errors.New("answers with an error")
-	ErrPending = errors.New("about to be read")
-	// ErrUntrusted: the certificate of a vCenter is not trusted. It is in an Unreachable.
-	ErrUntrusted = errors.New("certificate not trusted")
 	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs or was last
 	// found as another one.
 	ErrPoweredOff = errors.New("powered off")
@@ -40,18 +32,13 @@ type Unreachable struct {
 	// Err is the error, which names the vCenter too.
 	Err error
 	// Cause is that of the State.
-	Cause error
+	Cause Cause
 }
 
 func (u *Unreachable) Error() string { return u.Err.Error() }
 
 // Unwrap returns ErrUnreachable, and what else it is.
-func (u *Unreachable) Unwrap() []error {
-	if u.Cause == nil {
-		return []error{ErrUnreachable, u.Err}
-	}
-	return []error{ErrUnreachable, u.Cause, u.Err}
-}
+func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Cause, u.Err} }
 
 // CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
 // read.

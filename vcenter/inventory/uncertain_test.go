@@ -45,12 +45,12 @@ func TestUnreadableCandidates(t *testing.T) {
 // TestOwnVCenterComesFirst: of several vCenters that cannot be read, a text begins with the one where
 // the Node's machine was last found, and the cause is that one's.
 func TestOwnVCenterComesFirst(t *testing.T) {
-	failing := func(name string, cause error) inventory.State {
+	failing := func(name string, cause inventory.Cause) inventory.State {
 		s := stateOf(name)
 		s.Err, s.Cause = errors.New("vCenter "+name+" fails"), cause
 		return s
 	}
-	states := []inventory.State{failing("east", nil), failing("north", nil), failing("west", inventory.ErrLogin)}
+	states := []inventory.State{failing("east", inventory.CauseUnreachable), failing("north", inventory.CauseUnreachable), failing("west", inventory.CauseRejected)}
 	id := inventory.Identity{UUIDs: []inventory.UUID{{1}}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
 	_, err := inventory.Find(states, id)
 	if want := "is found: vCenter west fails; vCenter east fails; vCenter north fails"; err == nil || !strings.Contains(err.Error(), want) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 )
 
 // A postponedError is the error of a login that is not tried now, or has just failed and is
@@ -79,7 +79,7 @@ func (e LockoutError) Error() string {
 }
 
 // Cause implements what faults.CauseOf looks for.
-func (LockoutError) Cause() string { return faults.CausePostponed }
+func (LockoutError) Cause() inventory.Cause { return inventory.CausePostponed }
 
 // An unansweredError is the error of a login that was sent and not answered: the server may
 // reject it or open a session all the same.

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 )
 
 // An UntrustedError says that a server has shown a certificate that is not
@@ -33,7 +33,7 @@ type UntrustedError struct {
 }
 
 // Cause implements what faults.CauseOf looks for.
-func (*UntrustedError) Cause() string { return faults.CauseUntrusted }
+func (*UntrustedError) Cause() inventory.Cause { return inventory.CauseUntrusted }
 
 // Error says what is wrong with the certificate, what to write, and which one it is, in one
 // line.

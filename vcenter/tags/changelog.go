@@ -37,11 +37,7 @@ func (l *changeLog) failed(ctx context.Context, err error) error {
 		err, cause = &busyError{err}, "busy"
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
-	if l.outage.Begins(cause) {
-		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
-	} else {
-		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)
-	}
+	l.outage.Log(klog.FromContext(ctx), cause, err, "Cannot read tags; Nodes that need them keep waiting", "Still cannot read tags")
 	return err
 }
 

@@ -72,29 +72,29 @@ func (f *facts) whyUnread(i int) (string, string) {
 	state, report := &f.states[i], &f.reports[i]
 	text := world.Plain(state.VCenter, state.Err)
 	cause := faults.CauseOf(state.Err)
-	if report.Failed != preflight.Done && cause == faults.CauseCredentials {
+	if report.Failed != preflight.Done && cause == inventory.CauseCredentials {
 		cause = ""
 	}
 	switch cause {
-	case faults.CauseCredentials:
+	case inventory.CauseCredentials:
 		return "VZ110", text
-	case faults.CauseRejected, faults.CausePostponed:
+	case inventory.CauseRejected, inventory.CausePostponed:
 		return "VZ111", text
-	case faults.CauseUntrusted:
+	case inventory.CauseUntrusted:
 		if report.Certificate != nil {
 			text += "; it is for " + names(report.Certificate)
 		}
 		return "VZ105", text
-	case faults.CauseDenied:
+	case inventory.CauseDenied:
 		return "VZ112", text
-	case faults.CauseFault, faults.CauseInternal:
+	case inventory.CauseFault, inventory.CauseInternal:
 		return "VZ108", text
 	}
 	if report.Failed != preflight.Done {
 		return stepKinds[report.Failed], strings.TrimSpace(report.Err.Error() + through(report))
 	}
 	switch {
-	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.ErrPending):
+	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.CausePending):
 		return "VZ109", "it answers, and was not read completely in the time of --timeout"
 	case errors.As(state.Err, new(*vcenter.SlowLoginError)), errors.Is(state.Err, context.DeadlineExceeded):
 		return "VZ109", text

@@ -183,7 +183,7 @@ func (w *World) late(states []inventory.State) []inventory.State {
 		}
 		s.Err = &LateError{s.VCenter, w.timeout}
 		if h.Answered {
-			s.Cause = inventory.ErrPending
+			s.Cause = inventory.CausePending
 		}
 	}
 	return states

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"vzones/vcenter"
-	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 )
 
 // VerbosePath is the path of /readyz?verbose, which needs a right of its own. /readyz is open
@@ -50,7 +50,7 @@ func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, condition(&vcenters[i]))
 	}
 	if h.Refused != nil && h.Refused() {
-		fmt.Fprintf(&b, "configuration: %s\n", causeRefused)
+		b.WriteString("configuration: the changed configuration is refused, the previous one stays in force\n")
 	}
 	write(w, code, b.String())
 }
@@ -82,14 +82,6 @@ func write(w http.ResponseWriter, code int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// The causes that readiness has beside those of package vcenter.
-const (
-	causeNoAnswer    = "no answer yet"
-	causeReading     = "its machines are being read"
-	causeDatacenters = "datacenter not found"
-	causeRefused     = "the changed configuration is refused, the previous one stays in force"
-)
-
 // condition describes the state of a vCenter. Whatever is not as it should be ends with its cause,
 // which is one of a closed set: errors may have what the log alone may show.
 func condition(h *vcenter.Health) string {
@@ -99,21 +91,21 @@ func condition(h *vcenter.Health) string {
 	}
 	switch {
 	case h.Err != nil && h.Snapshot == nil:
-		return "down, never read" + next + ": " + faults.CauseOf(h.Err)
+		return "down, never read" + next + ": " + h.Cause.Error()
 	case h.Err != nil:
-		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, faults.CauseOf(h.Err))
+		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, h.Cause)
 	case h.Snapshot == nil && h.Answered:
-		return "connecting: " + causeReading
+		return "connecting: its machines are being read"
 	case h.Snapshot == nil:
-		return "connecting: " + causeNoAnswer
+		return "connecting: no answer yet"
 	case h.Snapshot.Incomplete != nil:
-		return "synced, but not all of its machines can be seen: " + causeDatacenters
+		return "synced, but not all of its machines can be seen: datacenter not found"
 	case h.CredentialsErr != nil:
-		return "synced, in a session that cannot be renewed: " + faults.CauseCredentials
+		return "synced, in a session that cannot be renewed: " + inventory.CauseCredentials.Error()
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
-		return "synced, but its tags cannot be read: " + faults.CauseRejected
+		return "synced, but its tags cannot be read: " + inventory.CauseRejected.Error()
 	case h.Rejected:
-		return "synced, in a session that cannot be renewed: " + faults.CauseRejected
+		return "synced, in a session that cannot be renewed: " + inventory.CauseRejected.Error()
 	}
 	return "synced"
 }

@@ -58,19 +58,19 @@ func TestReadiness(t *testing.T) {
 		}{
 			{vcenter.Health{}, 503, "connecting: no answer yet"},
 			{vcenter.Health{Answered: true}, 503, "connecting: its machines are being read"},
-			{vcenter.Health{State: inventory.State{Err: errSecret}}, 200, "down, never read: unreachable"},
-			{vcenter.Health{State: inventory.State{Err: errSecret, LastContact: now}}, 200, "down, never read: unreachable"},
+			{vcenter.Health{State: inventory.State{Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, never read: unreachable"},
+			{vcenter.Health{State: inventory.State{Err: errSecret, Cause: inventory.CauseUnreachable, LastContact: now}}, 200, "down, never read: unreachable"},
 			{vcenter.Health{State: well}, 200, "synced"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}}, 200, "synced"},
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its machines can be seen: datacenter not found"},
-			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret}}, 200, "down, last answer 1m30s ago: unreachable"},
-			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret}}, 200, "down, last answer 24h0m0s ago: unreachable"},
-			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
-			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
-			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errRejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 1m30s ago: unreachable"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 24h0m0s ago: unreachable"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true}, 200, "synced, in a session that cannot be renewed: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true, Tags: vcenter.TagsFailed}, 200, "synced, but its tags cannot be read: credentials rejected"},
-			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now, Err: errSecret}, CredentialsErr: errSecret}, 200, "down, last answer 0s ago: unreachable"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now, Err: errSecret, Cause: inventory.CauseUnreachable}, CredentialsErr: errSecret}, 200, "down, last answer 0s ago: unreachable"},
 			{vcenter.Health{State: well, CredentialsErr: errSecret}, 200, "synced, in a session that cannot be renewed: credentials missing or unreadable"},
 			{vcenter.Health{State: well, Rejected: true, CredentialsErr: errSecret}, 200, "synced, in a session that cannot be renewed: credentials missing or unreadable"},
 		} {
@@ -109,7 +109,7 @@ func TestReadinessNamesTheCause(t *testing.T) {
 // TestReadinessOfAFleet: one vCenter that is neither read nor failing keeps the daemon unready, and one that
 // fails does not. Nor does a configuration that is refused, since the previous one is in force.
 func TestReadinessOfAFleet(t *testing.T) {
-	west := inventory.State{VCenter: "west", Err: errSecret}
+	west := inventory.State{VCenter: "west", Err: errSecret, Cause: inventory.CauseUnreachable}
 	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
 	const (
 		ofWest  = "vcenter west: down, never read: unreachable\n"
@@ -152,7 +152,7 @@ func TestReadinessIsPlain(t *testing.T) {
 		{false, false, []inventory.State{east}},
 		{false, true, []inventory.State{east}},
 		{true, false, []inventory.State{east}},
-		{true, false, []inventory.State{{VCenter: "east", Err: errSecret}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
+		{true, false, []inventory.State{{VCenter: "east", Err: errSecret, Cause: inventory.CauseUnreachable}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
 	} {
 		leading := make(chan struct{})
 		if c.leads {

@@ -6,6 +6,7 @@ package vcenters
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +14,7 @@ import (
 	"vzones/provider/report"
 	"vzones/topology/quote"
 	"vzones/vcenter"
-	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 )
 
 // ReasonRecovered is the reason of the Event that says that what one of the others said is over. Its
@@ -109,34 +110,19 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 	r.problems, r.addresses = still, addresses
 }
 
-// restore is what to do about a vCenter that cannot be read, where the error does not say it.
-func restore(cause string) string {
-	switch cause {
-	case faults.CauseUntrusted:
-		return ""
-	case faults.CauseDenied:
-		return ": give the account its role on the vCenter"
-	case faults.CauseFault:
-		return ": look at the vCenter's own logs"
-	case faults.CauseInternal:
-		return ": report the stack in the daemon's log as a bug"
-	}
-	return ": check that it runs and that the cluster reaches it"
-}
-
 // problems returns what is wrong with a vCenter, by the reason of the Event.
 func problems(h *vcenter.Health) map[string]report.Problem {
 	all := map[string]report.Problem{}
 	wrong := func(reason, cause, text string) {
 		all[reason] = report.Problem{Key: reason, Cause: cause, Reason: reason, Text: text}
 	}
-	switch cause := faults.CauseOf(h.Err); {
-	case h.Err != nil && cause == faults.CauseCredentials:
+	switch {
+	case h.Err != nil && h.Cause == inventory.CauseCredentials:
 		wrong(reasonMissing, "login", quote.NoteWith(h.Err.Error(), kept+": restore the credentials"))
-	case h.Err != nil && cause == faults.CauseRejected:
+	case h.Err != nil && h.Cause == inventory.CauseRejected:
 		wrong(reasonRejected, "login", quote.NoteWith(h.Err.Error(), kept+": correct the credentials"))
 	case h.Err != nil:
-		wrong(reasonUnreadable, cause, quote.NoteWith(h.Err.Error(), kept+restore(cause)))
+		wrong(reasonUnreadable, h.Cause.Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(kept+": "+h.Cause.Advice(), ": ")))
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		wrong(reasonRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter))

@@ -11,12 +11,13 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
 
 func state(err error, rejected bool, incomplete error) []vcenter.Health {
-	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Snapshot: &inventory.Snapshot{Incomplete: incomplete, VisibleDatacenters: []string{"/dc1", "/dc2"}}}, Rejected: rejected}}
+	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err), Snapshot: &inventory.Snapshot{Incomplete: incomplete, VisibleDatacenters: []string{"/dc1", "/dc2"}}}, Rejected: rejected}}
 }
 
 // TestEvents: each is recorded when it has lasted, each hour, and when it is over.
@@ -25,7 +26,7 @@ func TestEvents(t *testing.T) {
 	const (
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
-		unread   = kept + ": check that it runs and that the cluster reaches it"
+		unread   = kept + ": check that the vCenter runs and that the cluster reaches it"
 	)
 	gone := vcenterGone(t)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
