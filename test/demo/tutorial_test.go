@@ -30,51 +30,66 @@ func typing(lines ...string) block { return block{typed: true, lines: lines} }
 
 func showing(lines ...string) block { return block{lines: lines} }
 
-// tutorial has what goes wrong there.
-var tutorial = []block{
-	// a machine moves to another zone
-	typing("vmotion paris-1-0000 d1-host-1"),
-	showing(
-		"paris-1-0000 True paris paris-1 paris/dc-2/host/d1/d1-host-1 …",
-		`4s Warning TopologyDrift node/paris-1-0000 …topology.kubernetes.io/zone…"paris-1"…"paris-2"…`,
-	),
-	typing("vmotion paris-1-0000 c1-host-1"),
-	// a machine is cloned
-	typing("clone paris-1-0001 milan"),
-	showing(
-		"paris-1-0001 True paris paris-1 paris/dc-1/host/c1/c1-host-2 and milan/dc-1/host/c1/c1-host-1 …",
-		`4s Warning Ambiguous node/paris-1-0001 …/dc-1/vm/paris-1-0001 of vCenter "paris"…/dc-1/vm/paris-1-0001-clone of vCenter "milan"…`,
-	),
-	typing("destroy paris-1-0001-clone"),
-	// a machine is deleted
-	typing("destroy milan-1-0003"),
-	showing(
-		"23 Nodes, 0 of them not initialized",
-		"2s Normal DeletingNode node/milan-1-0003 …",
-	),
-	// a vCenter hangs
-	typing("hang porto", "join milan"),
-	showing("milan-new-1 True milan milan-1 …"),
-	typing("join porto", "destroy milan-2-0003"),
-	showing(
-		"milan-2-0003 Unknown milan milan-2 <none> …",
-		"porto-1-0000 True porto porto-1 …",
-		"porto-new-1 True <none> <none> … node.cloudprovider.kubernetes.io/uninitialized:NoSchedule…",
-		`4s Warning VCenterUnreachable node/porto-new-1 …vCenter "porto"…`,
-	),
-	typing("recover porto"),
-	showing(
-		"porto-new-1 True porto porto-1 …",
-		"2s Normal DeletingNode node/milan-2-0003 …",
-	),
-	// a password is changed in the vCenter only
-	typing("password paris"),
-	showing(
-		"paris-1-0002 True paris paris-1 …",
-		`4s Warning CredentialsRejected pod/cloud-controller-manager-0 …vCenter "paris"…password…`,
-	),
-	typing("secret"),
-	showing(`2s Normal VCenterRecovered pod/cloud-controller-manager-0 …"paris"…CredentialsRejected…`),
+// fromPage returns the text blocks of a section of the tutorial's second part, of which there are n.
+func fromPage(t *testing.T, heading string, n int) []block {
+	t.Helper()
+	var all []block
+	for _, text := range blocks(t, "docs/tutorial/first-cluster.md", heading, "text") {
+		name, _, _ := strings.Cut(text, " ")
+		isTyped := slices.ContainsFunc(table(), func(c command) bool { return c.name == name })
+		all = append(all, block{typed: isTyped, lines: strings.Split(strings.TrimSpace(text), "\n")})
+	}
+	if len(all) != n {
+		t.Fatalf("%s has %d text blocks, want %d", heading, len(all), n)
+	}
+	return all
+}
+
+// tutorial returns what goes wrong there, with what else there is to see, and what the page leaves out.
+func tutorial(t *testing.T) []block {
+	t.Helper()
+	moves := fromPage(t, "### A machine moves to another zone", 3)
+	hangs := fromPage(t, "### A vCenter hangs", 3)
+	deleted := fromPage(t, "### A machine is deleted", 2)
+	return slices.Concat(
+		moves[:2],
+		[]block{showing("paris-1-0000 True paris paris-1 paris/dc-2/host/d1/d1-host-1 …")},
+		moves[2:],
+		[]block{
+			// a machine is cloned
+			typing("clone paris-1-0001 milan"),
+			showing(
+				"paris-1-0001 True paris paris-1 paris/dc-1/host/c1/c1-host-2 and milan/dc-1/host/c1/c1-host-1 …",
+				`4s Warning Ambiguous node/paris-1-0001 …/dc-1/vm/paris-1-0001 of vCenter "paris"…/dc-1/vm/paris-1-0001-clone of vCenter "milan"…`,
+			),
+			typing("destroy paris-1-0001-clone"),
+		},
+		hangs[:1],
+		[]block{showing("milan-new-1 True milan milan-1 …"), typing("destroy milan-2-0003")},
+		hangs[1:2],
+		[]block{showing(
+			"milan-2-0003 Unknown milan milan-2 <none> …",
+			"porto-1-0000 True porto porto-1 …",
+			"porto-new-1 True <none> <none> … node.cloudprovider.kubernetes.io/uninitialized:NoSchedule…",
+		)},
+		hangs[2:],
+		[]block{showing(
+			"porto-new-1 True porto porto-1 …",
+			"2s Normal DeletingNode node/milan-2-0003 …",
+		)},
+		deleted,
+		[]block{
+			showing("24 Nodes, 0 of them not initialized"),
+			// a password is changed in the vCenter only
+			typing("password paris"),
+			showing(
+				"paris-1-0002 True paris paris-1 …",
+				`4s Warning CredentialsRejected pod/cloud-controller-manager-0 …vCenter "paris"…password…`,
+			),
+			typing("secret"),
+			showing(`2s Normal VCenterRecovered pod/cloud-controller-manager-0 …"paris"…CredentialsRejected…`),
+		},
+	)
 }
 
 // TestDemo: the demo ends without an error, which it does only if each Node has what the description of the
@@ -116,7 +131,7 @@ func TestTutorial(t *testing.T) {
 	shell := explained(t, d, daemon, out)
 	w := &world{out: out, stack: d.stack, daemon: true}
 	var typed []string
-	for _, b := range tutorial {
+	for _, b := range tutorial(t) {
 		if !b.typed {
 			b.await(ctx, t, w, out)
 			continue
