@@ -3,9 +3,13 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/page"
 )
 
 // TestSecretOfTheCPIsReleaseIsKept: a Secret of the CPI's release that is annotated before the
@@ -35,17 +39,23 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 		secret, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{})
 		return err == nil && string(secret.Data["vc.example.com.password"]) == "p"
 	}
-	const upgrade = "helm -n kube-system upgrade vsphere-cpi manifests/chart -f values.yaml"
+	const how = "how-to/migrate.md"
+	lines := shellLines(t, how, "### If it is the CPI's chart")
+	annotate, render, upgrade := lines[0], toOthers.ReplaceAllString(lines[1], ""), lines[2]
+	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(page.Read(t, "docs/"+how))
+	if back == nil {
+		t.Fatalf("%s does not say how to go back", how)
+	}
 	mustEnter(t, c, dir, "helm -n kube-system install vsphere-cpi cpi")
-	mustEnter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy=keep", upgrade)
+	mustEnter(t, c, dir, annotate, render, upgrade)
 	if !isThere() {
 		t.Fatal("the upgrade has deleted the Secret")
 	}
-	mustEnter(t, c, dir, "helm -n kube-system rollback vsphere-cpi 1")
+	mustEnter(t, c, dir, back[1], back[2]+" 1")
 	if !isThere() {
 		t.Error("the rollback has deleted the Secret")
 	}
-	mustEnter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy-", upgrade)
+	mustEnter(t, c, dir, strings.Replace(annotate, "=keep", "-", 1), upgrade)
 	if isThere() {
 		t.Error("Helm keeps the Secret without the annotation, so that nobody needs to annotate it")
 	}
