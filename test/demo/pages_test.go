@@ -28,18 +28,37 @@ func awaitKey(of, key string) string {
 
 const (
 	zoneLabel = "topology.kubernetes.io/zone"
+	migrate   = "docs/how-to/migrate.md"
 	// started ends what the demo prints before the first command.
 	started = "Commands, to be typed here"
 )
 
-// TestInstallByThePages enters the commands of the tutorial's third part, the README, and the how-tos that install,
-// upgrade and remove vzones, in the cluster that the demo keeps. Each has to succeed, but vzones check may find something.
+// inTree is a configuration of the provider that was in Kubernetes.
+const inTree = `[Global]
+user = "vzones@vsphere.local"
+password = "secret"
+insecure-flag = 1
+[VirtualCenter "vc.example.com"]
+datacenters = "dc"
+[Labels]
+region = k8s-region
+zone = k8s-zone
+`
+
+// TestInstallByThePages enters the commands of the tutorial's third part, the README, the how-tos that install, upgrade
+// and remove vzones, and those that convert a configuration, in the cluster that the demo keeps. Each has to succeed, but
+// vzones check may find something.
 func TestInstallByThePages(t *testing.T) {
 	enter := keptCluster(t)
 	lines := shellBlocks(t, "docs/tutorial/first-cluster.md", "## 3. ")
 	last := len(lines) - 1
 	enter(lines[:last]...)
 	enter(await("example.com/vcenter"), lines[last])
+
+	const ownManifest = "vsphere-cloud-controller-manager.yaml" // the plain manifest, filled in
+	enter("helm template vzones manifests/chart --namespace kube-system --values bin/demo-cluster/values.yaml > " + ownManifest)
+	enter(shellBlocks(t, "docs/how-to/install.md", "## Install from the plain manifest")...)
+	enter("kubectl delete -f " + ownManifest)
 
 	for path, heading := range map[string]string{"README.md": "## Install", "docs/how-to/install.md": "## Install with Helm"} {
 		values := blocks(t, path, heading, "yaml")[0]
@@ -52,6 +71,10 @@ func TestInstallByThePages(t *testing.T) {
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "### Clean up the Nodes")...)
 	enter(shellBlocks(t, "docs/how-to/install.md", "## Install with Helm")...)
+
+	enter("cat > vsphere.conf <<'INI'\n" + inTree + "INI\n")
+	enter(blocks(t, migrate, "## From the in-tree provider", "sh")[0])
+	enter("vzones check --offline vsphere.yaml", "kubectl apply --dry-run=server -f secret.yaml")
 }
 
 // TestMigrateByThePages enters the commands of the tutorial's fourth part and of the how-to that it leads to: from the
@@ -61,7 +84,6 @@ func TestMigrateByThePages(t *testing.T) {
 	if _, err := os.Stat(incumbent); err != nil {
 		t.Skipf("left out: make incumbent builds the vSphere CPI: %v", err)
 	}
-	const migrate = "docs/how-to/migrate.md"
 	enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...)
 	enter(await(zoneLabel))
 	enter(shellBlocks(t, migrate, "### See what would change")...)
@@ -73,7 +95,7 @@ func TestMigrateByThePages(t *testing.T) {
 		t.Fatalf("%s does not say how to go back", migrate)
 	}
 	const status = "kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager"
-	enter(back[1], status, "cp bin/demo-cluster/values.yaml values.yaml")
+	enter(back[1], status)
 	enter(shellBlocks(t, "docs/how-to/install.md", "### If objects of these names exist")...)
 	enter(status)
 }
