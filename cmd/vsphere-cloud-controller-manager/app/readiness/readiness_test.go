@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
@@ -100,7 +101,7 @@ func TestReadinessNamesTheCause(t *testing.T) {
 		"unreachable":                                        errSecret,
 		"credentials rejected":                               errRejected,
 	} {
-		if _, body := ask(true, inventory.State{VCenter: "east", Err: err}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
+		if _, body := ask(true, inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err)}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
 			t.Errorf("%q, want %s", body, want)
 		}
 	}

@@ -64,7 +64,7 @@ func TestEvents(t *testing.T) {
 				all[0].CredentialsErr = gone
 			}
 			if after >= 10*time.Minute && after < 20*time.Minute {
-				all[0].Err = gone
+				all[0].Err, all[0].Cause = gone, faults.CauseOf(gone)
 			}
 			return all
 		}, []string{
