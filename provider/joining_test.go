@@ -178,6 +178,14 @@ func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string,
 		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
 		c.pass(20 * time.Second)
 		writes, joined = c.writes(), c.node(n.Name)
+		c.client.ClearActions()
+		for i := range 60 { // an hour of changes elsewhere
+			c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB, in("east", []string{"a", "b"}[i%2]))), stateOf("west"))
+			c.pass(time.Minute)
+		}
+		if more := c.writes(); len(more) > 0 {
+			t.Errorf("at rest it is written: %q", more)
+		}
 	})
 	return writes, joined
 }
@@ -233,6 +241,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 			t.Error("nobody keeps the labels")
 		}
 		p.KeepLabels()
+		p.Apply(testConfig()) // the levels are gone, and the decision rests on them
 		if got := p.besides(n, d).Condition; (got != nil) != c.current {
 			t.Errorf("%s=x: %+v", c.label, got)
 		}

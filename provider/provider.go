@@ -200,7 +200,7 @@ func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
 			b.Levels[label] = value
 		}
 	}
-	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !p.keepsAnother(node, d.Placement) {
+	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !keepsAnother(node, d) {
 		ready := report.TopologyReady(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
@@ -209,9 +209,9 @@ func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
 
 // keepsAnother reports whether a Node has a label that is not its place's and that initializing it
 // leaves: one without a value, or one of a level, which the framework does not overwrite.
-func (p *Provider) keepsAnother(node *v1.Node, placed topology.Placement) bool {
-	for _, label := range p.placer.Topology().Policy.Labels() {
-		want := placed.Value(label)
+func keepsAnother(node *v1.Node, d *placement.Decision) bool {
+	for _, label := range d.Topology.Policy.Labels() {
+		want := d.Placement.Value(label)
 		overwritten := want != "" && (!plan.IsLevel(label) || topology.IsReservedLevel(label))
 		for _, key := range plan.StableAndBeta(label) {
 			if value, there := node.Labels[key]; there && value != want && !overwritten {

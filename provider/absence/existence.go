@@ -125,9 +125,9 @@ func (q *question) isEnabled() error {
 	return nil
 }
 
-// first returns the first condition that does not hold, that the Node is ready last of all. It returns
+// whyKept returns the first condition that does not hold, that the Node is ready last of all. It returns
 // nil if the Node is to be deleted once a search has confirmed that no vCenter has its machine.
-func (q *question) first() (last error) {
+func (q *question) whyKept() (last error) {
 	for _, c := range conditions {
 		switch err := c.check(q); {
 		case err == nil:
@@ -224,7 +224,7 @@ func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, e
 			q.node = now
 		}
 	}
-	if err := q.first(); err != nil {
+	if err := q.whyKept(); err != nil {
 		c.confirmer.drop(wanted{node.UID, false})
 		return q, false, err
 	}

@@ -59,9 +59,9 @@ func (r *record) problem(about string) *report.Tracker {
 	return t
 }
 
-// isWrong has an Event say that something is wrong with a Node, once that has lasted for the time
+// recordProblem has an Event say that something is wrong with a Node, once that has lasted for the time
 // after. It returns when it has to be called again.
-func (c *Controller) isWrong(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
+func (c *Controller) recordProblem(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
 	t, now := r.problem(about), time.Now()
 	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
@@ -87,9 +87,9 @@ func (c *Controller) eventWait(r *record) time.Duration {
 	return wait
 }
 
-// machineIsWrong is isWrong for what an error says of a Node's machine. Before an Event says that no
+// recordMachineProblem is recordProblem for what an error says of a Node's machine. Before an Event says that no
 // vCenter has it, it is searched for outside of the configured datacenters.
-func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
+func (c *Controller) recordMachineProblem(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
 	p, now := report.ProblemOf(err), time.Now()
 	if id, unidentified := nodeinfo.IdentityOf(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
 		if due := r.problem(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
@@ -104,12 +104,12 @@ func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, r *record, 
 			p.Key, p.Cause = key, ""
 		}
 	}
-	return c.isWrong(ctx, n, r, aboutMachine, p, after)
+	return c.recordProblem(ctx, n, r, aboutMachine, p, after)
 }
 
-// isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
+// recordOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
 // when it has to be called again.
-func (c *Controller) isOver(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
+func (c *Controller) recordOver(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
 	t := r.problems[about]
 	if t == nil {
 		return 0
@@ -181,13 +181,13 @@ const unplacedBeforeEvent = 10 * time.Second
 // recordUnplaced records why a Node has no placement. Without an error it has one.
 func (c *Controller) recordUnplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
 	if err == nil {
-		return c.isOver(ctx, n, r, aboutPlace)
+		return c.recordOver(ctx, n, r, aboutPlace)
 	}
 	after := unplacedBeforeEvent
 	if errors.Is(err, topology.ErrUnknown) {
 		after = runningBeforeEvent
 	}
-	return c.isWrong(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
+	return c.recordProblem(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
 }
 
 // recordConflicts records each conflict while it lasts. It is over when it is not found although
@@ -205,7 +205,7 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 		}
 		key := conflict.Key()
 		now[key] = true
-		next = sooner(next, c.isWrong(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
+		next = sooner(next, c.recordProblem(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
 		reported[key] = conflict.Labels
 	}
 	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
@@ -216,7 +216,7 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 			continue
 		}
 		if len(reported) == 1 {
-			if wait := c.isOver(ctx, n, r, aboutConflict+key); wait > 0 {
+			if wait := c.recordOver(ctx, n, r, aboutConflict+key); wait > 0 {
 				return wait
 			}
 		}
@@ -244,7 +244,7 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by 
 	}
 	if len(texts) == 0 {
 		if _, uncertain := plan.UncertainLabel(n, r.decision.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			return c.isOver(ctx, n, r, aboutDrift)
+			return c.recordOver(ctx, n, r, aboutDrift)
 		}
 		return 0
 	}
@@ -252,7 +252,7 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by 
 		texts = append(texts, d.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	return c.isWrong(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
+	return c.recordProblem(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
 }
 
 // recordWritten records what was written, once it is.
@@ -277,7 +277,7 @@ func (c *Controller) recordWritten(log klog.Logger, n *v1.Node, todo *plan.Plan)
 func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	if len(todo.Resized) == 0 {
 		if r.decision.InstanceType != "" { // or nothing is known to be right again
-			return c.isOver(ctx, n, r, aboutType)
+			return c.recordOver(ctx, n, r, aboutType)
 		}
 		return 0
 	}
@@ -286,7 +286,7 @@ func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *
 		return 0
 	}
 	text := quote.NoteWith(d.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	return c.isWrong(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
+	return c.recordProblem(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
 }
 
 // reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.

@@ -67,7 +67,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announced, r.announcedAt = d.Metadata, time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.isOver(ctx, n, r, aboutMachine)
+		return c.recordOver(ctx, n, r, aboutMachine)
 	}
 	r.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -77,7 +77,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			}
 		}
 	}
-	next := c.machineIsWrong(ctx, n, r, err, waitingBeforeEvent)
+	next := c.recordMachineProblem(ctx, n, r, err, waitingBeforeEvent)
 	if l := c.labels.Load(); l != nil {
 		next = sooner(next, c.writeCondition(ctx, l, n, r, r.readiness(aboutMachine)))
 	}
@@ -158,12 +158,12 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	switch {
 	case err == nil:
-		wait = c.isOver(ctx, n, r, aboutMachine)
+		wait = c.recordOver(ctx, n, r, aboutMachine)
 	case never && !errors.Is(err, placement.ErrShared):
 		delete(r.problems, aboutMachine)
 		return false, 0
 	default:
-		wait = c.machineIsWrong(ctx, n, r, err, runningBeforeEvent)
+		wait = c.recordMachineProblem(ctx, n, r, err, runningBeforeEvent)
 	}
 	delete(r.problems, aboutOwner)
 	return true, sooner(wait, c.recordAddressChange(n, r))
@@ -184,11 +184,11 @@ func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, r *record) tim
 		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
 		return 0
 	case kept == "":
-		return c.isOver(ctx, n, r, aboutDeletion)
+		return c.recordOver(ctx, n, r, aboutDeletion)
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
-	p := report.Problem{Key: absence.KeptKey(err), Reason: absence.ReasonNotDeleted, Text: report.Message(why), Detail: why.Error()}
-	return c.isWrong(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
+	p := report.Problem{Key: absence.KeptKey(err), Reason: absence.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
+	return c.recordProblem(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
 }
 
 // searchEnded enqueues a Node, since the search for its machine has a result.

@@ -111,7 +111,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if err != nil {
 		return d.fail(err)
 	}
-	d.Shared, d.MachineErr = s.any(), s.err()
+	d.Shared, d.MachineErr = s.any(), s.whyShared()
 	if len(s.before) > 0 {
 		return d.fail(d.MachineErr)
 	}

@@ -70,8 +70,8 @@ var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory
 // unknown are the errors of what could not be read, so that nothing is known of a Node's place.
 var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
-// Message returns what an Event says about an error: its text, and what to do.
-func Message(err error) string {
+// EventText returns what an Event says about an error: its text, and what to do.
+func EventText(err error) string {
 	o := Of(err)
 	if slices.Contains(ofVCenters, o.err) {
 		o.Advice = inventory.FirstUnreachable(err).Cause.Advice()
@@ -112,7 +112,7 @@ func Of(err error) Outcome {
 // ProblemOf returns what an error says of a Node. A vCenter that cannot be read says so in many ways.
 func ProblemOf(err error) Problem {
 	o := Of(err)
-	p := Problem{Key: err.Error(), Reason: o.Event, Text: Message(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
+	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
 	if vcenters := inventory.UnreachableIn(err); len(vcenters) > 0 {
 		p.Key, p.Cause = strings.Join(vcenters, " "), o.Event
 	}

@@ -123,7 +123,7 @@ func TestMessage(t *testing.T) {
 		if name == "absent" {
 			err = c.err
 		}
-		if got := report.Message(err); got != c.want || report.Of(err).Event != c.reason || report.ProblemOf(err).Unknown != c.unknown {
+		if got := report.EventText(err); got != c.want || report.Of(err).Event != c.reason || report.ProblemOf(err).Unknown != c.unknown {
 			t.Errorf("%s: %s, unknown %t: %s", name, report.Of(err).Event, report.ProblemOf(err).Unknown, got)
 		}
 	}

@@ -197,7 +197,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 			return c.NodeInterface.Update(ctx, n, opts)
 		}
 	}
-	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, which is initialized on its own", n.Name)
+	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or has to wait by now; it is initialized later", n.Name)
 }
 
 // Patch patches the Node that the provider was asked about.

@@ -40,16 +40,16 @@ func Find(states []State, id Identity) (*Machine, error) {
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, detailsPending(states, found)
 	}
-	if err := id.refuse(found, m.Power); err != nil {
+	if err := id.checkPower(found, m.Power); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// refuse returns why a machine that fits is not the Node's, by its power state: one that is off is
+// checkPower returns why a machine that fits is not the Node's, by its power state: one that is off is
 // not given to a Node that runs, unless it was found as that one, and a Node that was found as another one
 // gets none that does not certainly run.
-func (id Identity) refuse(m match, power Power) error {
+func (id Identity) checkPower(m match, power Power) error {
 	elsewhere := len(id.UUIDs) > 0 && len(id.last()) > 0 && !id.isHome(m)
 	switch {
 	case elsewhere && power.IsOff():
@@ -127,7 +127,7 @@ func matches(states []State, id Identity) []match {
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
 //     failed, or is overdue. One that is off is its machine only if nothing is uncertain, since
-//     what runs may be where nothing can be read, and if the kubelet is silent: see refuse.
+//     what runs may be where nothing can be read, and if the kubelet is silent: see checkPower.
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	fits := matches(states, id)

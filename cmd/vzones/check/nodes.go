@@ -173,7 +173,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			}
 			shared[n.key()] = true
 		}
-		one := n.about(id, quote.Line(report.Message(n.Err)))
+		one := n.about(id, quote.Line(report.EventText(n.Err)))
 		one.HasAdvice, one.Short = id != "VZ157" && id != "VZ158", commonTexts[id]
 		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
 			one.Command = cli.Shell("kubectl", "delete", "node", n.name())

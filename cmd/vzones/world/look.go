@@ -183,7 +183,7 @@ func (l *Look) Text() string {
 	if l.Err == nil {
 		return ""
 	}
-	return report.Message(l.Err)
+	return report.EventText(l.Err)
 }
 
 // VCenter is the vCenter of the machine. While the place is not known, it is the one that the Node's
