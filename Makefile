@@ -39,6 +39,7 @@ LINT := bin/tools/golangci-lint
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 HELM := bin/tools/helm
+REGISTRY := bin/tools/registry
 KUBECTL := bin/tools/kubectl
 # The modules with the definitions of the custom resources that the chart and its examples have.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
@@ -255,7 +256,7 @@ controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and k
 incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
 
 .PHONY: helm
-helm: $(HELM) $(KUBECTL) ## build Helm and kubectl, with which tests render and install the chart
+helm: $(HELM) $(KUBECTL) $(REGISTRY) ## build Helm, kubectl and a registry, with which tests render and install the chart
 	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: clean
@@ -298,6 +299,9 @@ bin/tools/go-licenses: .ci/goreleaser/go.mod
 
 $(HELM): .ci/helm/go.mod
 	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+
+$(REGISTRY): .ci/release/go.mod
+	@$(BUILD) registry -C .ci/release -o $(abspath $@) github.com/google/go-containerregistry/cmd/registry
 
 $(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go
 	@$(BUILD) kubectl -C .ci/helm -o $(abspath $@) ./kubectl

@@ -350,7 +350,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestChart: Helm pushes the chart to an OCI registry and renders it from there.
+// TestChart: two packages of the chart are the same.
 func TestChart(t *testing.T) {
 	helm, err := filepath.Abs("../../bin/tools/helm")
 	if err != nil {
@@ -359,21 +359,15 @@ func TestChart(t *testing.T) {
 	if _, err := os.Stat(helm); err != nil {
 		t.Skip("make helm builds Helm: ", err)
 	}
-	dir, charts := t.TempDir(), "oci://"+loopback(t)+"/charts"
-	run := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), helm, args...)
-		cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+dir, "HELM_CACHE_HOME="+dir, "HELM_DATA_HOME="+dir, "SOURCE_DATE_EPOCH=1795341600")
-		said, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("helm %q: %v\n%s", args, err, said)
-		}
-		return string(said)
-	}
 	var packages [][]byte
-	for _, folder := range []string{"one", "two"} {
-		out := filepath.Join(dir, folder)
-		run("package", "../../manifests/chart", "--version", "1.37.5", "--app-version", "v1.37.5", "--destination", out)
-		content, err := os.ReadFile(filepath.Join(out, "vzones-1.37.5.tgz"))
+	for range 2 {
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), helm, "package", "../../manifests/chart", "--version", "1.37.5", "--destination", dir)
+		cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+dir, "HELM_CACHE_HOME="+dir, "HELM_DATA_HOME="+dir, "SOURCE_DATE_EPOCH=1795341600")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		content, err := os.ReadFile(filepath.Join(dir, "vzones-1.37.5.tgz"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,13 +375,5 @@ func TestChart(t *testing.T) {
 	}
 	if !bytes.Equal(packages[0], packages[1]) {
 		t.Error("two packages of the chart differ")
-	}
-	run("push", filepath.Join(dir, "one", "vzones-1.37.5.tgz"), charts, "--plain-http")
-	rendered := run("template", "vzones", charts+"/vzones", "--version", "1.37.5", "--plain-http",
-		"--namespace", "kube-system", "--values", "../../manifests/chart/examples/kubeadm.yaml")
-	for _, want := range []string{"kind: DaemonSet", "kind: ConfigMap", command + ":v1.37.5"} {
-		if !strings.Contains(rendered, want) {
-			t.Errorf("it does not render %q:\n%s", want, rendered)
-		}
 	}
 }

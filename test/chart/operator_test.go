@@ -1,9 +1,12 @@
 package chart
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"maps"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -108,6 +111,35 @@ func inCluster(t *testing.T, c *cluster.Cluster, args ...string) {
 	}
 }
 
+// push pushes the chart to a registry on loopback that ends with the test, and returns the address of the chart there.
+func push(t *testing.T) string {
+	t.Helper()
+	registry := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(helm.path), "registry"), "-port", "0")
+	log, err := registry.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := registry.Start(); err != nil {
+		t.Fatalf("make helm builds it: %v", err)
+	}
+	t.Cleanup(func() { _ = registry.Wait() })
+	line, err := bufio.NewReader(log).ReadString('\n')
+	_, port, ok := strings.Cut(strings.TrimSpace(line), "serving on port ")
+	if err != nil || !ok {
+		t.Fatalf("the registry printed %q: %v", line, err)
+	}
+	dir, charts := t.TempDir(), "oci://localhost:"+port+"/charts"
+	for _, args := range [][]string{
+		{"package", helm.Chart(), "--version", "1.37.5", "--app-version", "v1.37.5", "--destination", dir},
+		{"push", filepath.Join(dir, "vzones-1.37.5.tgz"), charts, "--plain-http"},
+	} {
+		if out, err := helm.Run(t.Context(), args...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return charts + "/vzones"
+}
+
 func daemonSet(t *testing.T, c *cluster.Cluster) *appsv1.DaemonSet {
 	t.Helper()
 	d, err := c.Client().AppsV1().DaemonSets("kube-system").Get(t.Context(), "vsphere-cloud-controller-manager", metav1.GetOptions{})
@@ -134,7 +166,7 @@ func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func
 	}
 }
 
-// TestFromChartToLabeledNode is the way of a new operator: a values file, helm install, and
+// TestFromChartToLabeledNode is the way of a new operator: a values file, helm install from an OCI registry, and
 // the Nodes of a fleet are labeled, by a daemon that has what its Pod has and no more: the
 // arguments, the variables, the files and the ServiceAccount. helm upgrade with another
 // configuration changes no Pod, and the daemon follows it.
@@ -154,17 +186,20 @@ func TestFromChartToLabeledNode(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	port := freePort(t)
-	inCluster(t, c, "install", "vzones", helm.Chart(), "--values", values(t, operatorValues(f, port, "")))
+	chart, port := push(t), freePort(t)
+	inCluster(t, c, "install", "vzones", chart, "--plain-http", "--values", values(t, operatorValues(f, port, "")))
 	before := daemonSet(t, c)
 	k := runPod(t, c, "kube-system", &before.Spec.Template.Spec)
 	eventually(t, k, "the zones", labeled(c, machines, corev1.LabelTopologyZone, func(m fleet.Machine) string { return m.VCenter + "-a" }))
 	container := before.Spec.Template.Spec.Containers[0]
+	if !strings.HasSuffix(container.Image, ":v1.37.5") {
+		t.Errorf("the chart's version is v1.37.5, the image %s", container.Image)
+	}
 	eventually(t, k, "readiness", func(ctx context.Context) error { return k.Probe(ctx, container.ReadinessProbe) })
 	eventually(t, k, "liveness", func(ctx context.Context) error { return k.Probe(ctx, container.LivenessProbe) })
 
 	more := "  topology: {levels: [{label: example.com/vcenter, inventory: vcenter}]}\n  nodes: {skipDeletion: true}"
-	inCluster(t, c, "upgrade", "vzones", helm.Chart(), "--values", values(t, operatorValues(f, port, more)))
+	inCluster(t, c, "upgrade", "vzones", chart, "--plain-http", "--values", values(t, operatorValues(f, port, more)))
 	after := daemonSet(t, c)
 	if after.Generation != before.Generation || !reflect.DeepEqual(after.Spec, before.Spec) {
 		t.Errorf("the upgrade has changed the DaemonSet:\n%+v\n%+v", before.Spec, after.Spec)
