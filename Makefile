@@ -54,7 +54,7 @@ PINNED = GOTOOLCHAIN=$(GO_RELEASE) GOAMD64=v1 GOARM64=v8.0 GOFLAGS='$(FLAGS)'
 # SOURCE_DATE_EPOCH stands in for the time of the commit, as where there is no git.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 LICENSED := bin/licenses/LICENSE
-RELEASE_TOOLS := bin/tools/goreleaser bin/tools/syft bin/tools/go-licenses
+RELEASE_TOOLS := $(addprefix bin/tools/,goreleaser syft go-licenses krew validate-krew-manifest)
 # Prometheus and GoReleaser build without most of their modules, which are not looked at.
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
 # These are built from the same packages, most of which are Kubernetes'.
@@ -84,10 +84,14 @@ image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VE
 .PHONY: release
 release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
 	@echo "release: $(VERSION), into dist (half an hour the first time)"
+	@bin/tools/goreleaser check
 	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
 		RELEASE_LDFLAGS='-s $(STAMP)' bin/tools/goreleaser release --clean --timeout 2h --parallelism 1 \
 		$(if $(SNAPSHOT),--snapshot,--skip=publish)
 	@cp bin/release/* dist/
+	@bin/tools/validate-krew-manifest -skip-install -manifest dist/krew/vzones.yaml
+	@rm -rf bin/krew && KREW_ROOT='$(abspath bin/krew)' bin/tools/krew install --manifest dist/krew/vzones.yaml \
+		--archive dist/vzones_$(VERSION)_$$(go env GOOS)_$$(go env GOARCH).tar.gz
 
 # What GoReleaser does not make, into bin/release.
 .PHONY: release-files
@@ -296,6 +300,9 @@ bin/tools/syft: .ci/goreleaser/go.mod
 
 bin/tools/go-licenses: .ci/goreleaser/go.mod
 	@$(BUILD) go-licenses -C .ci/goreleaser -o $(abspath $@) github.com/google/go-licenses
+
+bin/tools/krew bin/tools/validate-krew-manifest: .ci/goreleaser/go.mod
+	@$(BUILD) $(@F) -C .ci/goreleaser -o $(abspath $@) sigs.k8s.io/krew/cmd/$(@F)
 
 $(HELM): .ci/helm/go.mod
 	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
