@@ -15,6 +15,7 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
+	"vzones/test/placed"
 	"vzones/topology"
 )
 
@@ -208,7 +209,7 @@ func TestReadyIsNeverGuessed(t *testing.T) {
 		"a level is not known":           {placed: at("r", "a", "?"), want: "Unknown/VCenterUnknown"},
 		"a level is ambiguous":           {placed: ambiguous, want: "False/Ambiguous"},
 		"another object may decide":      {placed: at("r", "a!", ""), want: "Unknown/VCenterUnknown"},
-		"no placement":                   {err: errUnreadable, want: "Unknown/VCenterUnknown"},
+		"no placement":                   {err: placed.ErrUnreadable, want: "Unknown/VCenterUnknown"},
 		"a tag is missing":               {err: fmt.Errorf("%w: zone", topology.ErrMissing), want: "False/TopologyMissing"},
 		"a label is missing for good":    {placed: at("r", "a", "r1"), noBackfill: true, want: "False/LabelUnwritten"},
 		"a level is missing and written": {placed: at("r", "a", "r1"), want: "True/TopologyCurrent"},

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
+	"vzones/test/placed"
 	"vzones/topology"
 )
 
@@ -161,8 +162,8 @@ func TestUnreadIsToldOnce(t *testing.T) {
 			}
 			return w.pod[len(w.pod)-1]
 		}
-		placed := at("r!", "a!", "r1!")
-		w.source.place(placed, nil, names...)
+		there := at("r!", "a!", "r1!")
+		w.source.place(there, nil, names...)
 		if text := recorded(1); !strings.HasPrefix(text, `Warning TagsUnreadable vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
 			t.Errorf("recorded %s", text)
 		}
@@ -172,8 +173,8 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		w.source.lose(names...)
 		recorded(1)
 		cluster := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "c"}, Path: "/dc1/host/c"}
-		placed.Conflicts[0].Objects = []*topology.Object{aHost, cluster}
-		w.source.place(placed, nil, names...)
+		there.Conflicts[0].Objects = []*topology.Object{placed.Host, cluster}
+		w.source.place(there, nil, names...)
 		if text := recorded(2); strings.Contains(text, "h1") || !strings.Contains(text, "cluster /dc1/host/c.") {
 			t.Errorf("recorded %s", text)
 		}
@@ -182,7 +183,7 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 0 {
 			t.Errorf("%+v", s)
 		}
-		w.source.place(placed, nil, names...)
+		w.source.place(there, nil, names...)
 		recorded(3)
 		w.wantEvents()
 	}, nodes...)
@@ -204,7 +205,7 @@ func TestUnreadText(t *testing.T) {
 // conflict of the zone from being over, nor the next one from being recorded.
 func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		sound := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=?")
+		sound := placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=?")
 		bad := sound
 		bad.Conflicts = []topology.Conflict{{Kind: topology.ConflictPrecedence, Labels: []string{topology.LabelZone}}}
 		for range 2 {
@@ -218,11 +219,11 @@ func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 			t.Errorf("%d: %q", n, events)
 		}
 		// While the zone itself is not known, nothing is over.
-		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
+		w.source.place(placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.source.place(bad, nil, "east-1")
 		w.pass(time.Minute)
 		recorded := len(w.events())
-		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
+		w.source.place(placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.pass(time.Minute)
 		w.source.place(bad, nil, "east-1")
 		w.pass(time.Minute)
@@ -305,7 +306,7 @@ func TestConflictsAreRecordedOnce(t *testing.T) {
 		for range 5 {
 			w.source.place(p, nil, "east-1")
 			w.pass(time.Second)
-			w.source.place(topology.Placement{}, errUnreadable, "east-1")
+			w.source.place(topology.Placement{}, placed.ErrUnreadable, "east-1")
 			w.pass(time.Second)
 			w.source.lose("east-1")
 			w.pass(time.Second)

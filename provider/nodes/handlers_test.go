@@ -16,6 +16,7 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
+	"vzones/test/placed"
 )
 
 const uuidB = "422e4956-ad22-1139-6d72-000000000002"
@@ -55,7 +56,7 @@ func TestRelevantChanges(t *testing.T) {
 		"not ready":      {func(n *v1.Node) { n.Status.Conditions[0].Status = v1.ConditionUnknown }, true, true},
 		"labels":         {labeled(map[string]string{"a": "b"}), false, true},
 		"another taint":  {func(n *v1.Node) { n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "b"}) }, false, false},
-		"drift's taint":  {withTaint, false, true},
+		"drift's taint":  {placed.Taint, false, true},
 		"the taint goes": {func(n *v1.Node) { n.Spec.Taints = nil }, true, true},
 		"provider ID":    {func(n *v1.Node) { n.Spec.ProviderID = "vsphere://" + uuidB }, true, true},
 		"system UUID":    {func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = uuidB }, true, true},

@@ -3,7 +3,6 @@ package nodes
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
+	"vzones/test/placed"
 	"vzones/topology"
 )
 
@@ -187,7 +187,7 @@ func TestSteadyState(t *testing.T) {
 	for _, l := range []string{"example.com/row", "example.com/hall"} {
 		cfg.Policy.Levels = append(cfg.Policy.Levels, topology.Rule{Label: l, Category: l})
 	}
-	here := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "example.com/hall=2")
+	here := placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "example.com/hall=2")
 	inWorld(t, cfg, func(w *world) {
 		w.source.place(here, nil, names...)
 		w.pass(10 * time.Minute)
@@ -213,55 +213,15 @@ func TestSteadyState(t *testing.T) {
 // TestTaintThatStaysIsRecorded: while the zone is not known, the taint stays, and an Event says why.
 func TestTaintThatStaysIsRecorded(t *testing.T) {
 	n := named("east-1", zoned("r", "a")...)
-	withTaint(n)
+	placed.Taint(n)
 	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
-		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
+		w.source.place(placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.pass(time.Minute)
 		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
 			t.Error("the taint was taken off")
 		}
 		w.wantEvents("east-1 VCenterUnknown")
 	}, n)
-}
-
-// placedIn is a placement with these labels, written label=value. An empty value
-// is absent, a question mark an undecided label, and with an exclamation mark behind
-// the value another object may decide, whose tags may not be read.
-func placedIn(labels ...string) topology.Placement {
-	var p topology.Placement
-	for _, l := range labels {
-		label, value, _ := strings.Cut(l, "=")
-		value, unread := strings.CutSuffix(value, "!")
-		switch value {
-		case "":
-		case "?":
-			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
-		default:
-			p.Decisions = append(p.Decisions, topology.Decision{
-				Label: label, Value: value, Category: "c",
-				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
-			})
-			if unread {
-				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
-				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
-			}
-		}
-	}
-	return p
-}
-
-// aNode has labels, written key=value.
-func aNode(labels ...string) *v1.Node {
-	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
-	for _, l := range labels {
-		key, value, _ := strings.Cut(l, "=")
-		n.Labels[key] = value
-	}
-	return n
-}
-
-func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }
 
 // hide has no vCenter show a category.

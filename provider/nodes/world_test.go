@@ -34,6 +34,7 @@ import (
 	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
+	"vzones/test/placed"
 	"vzones/topology"
 )
 
@@ -78,11 +79,6 @@ const (
 	rack   = "example.com/rack"
 	settle = time.Minute
 )
-
-// aHost is one whose tags may not be read.
-var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
-
-var errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
 
 // topologyOf has region, zone and one level.
 func topologyOf(drift config.Drift) config.Topology {
@@ -291,13 +287,13 @@ func (w *world) wantEvents(want ...string) {
 // wantLabels compares all labels of a Node, written key=value.
 func (w *world) wantLabels(name string, want ...string) {
 	w.Helper()
-	if got, expected := w.node(name).Labels, aNode(want...).Labels; !maps.Equal(got, expected) {
+	if got, expected := w.node(name).Labels, placed.Node(want...).Labels; !maps.Equal(got, expected) {
 		w.Errorf("labels of %s are %v, want %v", name, got, expected)
 	}
 }
 
 func named(name string, labels ...string) *v1.Node {
-	n := aNode(labels...)
+	n := placed.Node(labels...)
 	n.Name, n.UID = name, types.UID("uid-"+name)
 	return n
 }
@@ -321,7 +317,7 @@ func zoned(region, zone string) []string {
 
 // at is a placement with a region, a zone and a rack; an empty rack is absent.
 func at(region, zone, level string) topology.Placement {
-	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
+	return placed.In(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
 }
 
 func (w *world) stats() Stats { return w.controller.Stats() }

@@ -18,6 +18,7 @@ import (
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
+	"vzones/test/placed"
 	"vzones/topology"
 )
 
@@ -103,7 +104,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	}
 	s := situation{
 		policy: aPolicy([]config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate}[r.Intn(3)]),
-		node:   aNode(), lost: !maybe(8),
+		node:   placed.Node(), lost: !maybe(8),
 		age: []time.Duration{0, settle - 1, settle}[r.Intn(3)],
 	}
 	s.policy.Backfill = maybe(4)
@@ -128,7 +129,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	for _, l := range s.policy.Policy.Labels() {
 		labels = append(labels, l+"="+[]string{"a", "b", "a!", "b!", "?", ""}[r.Intn(6)])
 	}
-	s.placed = placedIn(labels...)
+	s.placed = placed.In(labels...)
 	return reflect.ValueOf(s)
 }
 

@@ -14,11 +14,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
+	"vzones/test/placed"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -31,13 +31,7 @@ const (
 	settle   = time.Minute
 )
 
-// aHost is one whose tags may not be read.
-var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
-
-var (
-	noon          = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
-)
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // aPolicy has region, zone and one level.
 func aPolicy(drift config.Drift) *Policy {
@@ -48,46 +42,6 @@ func aPolicy(drift config.Drift) *Policy {
 		},
 		Backfill: true, Drift: drift, Settle: settle,
 	}}
-}
-
-// placedIn is a placement with these labels, written label=value. An empty value
-// is absent, a question mark an undecided label, and with an exclamation mark behind
-// the value another object may decide, whose tags may not be read.
-func placedIn(labels ...string) topology.Placement {
-	var p topology.Placement
-	for _, l := range labels {
-		label, value, _ := strings.Cut(l, "=")
-		value, unread := strings.CutSuffix(value, "!")
-		switch value {
-		case "":
-		case "?":
-			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
-		default:
-			p.Decisions = append(p.Decisions, topology.Decision{
-				Label: label, Value: value, Category: "c",
-				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
-			})
-			if unread {
-				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
-				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
-			}
-		}
-	}
-	return p
-}
-
-// aNode has labels, written key=value.
-func aNode(labels ...string) *v1.Node {
-	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
-	for _, l := range labels {
-		key, value, _ := strings.Cut(l, "=")
-		n.Labels[key] = value
-	}
-	return n
-}
-
-func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }
 
 // acts renders a plan in words.
@@ -170,20 +124,20 @@ func TestMatrix(t *testing.T) {
 	fmt.Fprintln(&got, "no backfill")
 	for _, s := range states {
 		for _, tainted := range []bool{false, true} {
-			n := aNode(s.labels...)
+			n := placed.Node(s.labels...)
 			if s.owned {
 				n.Annotations[nodeinfo.KeyLabels] = strings.Join(keysOf(n), ",")
 			}
 			if tainted {
-				withTaint(n)
+				placed.Taint(n)
 			}
 			fmt.Fprintf(&got, "%-32s%-9t", s.name, tainted)
 			cell := func(p *Policy, age time.Duration) string {
 				if s.place == "" {
 					return acts(p.For(n, &placement.Decision{PlaceErr: errors.New("unknown")}, nil, nil, noon))
 				}
-				first := p.For(n, &placement.Decision{Placement: placedIn(s.place)}, nil, nil, noon)
-				return acts(p.For(n, &placement.Decision{Placement: placedIn(s.place)}, first.Drifts, nil, noon.Add(age)))
+				first := p.For(n, &placement.Decision{Placement: placed.In(s.place)}, nil, nil, noon)
+				return acts(p.For(n, &placement.Decision{Placement: placed.In(s.place)}, first.Drifts, nil, noon.Add(age)))
 			}
 			for _, d := range drifts {
 				fmt.Fprintf(&got, "%-18s%-18s", cell(aPolicy(d), settle-1), cell(aPolicy(d), settle))
@@ -230,7 +184,7 @@ func TestInstanceType(t *testing.T) {
 	} {
 		for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
 			for _, backfill := range []bool{true, false} {
-				n, p := aNode(c.has...), aPolicy(drift)
+				n, p := placed.Node(c.has...), aPolicy(drift)
 				p.Backfill = backfill
 				begun := p.For(n, made, nil, nil, noon)
 				todo := p.For(n, made, nil, begun.Resized, noon.Add(settle))
@@ -241,7 +195,7 @@ func TestInstanceType(t *testing.T) {
 				if drift != config.DriftUpdate && len(begun.Resized) > 0 {
 					want = c.has // it is reported
 				}
-				if d := gocmp.Diff(aNode(want...).Labels, todo.appliedTo(t, n).Labels, cmpopts.EquateEmpty()); d != "" || todo.Taint || len(begun.Changes) > 0 && len(begun.Resized) > 0 {
+				if d := gocmp.Diff(placed.Node(want...).Labels, todo.appliedTo(t, n).Labels, cmpopts.EquateEmpty()); d != "" || todo.Taint || len(begun.Changes) > 0 && len(begun.Resized) > 0 {
 					t.Errorf("%q, %s, backfill %t: taint %t, at once %v, (-want +got):\n%s", c.has, drift, backfill, todo.Taint, begun.Changes, d)
 				}
 			}
