@@ -134,9 +134,9 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 	if err := t.Print(format, l); err != nil {
 		return err
 	}
-	p := &printer{t: t, isWide: format == cli.Wide, width: lineWidth}
+	p := &printer{t: t, isWide: format == cli.Wide, width: cli.LineWidth}
 	if w := t.Width(); w > 40 {
-		p.width = min(w, lineWidth)
+		p.width = min(w, cli.LineWidth)
 	}
 	for rest := r.Findings; len(rest) > 0; {
 		n := 1
@@ -171,12 +171,8 @@ func (r *Report) row(v VCenter) cli.Row {
 	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
 }
 
-const (
-	// lineWidth is how long a line may be, where the terminal has no less.
-	lineWidth = 160
-	// shownCauses is how many causes of a kind the format table has.
-	shownCauses = 20
-)
+// shownCauses is how many causes of a kind the format table has.
+const shownCauses = 20
 
 // A printer writes findings for a person.
 type printer struct {

@@ -11,16 +11,16 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// tableWidth is how wide a table is at most. The formats wide and json have the whole values.
-const tableWidth = 160
+// LineWidth is how wide a table, and a line for a person, is at most. The formats wide and json have the whole values.
+const LineWidth = 160
 
-// fit makes the widest columns of a table narrower until it fits.
+// fit makes the widest columns of a table narrower until it fits. Each keeps one character.
 func fit(widths []int) {
 	total := 3 * (len(widths) - 1)
 	for _, w := range widths {
 		total += w
 	}
-	for ; total > tableWidth; total-- {
+	for ; total > LineWidth && slices.Max(widths) > 1; total-- {
 		widths[slices.Index(widths, slices.Max(widths))]--
 	}
 }

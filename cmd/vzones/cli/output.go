@@ -61,13 +61,11 @@ func (v *formatValue) Set(text string) error {
 	return nil
 }
 
-// A List is what a command prints.
+// A List is what a command prints. A table has long values cut, so that its lines fit; the format wide has them whole.
 type List struct {
 	// Columns are the headings. Those from WideFrom on are in the format wide only; 0 for none.
 	Columns  []string
 	WideFrom int
-	// Fits has a table cut long values, so that its lines fit. The format wide has them whole.
-	Fits bool
 	// Rows have a cell for each column.
 	Rows []Row
 	// Data is what the formats json and yaml have. Its fields are documented in docs/reference.
@@ -104,7 +102,7 @@ func (t *Tool) Print(format Format, l *List) error {
 	if l.WideFrom > 0 && format != Wide {
 		columns = l.WideFrom
 	}
-	return t.Write(t.table(l, columns))
+	return t.Write(t.table(l, columns, format != Wide))
 }
 
 // PrintJSON prints a value as indented JSON. What a terminal may take for a command is escaped.
@@ -144,7 +142,7 @@ func escaped(data []byte) []byte {
 
 // table lays out the first columns of a list. A line has its color after it has its columns, which a color
 // would count for.
-func (t *Tool) table(l *List, columns int) []byte {
+func (t *Tool) table(l *List, columns int, fits bool) []byte {
 	widths := make([]int, columns)
 	rows := append([]Row{{Cells: l.Columns}}, l.Rows...)
 	for i := range widths {
@@ -152,7 +150,7 @@ func (t *Tool) table(l *List, columns int) []byte {
 			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i]))
 		}
 	}
-	if l.Fits && columns < len(l.Columns) {
+	if fits {
 		fit(widths)
 	}
 	var b, colored bytes.Buffer

@@ -3,11 +3,27 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
+
+// TestTableFits: a table's lines fit, unless it has so many columns that one character of each is too much.
+func TestTableFits(t *testing.T) {
+	for n := 1; n < 60; n++ {
+		row := slices.Repeat([]string{strings.Repeat("é", 200)}, n)
+		var out bytes.Buffer
+		if err := (&Tool{Stdout: &out}).Print(Table, &List{Columns: slices.Repeat([]string{"NAME"}, n), Rows: []Row{{Cells: row}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := utf8.RuneCountInString(strings.Split(out.String(), "\n")[1]); got > max(160, n+3*(n-1)) {
+			t.Errorf("%d columns: a line has %d characters", n, got)
+		}
+	}
+}
 
 // TestDataCannotChangeTheTerminal: control characters in a name stay what they are for a program, and are
 // none for a terminal.

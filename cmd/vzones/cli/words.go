@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,7 +27,7 @@ func Number(n int) string {
 
 // Wrap writes a text in a color, broken at blanks into lines of a width, 0 for one line. The first line begins
 // with first, the others with rest. A word that is too long stays whole.
-func (t *Tool) Wrap(to *bytes.Buffer, width int, first, rest string, color Color, text string) {
+func (t *Tool) Wrap(to io.Writer, width int, first, rest string, color Color, text string) {
 	line, begun := "", false
 	for word := range strings.SplitSeq(text, " ") {
 		room := max(width-utf8.RuneCountInString(first), 20)

@@ -180,7 +180,7 @@ func listOf(nodes []Node, labels []string) *cli.List {
 		list.Columns = append(list.Columns, column)
 	}
 	list.Columns = append(list.Columns, "ADDRESSES")
-	list.WideFrom, list.Fits = len(list.Columns), true
+	list.WideFrom = len(list.Columns)
 	list.Columns = append(list.Columns, "INSTANCE-TYPE", "MACHINE", "POWER", "TAINTS", "PROBLEM")
 	base := func(object string) string { return strings.TrimPrefix(path.Base("/"+object), "/") }
 	for i := range nodes {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 
 // print prints a plan. Notes go to standard error unless they are in the data.
 func print(t *cli.Tool, format cli.Format, p *Plan) error {
-	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Fits: true, Data: p}
+	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Data: p}
 	for _, n := range p.Changes {
 		for i, c := range n.Changes {
 			row := cli.Row{Name: n.Node, Color: color(c), Cells: []string{
@@ -31,7 +32,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 		return t.Print(format, list)
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintln(t.Stderr, "Note: "+note)
+		t.Wrap(t.Stderr, cli.LineWidth, "Note: ", "  ", "", note)
 	}
 	if len(list.Rows) > 0 {
 		if err := t.Print(format, list); err != nil {
@@ -41,18 +42,18 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	if format == cli.Name {
 		return nil
 	}
-	text := []byte{}
+	var text bytes.Buffer
 	for _, c := range p.Conflicts {
 		is := cli.Color("")
 		if c.Change == arises {
 			is = cli.Red
 		}
-		text = fmt.Appendf(text, "%s %s\n", t.Paint(is, "Conflict "+c.Change+":"), c.Text)
+		t.Wrap(&text, cli.LineWidth, t.Paint(is, "Conflict "+c.Change+":")+" ", "  ", "", c.Text)
 	}
 	if p.now {
-		return t.Write(fmt.Appendf(text, "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))
+		return t.Write(fmt.Appendf(text.Bytes(), "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))
 	}
-	return t.Write(fmt.Appendf(text, "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
+	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
 }
 
 // written returns to how many Nodes the daemon would write something.
