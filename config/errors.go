@@ -25,10 +25,10 @@ type Error struct {
 	// it besides File.
 	Path string
 	// VCenter is the name of the vCenter in whose entry a warning is, empty if it is in
-	// none. Errors do not have it: an entry with a mistake is not a vCenter yet.
+	// none. Mistakes do not have it: an entry with a mistake is not a vCenter yet.
 	VCenter string
 	// IsCSI reports whether a warning is of what the CSI driver sees otherwise than Nodes have it. It
-	// matters only in a cluster with that driver. Errors do not have it.
+	// matters only in a cluster with that driver. Mistakes do not have it.
 	IsCSI bool
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
@@ -45,7 +45,8 @@ func (e Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Field, e.Message)
 }
 
-// Errors are all mistakes of a file, by line; there is at least one.
+// Errors are all mistakes of a file, by line; there is at least one. Beside them are the Warnings of keys in whose
+// place another one is to be written, which may be why something is missing.
 type Errors []Error
 
 // Error returns one line for each mistake.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"slices"
 
 	"vzones/config"
@@ -111,11 +112,8 @@ func (c *checker) isOneMore(entries []*Section) bool {
 		return false
 	}
 	address := func(s *Section) string {
-		port, set := either(s.V("port"), c.Global.V("port")).Data.(int)
-		if !set || port == 0 {
-			port = config.DefaultPort
-		}
-		return config.SameServer(s.V("server").Text, port)
+		port, _ := either(s.V("port"), c.Global.V("port")).Data.(int)
+		return config.SameServer(s.V("server").Text, cmp.Or(port, config.DefaultPort))
 	}
 	for _, e := range entries {
 		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.Global) {

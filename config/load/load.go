@@ -46,11 +46,7 @@ type Options struct {
 // the CA files that it names. The error of a file with mistakes is of type Errors and holds all of them; a file
 // that cannot be read gives another error, which names the file.
 func (o Options) Read(path string) (*config.Config, error) {
-	read := o.ReadFile
-	if read == nil {
-		read = config.ReadFileAtMost
-	}
-	data, err := read(path, config.MaxSize)
+	data, err := o.reader()(path, config.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -60,6 +56,14 @@ func (o Options) Read(path string) (*config.Config, error) {
 // Parse is Options.Parse for tests.
 func Parse(file string, data []byte, environ ...string) (*config.Config, error) {
 	return Options{Environ: environ}.Parse(file, data)
+}
+
+// reader returns what files are read with.
+func (o Options) reader() Reader {
+	if o.ReadFile == nil {
+		return config.ReadFileAtMost
+	}
+	return o.ReadFile
 }
 
 // Parse is Read with the content of the file at hand; file names it in
@@ -130,13 +134,10 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	if root == nil {
 		return nil, p.Err()
 	}
-	c := &checker{Problems: p, Document: new(Document), read: o.ReadFile, vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
+	c := &checker{Problems: p, Document: new(Document), vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
 		ca: make(map[string]caFile)}
-	switch {
-	case o.SkipFiles:
-		c.read = nil
-	case c.read == nil:
-		c.read = config.ReadFileAtMost
+	if !o.SkipFiles {
+		c.read = o.reader()
 	}
 	c.Global, c.labels, c.Topology, c.Nodes = root.sub("global"), root.sub("labels"), root.sub("topology"), root.sub("nodes")
 	c.applyEnvironment(o.Environ)
@@ -149,8 +150,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	c.Config.Warnings = Sorted(p.Warnings)
 	if p.omitted > 0 {
-		last := c.Config.Warnings[len(c.Config.Warnings)-1]
-		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
+		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(c.Config.Warnings[maxProblems-1].Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
 	}
 	return c.Document, nil
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"strings"
 
 	"vzones/config"
@@ -65,9 +66,11 @@ var others = []struct {
 	{config.SectionRoot, &YAML, noCategories, "TopologyCategory topologycategory"},
 	{config.SectionGlobal, nil, forDriver, "cluster-id supervisor-id cluster-distribution cnsregistervolumes-cleanup-intervalinmin " +
 		"cnspvcprotection-cleanup-intervalinmin cnsvolumeoperationrequest-cleanup-intervalinmin volumemigration-cr-cleanup-intervalinmin " +
-		"vc-client-timeout csi-auth-check-intervalinmin csi-fetch-preferred-datastores-intervalinmin query-limit list-volume-threshold vcenterip"},
+		"vc-client-timeout csi-auth-check-intervalinmin csi-fetch-preferred-datastores-intervalinmin query-limit list-volume-threshold"},
+	{config.SectionGlobal, nil, forDriver + ": write server instead", "vcenterip"},
 	{config.SectionGlobal, nil, ofSession, sessionURL + " " + sessionToken},
-	{config.SectionGlobal, nil, inTree, "working-dir vm-uuid vm-name secret-not-managed datacenter"},
+	{config.SectionGlobal, nil, inTree, "working-dir vm-uuid vm-name secret-not-managed"},
+	{config.SectionGlobal, nil, inTree + ", and all datacenters count: write datacenters instead", "datacenter"},
 	{config.SectionGlobal, nil, forVolumes, "datastore default-datastore"},
 	{config.SectionGlobal, nil, forCPI, "service-account"},
 	{config.SectionEntry, nil, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url default-datastore"},
@@ -105,10 +108,8 @@ func keysOf(s config.Section, d *Dialect) []key {
 			k.use, k.why = noEffect, f.NoEffect
 		}
 		switch {
-		case d == &INI && f.INISection != "":
-			k.name = f.INISection
 		case d == &INI:
-			k.name = dashed
+			k.name = cmp.Or(f.INISection, dashed)
 		case dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
 			spelt = append(spelt, key{name: dashed, use: noEffect, why: strings.ReplaceAll(ofINI, "NAME", f.Key)})
 		}

@@ -98,13 +98,17 @@ func (p *Problems) message(at Position, format string, args []any) config.Error 
 	return e
 }
 
-// Err returns the errors by line. Without any it returns nil.
+// Err returns the errors by line. Without any it returns nil. Beside them are the warnings of keys in whose place
+// another one is to be written: that may be why something is missing.
 func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
 	}
-	all := Sorted(p.Errors)
-	if len(all) == maxProblems {
+	all := slices.DeleteFunc(slices.Clone(p.Warnings), func(w config.Warning) bool {
+		return !strings.HasPrefix(w.Message, "has no effect") || !strings.Contains(w.Message, ": write ")
+	})
+	all = Sorted(append(all, p.Errors...))
+	if len(p.Errors) == maxProblems {
 		all = append(all, config.Error{File: p.File, Line: max(all[len(all)-1].Line, 1),
 			Message: fmt.Sprintf("there may be more mistakes than these %d: correct these first", maxProblems)})
 	}
