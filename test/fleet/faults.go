@@ -136,8 +136,8 @@ func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
 // FaultREST makes a kind of request, as Requests names it, answer with an HTTP
 // status. A kind that ends in "*" is a prefix, the longest one counts; "*" means
 // every REST request. The name of a SOAP method is a kind too: it then answers
-// with the bare status, as a proxy in front of vCenter does. Status 0 removes
-// it.
+// with the bare status, as a proxy in front of vCenter does. Status 404 is vAPI's
+// that serves nothing yet, as while it starts. Status 0 removes it.
 func (v *VCenter) FaultREST(kind string, status int) {
 	v.set(func(c *conditions) { c.rest = with(c.rest, kind, status) })
 }

@@ -124,7 +124,11 @@ func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 
 func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
 	c := v.now()
-	if status := c.status(kind); status != 0 {
+	switch status := c.status(kind); status {
+	case 0:
+	case http.StatusNotFound:
+		return noSuchPath("/rest")
+	default:
 		return restError(status)
 	}
 	if method == "LoginByToken" && !v.serves(r.Header.Get("SOAPAction")) {

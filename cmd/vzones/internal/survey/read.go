@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -268,7 +267,7 @@ func isOn(value any) bool {
 func (r *reader) categories(ctx context.Context) (all []Category, visible []string, err error) {
 	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		ids, err := s.Categories(ctx)
-		if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
+		if err != nil && rest.ClassOf(err) != rest.Denied {
 			return fmt.Errorf("listing the tag categories: %w", err)
 		}
 		known, err := r.definitions(ctx, s, ids)
@@ -298,8 +297,8 @@ func (r *reader) definitions(ctx context.Context, s tags.Service, ids []string) 
 	for _, id := range ids {
 		g.Go(func() error {
 			one, err := s.Category(ctx, id)
-			switch {
-			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
+			switch class := rest.ClassOf(err); {
+			case class == rest.NotFound, class == rest.Denied:
 				return nil
 			case err != nil:
 				return err

@@ -95,14 +95,16 @@ func TestSurveyWithFaults(t *testing.T) {
 	}
 	const all = "tags categories"
 	for _, c := range []struct{ kind, want string }{ // a login that fails keeps later ones from being tried
-		{getTag, "tags"}, {"*", all}, {"POST /com/vmware/cis/session", all},
+		{getTag, "tags"}, {"*", all}, {"POST /com/vmware/cis/session", all}, {"GET /com/vmware/cis/tagging/category/id:{id}", all},
 	} {
-		east.FaultREST(c.kind, 503)
-		s := w.read(everything)[0]
-		if errs := strings.Join(errorsOf(&s), " "); errs != c.want {
-			t.Errorf("without %s: %q, want %q", c.kind, errs, c.want)
+		for _, status := range []int{503, 404} { // both as while vAPI starts
+			east.FaultREST(c.kind, status)
+			s := w.read(everything)[0]
+			if errs := strings.Join(errorsOf(&s), " "); errs != c.want {
+				t.Errorf("%d from %s: %q, want %q", status, c.kind, errs, c.want)
+			}
+			east.FaultREST(c.kind, 0)
 		}
-		east.FaultREST(c.kind, 0)
 	}
 	east.Refuse()
 	s := w.read(everything)
