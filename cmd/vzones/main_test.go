@@ -199,7 +199,7 @@ func TestReference(t *testing.T) {
 	}
 	common := nodes.LocalFlags()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s\n## Flags of most commands\n\n```text\n%s```\n", before, head, common.FlagUsages())
+	fmt.Fprintf(&b, "%s%s\n## Flags of most commands\n\nOnly `nodes` and `plan` take `-l`. `explain` and `map` have their own values of `-o`. `convert` and\n`check --offline` take none of these flags.\n\n```text\n%s```\n", before, head, common.FlagUsages())
 	for _, cmd := range commands() {
 		if cmd.Hidden || cmd.Name() == "version" || cmd.Name() == "completion" {
 			continue

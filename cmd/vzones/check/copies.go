@@ -177,10 +177,10 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	for _, n := range c.all {
 		own, isRegistered := keys[n.name()]
 		if missing := without(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(own, key) }); isRegistered && missing != "" {
-			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing))
+			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing)).Command = restart(n)
 		}
 		if missing := without(own, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
-			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key")
+			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key").Command = restart(n)
 		}
 		if len(own) == 0 {
 			own = slices.DeleteFunc(slices.Sorted(maps.Keys(n.Node.Labels)), func(key string) bool { return !isCSI(key) })
@@ -201,6 +201,11 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 			c.addNode("VZ311", n, "Node", strings.Join(texts, "; "))
 		}
 	}
+}
+
+// restart returns the command that restarts the node plugin on a Node, where it is installed as its own manifests do.
+func restart(n *node) string {
+	return cli.Shell("kubectl", "-n", "vmware-system-csi", "delete", "pod", "-l", "app=vsphere-csi-node", "--field-selector", "spec.nodeName="+n.name())
 }
 
 // walk returns what the driver would find for a Node, by label, nil if that is not known. The error

@@ -179,26 +179,27 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			one.Command = cli.Shell("kubectl", "delete", "node", n.name())
 		}
 		if id == "VZ150" {
-			one.Command = f.attachAbove(n)
+			one.Short, one.Command = f.attachAbove(n)
 		}
 		found = append(found, one)
 	}
 	return found
 }
 
-// attachAbove returns the command that attaches a tag to the cluster or host of a Node.
-func (f *facts) attachAbove(n *node) string {
+// attachAbove returns what Nodes of one place lack, and the command that attaches a tag to the cluster or host of a Node.
+func (f *facts) attachAbove(n *node) (lack, command string) {
 	o := n.Above(world.TypeCluster)
 	if o == nil {
 		o = n.Above(world.TypeHost)
 	}
 	if o == nil {
-		return ""
+		return "", ""
 	}
 	policy := f.config.Topology.Policy
 	policy.Invisible = inventory.StateOf(f.states, o.Ref.VCenter).Snapshot.InvisibleCategories
 	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
-	return f.attach(slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) }), o)
+	missing = slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) })
+	return "nothing above their machines gives a value to " + strings.Join(missing, " and "), f.attach(missing, o)
 }
 
 // isExplained reports whether what is wrong with a Node is found with something else: a vCenter that

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
@@ -35,15 +36,19 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	}
 	if state.Err != nil { // without one there is a snapshot
 		id, text := f.whyUnread(i)
-		command, advice := "", ""
+		command, advice, lacksSecret := "", "", apierrors.IsNotFound(state.Err) && len(f.all) > 0 // there is a cluster
 		switch id {
+		case "VZ110":
+			if lacksSecret {
+				command = cli.Shell("kubectl", "-n", cfg.Secret.Namespace, "create", "secret", "generic", "--from-file=DIRECTORY", cfg.Secret.Name)
+			}
 		case "VZ105":
 			command = cli.Shell("govc", "about.cert", "-k", "-u", report.Host)
 		case "VZ111":
 			advice, command = correct(cfg)
 		}
 		note(id, text, command)
-		found[0].Advice, found[0].HasAdvice = advice, id == "VZ105" || id == "VZ110"
+		found[0].Advice, found[0].HasAdvice = advice, id == "VZ105" || id == "VZ110" && !lacksSecret
 		return found, false
 	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {

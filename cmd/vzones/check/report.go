@@ -191,6 +191,7 @@ func (p *printer) block(all []finding.Cause) {
 		nodes, commands = append(nodes, all[i].Nodes...), append(commands, all[i].Commands...)
 	}
 	slices.Sort(nodes)
+	commands = slices.Compact(commands)
 	title := first.Title
 	if n := len(slices.Compact(nodes)); n > 0 {
 		title += " (" + cli.Count(n, "Node") + ")"
