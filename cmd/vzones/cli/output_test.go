@@ -16,11 +16,9 @@ func TestTableFits(t *testing.T) {
 	for n := 1; n < 60; n++ {
 		row := slices.Repeat([]string{strings.Repeat("é", 200)}, n)
 		var out bytes.Buffer
-		if err := (&Tool{Stdout: &out}).Print(Table, &List{Columns: slices.Repeat([]string{"NAME"}, n), Rows: []Row{{Cells: row}}}); err != nil {
-			t.Fatal(err)
-		}
-		if got := utf8.RuneCountInString(strings.Split(out.String(), "\n")[1]); got > max(160, n+3*(n-1)) {
-			t.Errorf("%d columns: a line has %d characters", n, got)
+		err := (&Tool{Stdout: &out}).Print(Table, &List{Columns: row})
+		if got := utf8.RuneCountInString(out.String()) - 1; err != nil || got > max(160, n+3*(n-1)) {
+			t.Errorf("%d columns: %v, a line has %d characters", n, err, got)
 		}
 	}
 }
