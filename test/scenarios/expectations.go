@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +16,9 @@ import (
 	"vzones/test/fleet"
 	"vzones/test/stack"
 )
+
+// logHeader matches the header of a log line and the source file in it.
+var logHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+ +\d+ ([^:\] ]+):\d+\] `)
 
 // defaultTimeout is how long an expectation waits without "within".
 const defaultTimeout = time.Minute
@@ -53,6 +59,7 @@ func expectations() []command {
 		}},
 		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
 		{"log lines N TEXT", "checks how many lines of that contain it", logLines},
+		{"log own N TEXT", "checks that at most N lines of that are from source files of vzones, and that one of the last three contains TEXT", logOwn},
 		{"log json", "checks that each line of the whole log is a JSON object, and that those of the framework about a Node have it as a field, as ours do", logJSON},
 	}
 }
@@ -285,6 +292,31 @@ func logSize(a *arguments) action {
 		said, err := w.said()
 		if err == nil && len(said) > most {
 			err = fmt.Errorf("the log has %d bytes", len(said))
+		}
+		return err
+	}
+}
+
+// logOwn checks how many lines come from source files of vzones and not of the framework, and how they end.
+func logOwn(a *arguments) action {
+	most, text := a.number(), a.word("TEXT")
+	return func(_ context.Context, w *world) error {
+		said, err := w.said()
+		files := map[string]bool{}
+		for _, folder := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
+			err = errors.Join(err, filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, _ fs.DirEntry, err error) error {
+				files[filepath.Base(path)] = true
+				return err
+			}))
+		}
+		var own []string
+		for line := range strings.Lines(said) {
+			if from := logHeader.FindStringSubmatch(line); from != nil && files[from[1]] {
+				own = append(own, line)
+			}
+		}
+		if end := strings.Join(own[max(0, len(own)-3):], ""); len(own) > most || !strings.Contains(end, text) {
+			err = errors.Join(err, fmt.Errorf("%d lines are of vzones, not at most %d, the last of them:\n%s", len(own), most, end))
 		}
 		return err
 	}
