@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,9 +23,9 @@ const loadWindow = 15 * time.Second
 
 // A loadMode is something that a vCenter goes through, and the most that one daemon
 // may make of it: once, and that much more in each minute. The numbers in flight and
-// of sessions hold at any time. docs/how-to/sizing.md tells operators these numbers.
+// of sessions hold at any time.
 type loadMode struct {
-	name string // what the vCenter does
+	name string // what the vCenter does, by which readLimits finds once and minute
 	// start is what is so when the daemon starts; without it the mode begins when
 	// everything was read.
 	start func(*testing.T, *fleet.VCenter)
@@ -55,7 +57,13 @@ func TestLoad(t *testing.T) {
 	// All at once, and not only as many as there are processors: they mostly wait.
 	var modes sync.WaitGroup
 	defer modes.Wait()
+	limits := readLimits(t)
 	for _, mode := range loadModes() {
+		limit, isDocumented := limits[mode.name]
+		if delete(limits, mode.name); !isDocumented {
+			t.Errorf("%s has no row for %q", loadPage, mode.name)
+		}
+		mode.once, mode.minute = limit[0], limit[1]
 		test := func(t *testing.T) {
 			opts := Options{Requirements: Requirements{Tags: true, Categories: []string{"region", "zone"}}}
 			if mode.opts != nil {
@@ -96,6 +104,28 @@ func TestLoad(t *testing.T) {
 		}
 		modes.Go(func() { t.Run(mode.name, test) })
 	}
+	if len(limits) > 0 {
+		t.Errorf("%s has rows that are no modes: %v", loadPage, limits)
+	}
+}
+
+const loadPage = "../docs/reference/vcenter-load.md"
+
+// readLimits returns what the page allows in each mode, once and in each minute.
+func readLimits(t *testing.T) map[string][2]fleet.Load {
+	page, err := os.ReadFile(loadPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string][2]fleet.Load{}
+	for line := range strings.Lines(string(page)) {
+		name, cells, _ := strings.Cut(strings.Trim(line, "| \n"), " | ")
+		var once, minute fleet.Load
+		if _, err := fmt.Sscanf(cells, "%d | %d | %d | %d | %d | %d", &once.Logins, &minute.Logins, &once.TagReads, &minute.TagReads, &once.Requests, &minute.Requests); err == nil {
+			limits[name] = [2]fleet.Load{once, minute}
+		}
+	}
+	return limits
 }
 
 // every does something again and again until the context is done.
@@ -122,54 +152,54 @@ func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }
 
+// switchOthers switches a machine that is no Node's off or on.
+func switchOthers(v *fleet.VCenter, n int) error {
+	if n%2 == 0 {
+		return v.PowerOff("n3")
+	}
+	return errors.Join(v.PowerOn("n3"), v.SetIPs("n3", fmt.Sprintf("10.0.0.%d", 1+n%250)))
+}
+
 func asItIs(*testing.T, *fleet.VCenter) {}
 
 func loadModes() []loadMode {
 	return []loadMode{
-		{name: "when the daemon starts", start: asItIs, once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 12, TagReads: 4}},
+		{name: "when the daemon starts", start: asItIs},
 		{
 			name: "at rest", faster: 5, opts: func(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second },
-			minute: fleet.Load{Requests: 6, TagReads: 3},
 		},
 		{
 			name: "accepts connections and answers nothing", faster: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
-			goes: begins((*fleet.VCenter).Hang), once: fleet.Load{Requests: 4}, minute: fleet.Load{Requests: 6},
+			goes: begins((*fleet.VCenter).Hang),
 		},
-		{name: "breaks each connection in the middle of an answer", goes: begins((*fleet.VCenter).Drop), once: fleet.Load{Requests: 20}, minute: fleet.Load{Requests: 60, TagReads: 12}},
-		{name: "rejects the credentials", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectPassword() }, once: fleet.Load{Requests: 4, Logins: 1}, minute: fleet.Load{}},
+		{name: "breaks each connection in the middle of an answer", goes: begins((*fleet.VCenter).Drop)},
+		{name: "rejects the credentials", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectPassword() }},
 		{
 			name: "does not let the account log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) },
-			once: fleet.Load{Requests: 4, Logins: 1},
 		},
 		{
 			name: "answers no login in time", start: func(_ *testing.T, v *fleet.VCenter) { v.SlowLogin(time.Minute) },
 			opts: func(o *Options) { o.LoginTimeout = 2 * time.Second },
-			once: fleet.Load{Requests: 4, Logins: 1},
 		},
 		{
 			name: "ends all sessions three times a second", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil }),
-			once: fleet.Load{Requests: 120, Logins: 10, TagReads: 40}, minute: fleet.Load{Requests: 130, Logins: 12, TagReads: 40},
 		},
 		{
 			name: "answers each long poll with a fault", goes: begins(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) }),
-			once: fleet.Load{Requests: 80, TagReads: 10}, minute: fleet.Load{Requests: 200, TagReads: 12},
 		},
 		{
 			name: "forgets collectors and views three times a second, while the session lives on", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
-			once: fleet.Load{Requests: 120, Logins: 10, TagReads: 40}, minute: fleet.Load{Requests: 130, Logins: 12, TagReads: 40},
 		},
 		{
 			name: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() },
-			once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 12, TagReads: 4},
 		},
-		{name: "has a tagging service that answers nothing", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }, once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 12, TagReads: 6}},
-		{name: "has a tagging service that throttles (429, then 503)", start: func(_ *testing.T, v *fleet.VCenter) { v.ThrottleTagging() }, once: fleet.Load{Requests: 40, Logins: 8, TagReads: 12}, minute: fleet.Load{Requests: 12, Logins: 4, TagReads: 6}},
-		{name: "has a tagging service that is starting (503)", start: func(_ *testing.T, v *fleet.VCenter) { v.StartTagging() }, once: fleet.Load{Requests: 40, Logins: 8, TagReads: 12}, minute: fleet.Load{Requests: 12, Logins: 4, TagReads: 6}},
+		{name: "has a tagging service that answers nothing", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }},
+		{name: "has a tagging service that throttles (429, then 503)", start: func(_ *testing.T, v *fleet.VCenter) { v.ThrottleTagging() }},
+		{name: "has a tagging service that is starting (503)", start: func(_ *testing.T, v *fleet.VCenter) { v.StartTagging() }},
 		{
 			name: "forbids all tags (403)", start: func(_ *testing.T, v *fleet.VCenter) {
 				v.FaultREST("POST /com/vmware/cis/tagging/*", http.StatusForbidden)
 			},
-			once: fleet.Load{Requests: 80, Logins: 2, TagReads: 64}, minute: fleet.Load{Requests: 30, TagReads: 12},
 		},
 		{
 			name: "forbids the tags of three objects", start: func(t *testing.T, v *fleet.VCenter) {
@@ -179,19 +209,16 @@ func loadModes() []loadMode {
 					}
 				}
 			},
-			once: fleet.Load{Requests: 60, Logins: 2, TagReads: 40}, minute: fleet.Load{Requests: 12, TagReads: 4},
 		},
 		{
 			name: "moves a Node's machine ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
-			once: fleet.Load{Requests: 30, TagReads: 20}, minute: fleet.Load{Requests: 90, TagReads: 20},
 		},
 		{
 			name: "changes the addresses of a Node's machine fifty times a second", goes: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.SetIPs("n1", fmt.Sprintf("10.0.0.%d", 1+n%250))
 			}),
-			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 70, TagReads: 4},
 		},
 		{
 			name: "clones ten machines a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
@@ -202,26 +229,16 @@ func loadModes() []loadMode {
 				}
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("clone-%d", n), Unreadable: true})
 			}),
-			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
 		},
 		{
 			name: "creates a hundred machines a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
-			once: fleet.Load{Requests: 30, TagReads: 4}, minute: fleet.Load{Requests: 90, TagReads: 4},
 		},
-		{
-			name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
-				if n%2 == 0 {
-					return v.PowerOff("n3")
-				}
-				return errors.Join(v.PowerOn("n3"), v.SetIPs("n3", fmt.Sprintf("10.0.0.%d", 1+n%250)))
-			}),
-			minute: fleet.Load{Requests: 12, TagReads: 4},
-		},
+		{name: "switches machines of others off and on ten times a second", goes: every(100*time.Millisecond, switchOthers)},
+		{name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, switchOthers)},
 		{
 			name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) },
-			once: fleet.Load{Requests: 120, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 60, TagReads: 12},
 		},
 		{
 			name: "answers each long poll with nothing under HTTP 200", start: func(t *testing.T, v *fleet.VCenter) {
@@ -229,7 +246,6 @@ func loadModes() []loadMode {
 					t.Error(err)
 				}
 			},
-			once: fleet.Load{Requests: 80, Logins: 2, TagReads: 10}, minute: fleet.Load{Requests: 240, TagReads: 12},
 		},
 		{
 			name: "answers each long poll at once with no news", start: func(t *testing.T, v *fleet.VCenter) {
@@ -237,7 +253,6 @@ func loadModes() []loadMode {
 					t.Error(err)
 				}
 			},
-			once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 80, TagReads: 4},
 		},
 	}
 }
