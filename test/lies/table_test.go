@@ -24,6 +24,9 @@ const (
 // firstComes is why a Node gains what a machine has that no other Node had before.
 const firstComes = "nothing but a kubelet says which machine it runs on: the first to name a machine has it"
 
+// tenantsName is why a Node without a UUID gains what a tenant's machine has.
+const tenantsName = "nothing but the name says which machine is the Node's, and its own has no such name and no running VMware Tools"
+
 // first are the gains of a Node that names a machine before its own Node does.
 func first() map[gain]string {
 	return map[gain]string{waiting: firstComes, addresses: firstComes, identity: firstComes, ownZone: firstComes}
@@ -243,6 +246,15 @@ func names() []lie {
 		{
 			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
+		},
+		{
+			about: about, says: "its own, without a UUID, as a tenant's guest does whose machine is not the Node's", at: []moment{registering}, certain: true,
+			send: func(w *world, n *v1.Node) {
+				nameless(w, n)
+				if err := w.s.Fleet.VCenter("east").SetHostName("spare", n.Name); err != nil {
+					w.t.Error(err)
+				}
+			}, becomes: impostor, left: map[gain]string{identity: tenantsName, ownZone: tenantsName},
 		},
 	}
 }
