@@ -165,34 +165,24 @@ func asItIs(*testing.T, *fleet.VCenter) {}
 func loadModes() []loadMode {
 	return []loadMode{
 		{name: "when the daemon starts", start: asItIs},
-		{
-			name: "at rest", faster: 5, opts: func(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second },
-		},
+		{name: "at rest", faster: 5, opts: func(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second }},
 		{
 			name: "accepts connections and answers nothing", faster: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
 			goes: begins((*fleet.VCenter).Hang),
 		},
 		{name: "breaks each connection in the middle of an answer", goes: begins((*fleet.VCenter).Drop)},
 		{name: "rejects the credentials", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectPassword() }},
-		{
-			name: "does not let the account log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) },
-		},
+		{name: "does not let the account log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) }},
 		{
 			name: "answers no login in time", start: func(_ *testing.T, v *fleet.VCenter) { v.SlowLogin(time.Minute) },
 			opts: func(o *Options) { o.LoginTimeout = 2 * time.Second },
 		},
-		{
-			name: "ends all sessions three times a second", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil }),
-		},
-		{
-			name: "answers each long poll with a fault", goes: begins(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) }),
-		},
+		{name: "ends all sessions three times a second", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil })},
+		{name: "answers each long poll with a fault", goes: begins(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) })},
 		{
 			name: "forgets collectors and views three times a second, while the session lives on", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
 		},
-		{
-			name: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() },
-		},
+		{name: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() }},
 		{name: "has a tagging service that answers nothing", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }},
 		{name: "has a tagging service that throttles (429, then 503)", start: func(_ *testing.T, v *fleet.VCenter) { v.ThrottleTagging() }},
 		{name: "has a tagging service that is starting (503)", start: func(_ *testing.T, v *fleet.VCenter) { v.StartTagging() }},
@@ -237,9 +227,7 @@ func loadModes() []loadMode {
 		},
 		{name: "switches machines of others off and on ten times a second", goes: every(100*time.Millisecond, switchOthers)},
 		{name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, switchOthers)},
-		{
-			name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) },
-		},
+		{name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with nothing under HTTP 200", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", "empty"); err != nil {
