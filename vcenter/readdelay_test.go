@@ -71,9 +71,9 @@ func TestAReadingThatWaits(t *testing.T) {
 		}
 		a = large(time.Minute)
 		a.fail(t.Context(), errors.New("no answer within 15s"))
-		failed := a.status.Load().state.Err
+		failed := a.status.Load().state
 		done = waiting(t.Context(), a)
-		if s := a.status.Load().state; !errors.Is(s.Err, failed) || s.Cause != "" {
+		if s := a.status.Load().state; !errors.Is(s.Err, failed.Err) || s.Cause != failed.Cause {
 			t.Errorf("%v, cause %v", s.Err, s.Cause)
 		}
 		if err := <-done; err != nil {
