@@ -18,7 +18,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -43,6 +42,8 @@ type bench struct {
 	delay         time.Duration // of each answer of a vCenter
 	isShort       bool          // each case is measured once
 	stack         *stack.Stack
+	// rest is the daemon's reading at rest beside no further machines, zero until it is measured.
+	rest reading
 }
 
 // A program is the daemon or the floor.
@@ -78,8 +79,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	// The simulated vCenters share the cores with what is measured, and memory is no matter here.
-	debug.SetGCPercent(400)
 	klog.SetLogger(klog.Logger{}) // what client-go logs about itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

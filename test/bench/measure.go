@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	// deadline bounds one run of a program, and repeats is how often a case is done.
+	// deadline bounds one run of a program, and repeats is how often a case is done whose program is not watched at rest.
 	deadline = 5 * time.Minute
 	repeats  = 3
 	// calm is the pause between the last Node and the time at rest, for what a program does once.
@@ -30,7 +31,7 @@ const (
 // A reading is what one program needed.
 type reading struct {
 	seconds, cpu float64
-	peak         int64 // bytes
+	memory       int64 // bytes: the peak, or at rest what is resident at its end
 	// requests are those to all vCenters, and maxPerVCenter those to the one with the most.
 	requests, maxPerVCenter int
 }
@@ -52,7 +53,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
 	runs := map[string][]reading{}
 	for n := range repeats {
-		if n > 0 && (b.isShort || c.name == "warm-up") {
+		if n > 0 && (b.isShort || c.rest > 0 || c.name == "warm-up") {
 			break
 		}
 		for _, p := range []program{b.daemon, b.floor} {
@@ -64,7 +65,15 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 			runs[p.name] = append(runs[p.name], r)
 		}
 	}
-	return row(c, median(runs[b.daemon.name]), median(runs[b.floor.name])), nil
+	daemon := median(runs[b.daemon.name])
+	table := row(c, daemon, median(runs[b.floor.name]))
+	switch {
+	case c.rest > 0 && c.fleet.others == 0:
+		b.rest = daemon
+	case c.rest > 0 && b.rest.seconds > 0:
+		table += comparison(c, daemon, b.rest)
+	}
+	return table, nil
 }
 
 // runOnce has a program initialize the Nodes of a case. Those of a sick vCenter, which only the
@@ -121,9 +130,8 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	}
 	usage, err := d.StopUsage()
 	if c.rest == 0 {
-		r.cpu = usage.CPU.Seconds()
+		r.cpu, r.memory = usage.CPU.Seconds(), usage.Peak
 	}
-	r.peak = usage.Peak
 	return r, err
 }
 
@@ -151,6 +159,11 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	}
 	r.seconds = nodes.last.Sub(began).Seconds()
 	if c.rest > 0 {
+		var changing sync.WaitGroup
+		defer changing.Wait()
+		changingCtx, stop := context.WithCancel(ctx)
+		defer stop()
+		changing.Go(func() { b.changeOthers(changingCtx, c.changes) })
 		if err := pause(ctx, d, calm); err != nil {
 			return r, err
 		}
@@ -168,13 +181,31 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 		if err != nil {
 			return r, err
 		}
-		r.seconds, r.cpu = c.rest.Seconds(), (after.CPU - before.CPU).Seconds()
+		r.seconds, r.cpu, r.memory = c.rest.Seconds(), (after.CPU - before.CPU).Seconds(), after.Resident
 	}
 	for _, v := range b.stack.Fleet.VCenters() {
 		r.requests += v.Total()
 		r.maxPerVCenter = max(r.maxPerVCenter, v.Total())
 	}
 	return r, nil
+}
+
+// changeOthers changes that many further machines a second, of all vCenters in turn, until the context is done.
+func (b *bench) changeOthers(ctx context.Context, perSecond int) {
+	if perSecond == 0 {
+		return
+	}
+	tick := time.NewTicker(time.Second / time.Duration(perSecond))
+	defer tick.Stop()
+	vcenters := b.stack.Fleet.VCenters()
+	for n := 0; ; n++ {
+		select {
+		case <-tick.C:
+			vcenters[n%len(vcenters)].UseFiller(n)
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 var errEnded = errors.New("the program has ended on its own")
@@ -201,7 +232,7 @@ func heading(delay time.Duration) string {
 			cpu = string(found[1])
 		}
 	}
-	const columns = "case | Nodes | vCenters | time s | floor s | / floor | requests | max/vCenter | CPU s | floor CPU s | peak MiB | floor MiB"
+	const columns = "case | Nodes | vCenters | time s | floor s | / floor | requests | max/vCenter | CPU s | floor CPU s | MiB | floor MiB"
 	return fmt.Sprintf("%s, %s, %d cores, %s/%s, %s; %s a request\n\n| %s |\n| --- |%s\n", time.Now().UTC().Format(time.DateOnly), cpu,
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), delay, columns, strings.Repeat(" ---: |", strings.Count(columns, "|")))
 }
@@ -212,5 +243,14 @@ func row(c benchCase, daemon, floor reading) string {
 		name += fmt.Sprintf(", %d further machines", c.fleet.others)
 	}
 	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
-		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.peak>>20, floor.peak>>20)
+		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.memory>>20, floor.memory>>20)
+}
+
+// comparison is a row with what the daemon needs at rest beside further machines, as factors of what it needs
+// beside none; of memory it is the difference.
+func comparison(c benchCase, daemon, none reading) string {
+	factor := func(beside, without float64) string { return fmt.Sprintf("%.2f ×", beside/without) }
+	return fmt.Sprintf("| %s, against none | | | | | | %s | %s | %s | | %+.1f | |\n", c.name,
+		factor(float64(daemon.requests), float64(none.requests)), factor(float64(daemon.maxPerVCenter), float64(none.maxPerVCenter)),
+		factor(daemon.cpu, none.cpu), float64(daemon.memory-none.memory)/(1<<20))
 }

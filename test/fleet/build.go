@@ -22,7 +22,8 @@ type inventory struct {
 
 	names    map[string][]types.ManagedObjectReference // all but fillers
 	machines []*machine                                // in the order of the description
-	made     int                                       // machines ever made
+	fillers  []*mo.VirtualMachine
+	made     int // machines ever made
 	dcs      map[string]*datacenter
 	order    []*datacenter
 

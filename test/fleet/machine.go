@@ -176,10 +176,8 @@ func guestFullName(id string) string {
 	return cmp.Or(known[id], id)
 }
 
-// fill makes n further machines, spread over all hosts. They have no guest, and
-// share what is alike.
+// fill makes n further machines, spread over all hosts. They have no guest.
 func (b *inventory) fill(n int) {
-	guest := &types.GuestInfo{ToolsStatus: types.VirtualMachineToolsStatusToolsNotInstalled}
 	type place struct {
 		folder *simulator.Folder
 		pool   *simulator.ResourcePool
@@ -195,7 +193,7 @@ func (b *inventory) fill(n int) {
 	}
 	for i := range n {
 		name := fmt.Sprintf("filler-%05d", i)
-		vm := &mo.VirtualMachine{Guest: guest}
+		vm := &mo.VirtualMachine{Guest: &types.GuestInfo{ToolsStatus: types.VirtualMachineToolsStatusToolsNotInstalled}}
 		b.configure(vm, name, derivedUUID(b.v.name, name))
 		vm.Config.GuestId = "otherGuest64"
 		vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB = 1, 1024
@@ -203,5 +201,21 @@ func (b *inventory) fill(n int) {
 		vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
 		p := places[i%len(places)]
 		b.putVM(p.folder, p.host, p.pool, vm)
+		b.fillers = append(b.fillers, vm)
 	}
+}
+
+// UseFiller switches the n-th filler off or on, counted round, and changes its guest's host name.
+func (v *VCenter) UseFiller(n int) {
+	v.world.Lock()
+	defer v.world.Unlock()
+	vm := v.inv.fillers[n%len(v.inv.fillers)]
+	state := types.VirtualMachinePowerStatePoweredOff
+	if vm.Runtime.PowerState == state {
+		state = types.VirtualMachinePowerStatePoweredOn
+	}
+	v.inv.update(vm, changes{
+		{Name: "runtime.powerState", Val: state}, {Name: "summary.runtime.powerState", Val: state},
+		{Name: "guest.hostName", Val: fmt.Sprint("guest-", n)}, {Name: "summary.guest.hostName", Val: fmt.Sprint("guest-", n)},
+	})
 }
