@@ -176,7 +176,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		{"two machines run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
 		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
 		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "MachinePoweredOff"},
-		{"off when its host was disconnected", node, states{stateOf("east", machine(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.Machine) { m.WasOff = true }))}, "MachinePoweredOff"},
+		{"off when its host was disconnected", node, states{stateOf("east", machine(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.Machine) { m.WasOff = true }))}, "VCenterUnknown"},
 		{"absent", node, states{stateOf("east"), stateOf("west")}, "MachineNotFound"},
 		{"a vCenter in trouble", node, states{stateOf("east"), failing(stateOf("west"))}, "VCenterUnreachable"},
 		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterUnknown"},

@@ -205,8 +205,8 @@ func (m *monitor) fail(ctx context.Context, err error) {
 	m.outage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
 		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
-		if cause != inventory.CausePostponed || m.now.state.Err == nil {
-			m.now.state.Cause = cause // else it is that of what the login waits after
+		if cause != inventory.CausePostponed || m.now.state.Err == nil || m.now.state.Cause == inventory.CauseCredentials {
+			m.now.state.Cause = cause // else it stays that of the failure before; credentials are there again
 		}
 		m.now.state.Err, m.now.state.NextLogin = err, session.NextAttempt(err)
 		return true

@@ -31,6 +31,7 @@ func TestStateHasTheCause(t *testing.T) {
 		{[]error{held}, inventory.ErrLogin}, // of another entry with the account
 		{[]error{held, errors.New("connection refused")}, inventory.CauseUnreachable},
 		{[]error{&credentialsError{errors.New("no such Secret")}}, inventory.ErrLogin},
+		{[]error{&credentialsError{errors.New("no such Secret")}, held}, inventory.CausePostponed},
 		{[]error{&session.UntrustedError{Certificate: vcentertest.Issue(t, x509.Certificate{}, nil).Cert}}, inventory.CauseUntrusted},
 		{[]error{vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})}, inventory.CauseDenied},
 		{[]error{vcentertest.SOAPFault(types.SystemError{})}, inventory.CauseFault},

@@ -34,9 +34,9 @@ func (o *Outage) Begins(cause inventory.Cause) bool {
 // otherwise at a higher verbosity. That a login is postponed follows from the failures before.
 func (o *Outage) Log(log klog.Logger, cause inventory.Cause, err error, first, still string) {
 	if (cause != inventory.CausePostponed || !o.Lasts()) && o.Begins(cause) {
-		log.Error(err, first)
+		log.WithCallDepth(1).Error(err, first)
 	} else {
-		log.V(4).Info(still, "err", err)
+		log.WithCallDepth(1).V(4).Info(still, "err", err)
 	}
 }
 

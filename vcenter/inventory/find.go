@@ -57,7 +57,9 @@ func (id Identity) checkPower(m match, power Power) error {
 			"switch it on if the Node is to run there, or delete the Node", m, id)
 	case elsewhere && power != PowerOn:
 		return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the machine was last found elsewhere: reconnect its host", m)
-	case id.Running && m.isOff() && (id.Joins || !id.isHome(m)):
+	case id.Running && m.details().WasOff && (id.Joins || !id.isHome(m)):
+		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node runs: reconnect its host", m, id)
+	case id.Running && power.IsOff() && (id.Joins || !id.isHome(m)):
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, so the Node runs on another machine with %s: "+
 			"add the vCenter or datacenter of that to the configuration, or give the account its rights", m, id)
 	}
@@ -121,8 +123,8 @@ func matches(states []State, id Identity) []match {
 
 // findByUUID decides which machine with its UUID is a Node's:
 //   - Several that run are ambiguous, and so are several that are off. One whose power state is not known
-//     may run: one that is off counts beside neither. One that was off when its host was disconnected is off
-//     for a Node that was found before, and may run for another one.
+//     may run: one that is off counts beside neither. One that was off when its host was disconnected counts
+//     as off for a Node that was found before. For any other Node it may run too, beside one that may run.
 //   - A Node that was found before has the machine that it was found as, its home, as long as that
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
@@ -131,9 +133,8 @@ func matches(states []State, id Identity) []match {
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	fits := matches(states, id)
-	hasHome := len(id.last()) > 0 && !id.Joins
-	if on := slices.DeleteFunc(slices.Clone(fits), func(m match) bool { return m.isOff() && (hasHome || !m.details().WasOff) }); len(on) > 0 {
-		fits = on
+	if slices.ContainsFunc(fits, func(m match) bool { return !m.isOff() }) {
+		fits = slices.DeleteFunc(fits, func(m match) bool { return m.isOff() && (!m.details().WasOff || len(id.last()) > 0 && !id.Joins) })
 	}
 	runs := slices.ContainsFunc(fits, match.runs)
 	var err error
@@ -234,7 +235,11 @@ func uniqueMatch(states []State, matches []match, id Identity) (match, error) {
 	if err := pendingDetails(states, matches); err != nil {
 		return match{}, err
 	}
-	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.makeUnique(), listMatches(matches))
+	advice := id.makeUnique()
+	if slices.ContainsFunc(matches, func(m match) bool { return m.details().WasOff }) {
+		advice += ", or reconnect the host of one that was off"
+	}
+	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, advice, listMatches(matches))
 }
 
 // makeUnique is what to do about several machines that have it.

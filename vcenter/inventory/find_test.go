@@ -22,10 +22,12 @@ type vm struct {
 	template   bool
 	unread     bool // in the index, but without details
 	unreadable bool // without a UUID, it never had one
-	since      int  // minutes after began at which an unreadable one was first seen
-	arrived    bool // an unreadable one came then
-	secondary  bool // of a Fault Tolerance pair
-	outside    bool // of the configured datacenters
+	// disconnected says that the host is, so that the power state is how it was.
+	disconnected bool
+	since        int  // minutes after began at which an unreadable one was first seen
+	arrived      bool // an unreadable one came then
+	secondary    bool // of a Fault Tolerance pair
+	outside      bool // of the configured datacenters
 }
 
 // isSecondary reports whether the machine is known to be the secondary of a Fault Tolerance pair.
@@ -50,10 +52,10 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 			details.UUID = cmp.Or(m.uuid, inventory.UUID{1})
 		}
 		switch {
-		case m.on && m.unreadable:
+		case m.on && (m.unreadable || m.disconnected):
 		case m.on:
 			details.Power = inventory.PowerOn
-		case m.unreadable:
+		case m.unreadable || m.disconnected:
 			details.WasOff = true
 		default:
 			details.Power = inventory.PowerOff

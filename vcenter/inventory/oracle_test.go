@@ -51,6 +51,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 			m.since = 30*r.Intn(4) + r.Intn(3)
 			m.arrived = m.unreadable && m.uuid.IsZero() && one(2)
 			m.secondary = one(8)
+			m.disconnected = !m.unreadable && one(6)
 			m.unread = m.unread && !m.outside // an unread one is not known to be there
 		}
 		w.vcenters = append(w.vcenters, v)
@@ -182,11 +183,11 @@ func (w world) fits(m vm) bool {
 // oracle answers from the description of the fleet, not from index or names: it writes down every
 // machine that could be the Node's and counts.
 func (w world) oracle() (found string, outcome error) {
-	var all, on, may, homes []string
+	var all, on, may, wasOff, homes []string
 	for _, was := range lastFound(w.id) {
 		homes = append(homes, fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID))
 	}
-	unusable, unread := map[string]bool{}, map[string]bool{}
+	unusable, unread, off := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i, v := range w.vcenters {
 		for _, m := range v.vms {
 			if v.unread || !w.fits(m) {
@@ -196,25 +197,28 @@ func (w world) oracle() (found string, outcome error) {
 			unusable[ref] = m.unread || m.unreadable || m.outside
 			unread[ref] = m.unread
 			all = append(all, ref)
-			if m.on && !m.unread && !m.unreadable {
-				on = append(on, ref)
-			}
-			if m.on || m.unread || m.unreadable && len(homes) == 0 {
+			off[ref] = !m.on && !m.unread
+			switch isUnknown := m.unreadable || m.disconnected; {
+			case m.on && !m.unread && !isUnknown:
+				on, may = append(on, ref), append(may, ref)
+			case m.on || m.unread:
 				may = append(may, ref)
+			case isUnknown && len(homes) == 0:
+				wasOff = append(wasOff, ref)
 			}
 		}
 	}
 	right := all
 	byUUID := len(w.id.UUIDs) > 0
 	if byUUID && len(may) > 0 {
-		right = may
+		right = append(may, wasOff...)
 	}
 	unknown := !w.sees() || w.protected()
 	switch {
 	case !byUUID:
 	case len(right) == 1 && slices.Contains(homes, right[0]):
 		unknown = false
-	case len(on) > 0 && len(may) > 1:
+	case len(on) > 0 && len(right) > 1:
 		unknown = w.keepsHome()
 	case len(on) == 1 && len(homes) > 0:
 		unknown = w.keepsHome() || slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread || v.failing })
@@ -234,7 +238,9 @@ func (w world) oracle() (found string, outcome error) {
 		return "", topology.ErrUnknown
 	case len(right) > 1:
 		return "", topology.ErrAmbiguous
-	case unusable[right[0]], w.id.Running && !slices.Contains(on, right[0]) && !slices.Contains(homes, right[0]):
+	case unusable[right[0]]:
+		return "", topology.ErrUnknown
+	case !slices.Contains(on, right[0]) && !slices.Contains(homes, right[0]) && (byUUID && len(homes) > 0 || w.id.Running && off[right[0]]):
 		return "", topology.ErrUnknown
 	}
 	return right[0], nil
@@ -260,7 +266,7 @@ func (w world) keepsHome() bool {
 			}
 			m := v.vms[at]
 			can := m.outside || !m.template && !m.isSecondary()
-			if (m.unreadable && m.uuid.IsZero()) || can && (m.unreadable || m.unread) && slices.Contains(w.id.UUIDs, m.uuid) {
+			if (m.unreadable && m.uuid.IsZero()) || can && (m.unreadable || m.unread || m.disconnected) && slices.Contains(w.id.UUIDs, m.uuid) {
 				return true
 			}
 		}

@@ -139,7 +139,7 @@ type State struct {
 	// Err says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
 	Err error
-	// Cause is what Err says. A login that is postponed has the cause of what it waits after.
+	// Cause is what Err says. A login that is postponed keeps the cause of the failure before it.
 	Cause Cause
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'

@@ -14,6 +14,7 @@ import (
 	"vzones/provider/report"
 	"vzones/topology/quote"
 	"vzones/vcenter"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
 
@@ -122,7 +123,7 @@ func problems(h *vcenter.Health) map[string]report.Problem {
 	case h.Err != nil && h.Cause == inventory.CauseRejected:
 		wrong(reasonRejected, "login", quote.NoteWith(h.Err.Error(), kept+": correct the credentials"))
 	case h.Err != nil:
-		wrong(reasonUnreadable, h.Cause.Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(kept+": "+h.Cause.Advice(), ": ")))
+		wrong(reasonUnreadable, faults.CauseOf(h.Err).Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(kept+": "+h.Cause.Advice(), ": ")))
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		wrong(reasonRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter))
