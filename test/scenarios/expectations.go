@@ -311,7 +311,7 @@ func logOwn(a *arguments) action {
 		}
 		var own []string
 		for line := range strings.Lines(said) {
-			if from := logHeader.FindStringSubmatch(line); from != nil && files[from[1]] {
+			if from := logHeader.FindStringSubmatch(line); len(from) > 1 && files[from[1]] {
 				own = append(own, line)
 			}
 		}

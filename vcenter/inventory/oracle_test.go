@@ -211,7 +211,7 @@ func (w world) oracle() (found string, outcome error) {
 	right := all
 	byUUID := len(w.id.UUIDs) > 0
 	if byUUID && len(may) > 0 {
-		right = append(may, wasOff...)
+		right = slices.Concat(may, wasOff)
 	}
 	unknown := !w.sees() || w.protected()
 	switch {
