@@ -53,13 +53,9 @@ func TestAFailureStaysItsOwn(t *testing.T) {
 				if err := w.east().Err; !later && !strings.Contains(err.Error(), failure.says) || !strings.Contains(err.Error(), `vCenter "east"`) {
 					t.Errorf("error is %v", err)
 				}
-				if got := w.zone(w.id("w1")); got != "west/a" {
-					t.Errorf("w1 is in %s", got)
-				}
+				w.in(w.id("w1"), "west/a")
 				if later {
-					if got := w.zone(n1); got != "east/a" {
-						t.Errorf("n1 is in %s", got)
-					}
+					w.in(n1, "east/a")
 				}
 				if states := w.fleet.States(); !w.outcome(states, w.id("tmpl"), topology.ErrUnknown) || !later && !w.outcome(states, n1, topology.ErrUnknown) {
 					t.Error("absence is claimed")

@@ -51,7 +51,8 @@ vcenters:
 	if honest.Refused != nil || !honest.Partial || len(honest.NICs) != 1 || !slices.Equal(honest.Static, addrs("10.0.0.2")) || honest.HostName != "n2" {
 		t.Errorf("of the honest guest: %+v", honest)
 	}
-	w.until("both have their zone", func([]inventory.State) bool { return w.zone(n1)+" "+w.zone(n2) == "east/a east/a" })
+	w.in(n1, "east/a")
+	w.in(n2, "east/a")
 	if err := w.sim.VCenter("east").Rename("n1", "n1\nI1122 made up\u202e"); err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,7 @@ func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("w1")})
 	for machine, want := range map[string]string{"n1": "east/a", "n2": "east/b", "n3": "east/c", "w1": "west/a"} {
-		if got := w.zone(w.id(machine)); got != want {
-			t.Errorf("%s is in %s, want %s", machine, got, want)
-		}
+		w.in(w.id(machine), want)
 	}
 	m := w.found(w.id("n2"))
 	if m.Ref.VCenter != "east" || m.Name != "n2" || m.HostName != "n2" || m.InventoryPath != "/prod/dc1/vm/x/y/n2" || m.Datacenter != "/prod/dc1" {
