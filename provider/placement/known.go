@@ -126,29 +126,27 @@ func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeA
 			r.addresses = append(r.addresses, a)
 		}
 	}
-	p.knownOf(node.UID).reserved = r
-	p.reserving[node.UID] = true
+	k := p.knownOf(node.UID)
+	k.reserved = r
+	p.reserving[node.UID] = k
 }
 
 // reservationOf returns what a Node was given and does not show yet, nothing after reservedFor. The
 // lock is held.
 func (p *Placer) reservationOf(node types.UID) reservation {
-	if !p.reserving[node] {
-		return reservation{}
-	}
-	r := p.knownOf(node).reserved
-	if time.Since(r.at) >= reservedFor {
+	k := p.reserving[node]
+	if k == nil || time.Since(k.reserved.at) >= reservedFor {
 		delete(p.reserving, node)
 		return reservation{}
 	}
-	return r
+	return k.reserved
 }
 
 // reservedBy returns the name of another Node that was given an address, empty for none. The lock
 // is held.
 func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
-	for other := range p.reserving {
-		if r := p.reservationOf(other); r.node != node.Name && slices.Contains(r.addresses, a) {
+	for _, k := range p.reserving {
+		if r := &k.reserved; r.node != node.Name && slices.Contains(r.addresses, a) && time.Since(r.at) < reservedFor {
 			return r.node
 		}
 	}
@@ -169,10 +167,11 @@ func (p *Placer) isThere(node *v1.Node) bool {
 func (p *Placer) NodeChanged(now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.reserving[now.UID] {
+	k := p.reserving[now.UID]
+	if k == nil {
 		return
 	}
-	r := &p.knownOf(now.UID).reserved
+	r := &k.reserved
 	if !nodeinfo.IsUninitialized(now) {
 		r.machine = inventory.UUID{}
 	}

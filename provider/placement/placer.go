@@ -65,7 +65,7 @@ type Placer struct {
 	mu    sync.Mutex
 	known map[types.UID]*known
 	// reserving are the Nodes that do not show all yet that they were given.
-	reserving map[types.UID]bool
+	reserving map[types.UID]*known
 	// basis is what all placements rest on beside the machines.
 	basis basis
 }
@@ -84,7 +84,7 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
 		maxAge:      cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
 		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
 		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
-		known:       map[types.UID]*known{}, reserving: map[types.UID]bool{},
+		known:       map[types.UID]*known{}, reserving: map[types.UID]*known{},
 	}
 	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)
