@@ -206,7 +206,7 @@ func (m *monitor) fail(ctx context.Context, err error) {
 		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
 		if cause != inventory.CausePostponed || m.now.state.Err == nil || m.now.state.Cause == inventory.CauseCredentials {
-			m.now.state.Cause = cause // else it stays that of the failure before; credentials are there again
+			m.now.state.Cause = cause // a postponed login keeps the cause before it, unless that was missing credentials
 		}
 		m.now.state.Err, m.now.state.NextLogin = err, session.NextAttempt(err)
 		return true

@@ -134,19 +134,20 @@ func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeA
 // reservationOf returns what a Node was given and does not show yet, nothing after reservedFor. The
 // lock is held.
 func (p *Placer) reservationOf(node types.UID) reservation {
-	k := p.reserving[node]
-	if k == nil || time.Since(k.reserved.at) >= reservedFor {
-		delete(p.reserving, node)
-		return reservation{}
+	if k := p.reserving[node]; k != nil && time.Since(k.reserved.at) < reservedFor {
+		return k.reserved
 	}
-	return k.reserved
+	return reservation{}
 }
 
 // reservedBy returns the name of another Node that was given an address, empty for none. The lock
 // is held.
 func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
-	for _, k := range p.reserving {
-		if r := &k.reserved; r.node != node.Name && slices.Contains(r.addresses, a) && time.Since(r.at) < reservedFor {
+	now := time.Now()
+	for other, k := range p.reserving {
+		if r := &k.reserved; now.Sub(r.at) >= reservedFor {
+			delete(p.reserving, other)
+		} else if r.node != node.Name && slices.Contains(r.addresses, a) {
 			return r.node
 		}
 	}

@@ -133,8 +133,9 @@ func matches(states []State, id Identity) []match {
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	fits := matches(states, id)
+	hasHome := len(id.last()) > 0 && !id.Joins
 	if slices.ContainsFunc(fits, func(m match) bool { return !m.isOff() }) {
-		fits = slices.DeleteFunc(fits, func(m match) bool { return m.isOff() && (!m.details().WasOff || len(id.last()) > 0 && !id.Joins) })
+		fits = slices.DeleteFunc(fits, func(m match) bool { return m.isOff() && (hasHome || !m.details().WasOff) })
 	}
 	runs := slices.ContainsFunc(fits, match.runs)
 	var err error
@@ -235,19 +236,18 @@ func uniqueMatch(states []State, matches []match, id Identity) (match, error) {
 	if err := pendingDetails(states, matches); err != nil {
 		return match{}, err
 	}
-	advice := id.makeUnique()
-	if slices.ContainsFunc(matches, func(m match) bool { return m.details().WasOff }) {
-		advice += ", or reconnect the host of one that was off"
-	}
-	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, advice, listMatches(matches))
+	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.makeUnique(matches), listMatches(matches))
 }
 
 // makeUnique is what to do about several machines that have it.
-func (id Identity) makeUnique() string {
+func (id Identity) makeUnique(matches []match) string {
+	advice := "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
 	if len(id.UUIDs) == 0 {
-		return "have the kubelet report the system UUID, or rename all but one"
+		advice = "have the kubelet report the system UUID, or rename all but one"
+	} else if slices.ContainsFunc(matches, func(m match) bool { return m.details().WasOff }) {
+		advice += ", or reconnect the host of one that was off"
 	}
-	return "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
+	return advice
 }
 
 func listMatches(matches []match) string {
