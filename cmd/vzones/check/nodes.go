@@ -317,15 +317,20 @@ func (f *facts) machines() (found []finding.Finding) {
 			continue
 		}
 		m, path := f.settings(n), n.Place.Machine.InventoryPath
-		where := " in " + named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
+		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {
-			one := n.about("VZ165", "disk.enableUUID is off"+where)
+			one := n.about("VZ165", "disk.enableUUID is off in "+machine)
 			one.Short = "disk.enableUUID is off in their machines"
 			one.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, one)
 		}
+		if n.Err == nil && n.Place.Machine.Power.IsOff() {
+			one := n.about("VZ164", machine+" is off")
+			one.Short, one.Command = "their machines are off", cli.Shell("govc", "vm.power", "-on", path)
+			found = append(found, one)
+		}
 		if m.LacksTools {
-			one := n.about("VZ166", "VMware Tools do not run"+where)
+			one := n.about("VZ166", "VMware Tools do not run in "+machine)
 			one.Short = "VMware Tools do not run in their machines"
 			found = append(found, one)
 		}
