@@ -206,7 +206,7 @@ func TestANodeJoinsComplete(t *testing.T) {
 			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
 				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 			}
-			if is := report.TopologyReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
+			if is := report.ConditionOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
 				t.Errorf("the condition is %+v", is)
 			}
 		})
@@ -237,15 +237,15 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.besides(n, d).Condition != nil {
+		if p.additions(n, d).Condition != nil {
 			t.Error("nobody keeps the labels")
 		}
 		p.KeepLabels()
 		p.Apply(testConfig()) // the levels are gone, and the decision rests on them
-		if got := p.besides(n, d).Condition; (got != nil) != c.current {
+		if got := p.additions(n, d).Condition; (got != nil) != c.current {
 			t.Errorf("%s=x: %+v", c.label, got)
 		}
-		if d.Shared = true; p.besides(n, d).Condition != nil {
+		if d.Shared = true; p.additions(n, d).Condition != nil {
 			t.Error("another Node has the machine too")
 		}
 	}
@@ -258,7 +258,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{"example.com/zone": value}
 		_, n = joins(t, n, func(*cluster) {})
-		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.TopologyReadyOf(n).Status != want {
+		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.ConditionOf(n).Status != want {
 			t.Errorf("labels %v, annotations %v, conditions %v", n.Labels, n.Annotations, n.Status.Conditions)
 		}
 	}

@@ -166,7 +166,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
-	var besides write.Besides
+	var additions write.Additions
 	switch isForeign, joins := p.placer.IsForeign(node), nodeinfo.IsUninitialized(node); {
 	case isForeign && !joins:
 		return &cloudprovider.InstanceMetadata{}, nil
@@ -178,21 +178,21 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 			break
 		}
 		d.Log(ctx, node)
-		m, besides = d.Metadata, p.besides(node, d)
+		m, additions = d.Metadata, p.additions(node, d)
 	default:
 		var given []v1.NodeAddress
-		if given, besides.Former, err = p.placer.NewAddresses(node); err == nil {
+		if given, additions.Former, err = p.placer.NewAddresses(node); err == nil {
 			m = &cloudprovider.InstanceMetadata{NodeAddresses: given}
 		}
 	}
-	p.guard.Metadata(node, m, besides)
+	p.guard.Metadata(node, m, additions)
 	return m, err
 }
 
-// besides returns what a Node gets that the framework does not write: where its machine is, labels
+// additions returns what a Node gets that the framework does not write: where its machine is, labels
 // in Kubernetes' own domains, and the condition, unless something is not certain or not right.
-func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
-	b := write.Besides{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
+func (p *Provider) additions(node *v1.Node, d *placement.Decision) write.Additions {
+	b := write.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value
@@ -201,7 +201,7 @@ func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
 		}
 	}
 	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !keepsAnother(node, d) {
-		ready := report.TopologyReady(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
+		ready := report.NewCondition(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b

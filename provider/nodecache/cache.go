@@ -7,6 +7,7 @@
 package nodecache
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +76,16 @@ func (c *Cache) StartInformer(stop <-chan struct{}) { c.factory.Start(stop) }
 // process leads.
 func (c *Cache) Start() { c.once.Do(func() { close(c.started) }) }
 
+// AwaitStart returns after Start, and reports whether that is before the context is done.
+func (c *Cache) AwaitStart(ctx context.Context) bool {
+	select {
+	case <-c.started:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Started is closed by Start.
 func (c *Cache) Started() <-chan struct{} { return c.started }
 
@@ -97,6 +108,15 @@ func (c *Cache) All() []*v1.Node {
 	return all
 }
 
+// Has reports whether a Node is still there, and no other one of its name. Before Start it is not known, and true.
+func (c *Cache) Has(node *v1.Node) bool {
+	if !c.IsStarted() {
+		return true
+	}
+	now, err := c.Get(node.Name)
+	return err == nil && now.UID == node.UID
+}
+
 // Get returns the Node of a name, be it somebody else's or not.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
@@ -113,17 +133,10 @@ func (c *Cache) Announce(node *v1.Node) {
 	}
 }
 
-// noteHandler remembers a handler for Announce.
-func (c *Cache) noteHandler(h cache.ResourceEventHandler) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.handlers = append(c.handlers[:len(c.handlers):len(c.handlers)], h)
-}
-
 // Informer returns the shared informer for the framework. Its handlers receive a Node that is not
 // initialized only through Announce, once it can be initialized.
 func (c *Cache) Informer() cache.SharedIndexInformer {
-	return &announcing{SharedIndexInformer: c.shared, remember: c.noteHandler}
+	return &announcing{c.shared, c}
 }
 
 // Quiet returns the shared informer itself: its handlers are not called by Announce.
@@ -169,8 +182,7 @@ func (l ownNodes) Get(name string) (*v1.Node, error) {
 // announcing is the shared informer, whose handlers the cache notes.
 type announcing struct {
 	cache.SharedIndexInformer
-	// remember has Announce call a handler from now on.
-	remember func(cache.ResourceEventHandler)
+	of *Cache
 }
 
 func (s *announcing) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
@@ -189,7 +201,9 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 // initialized Nodes, and the deletion of any. For another Node the framework would ask, get no
 // answer and log that, after each change.
 func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
-	s.remember(h)
+	s.of.mu.Lock()
+	s.of.handlers = append(s.of.handlers[:len(s.of.handlers):len(s.of.handlers)], h)
+	s.of.mu.Unlock()
 	// Nodes may have been announced once the informer has read them. A handler that is added
 	// later gets all that are there, since it may have missed that.
 	late := s.HasSynced()

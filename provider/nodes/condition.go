@@ -68,7 +68,7 @@ func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Du
 // writeCondition has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again. Conditions are merged by their type, so that those of others stay.
 func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
-	was := report.TopologyReadyOf(n)
+	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
 		r.condition.turn.done()
 		return 0
@@ -82,7 +82,7 @@ func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node,
 	if wait > 0 {
 		return wait
 	}
-	to := report.TopologyReady(n, says.status, says.reason, says.message)
+	to := report.NewCondition(n, says.status, says.reason, says.message)
 	return c.send(ctx, n, r, &r.condition, l.conditionPace, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: fmt.Sprint(says), subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []v1.NodeCondition{to}}},

@@ -29,7 +29,7 @@ func ours(n *v1.Node) *v1.Node {
 // wantReady compares the condition of a Node, written status/reason, empty for none.
 func (w *world) wantReady(name, want string) v1.NodeCondition {
 	w.Helper()
-	c := report.TopologyReadyOf(w.node(name))
+	c := report.ConditionOf(w.node(name))
 	if got := strings.Trim(string(c.Status)+"/"+c.Reason, "/"); got != want {
 		w.Errorf("the condition of %s is %q, want %q: %s", name, got, want, c.Message)
 	}
@@ -132,7 +132,7 @@ func TestReadyIsWrittenOnChange(t *testing.T) {
 		said := w.wantReady("east-1", "True/TopologyCurrent")
 		w.wantReady("east-2", "False/TopologyDrift")
 		w.wantReady("east-3", "Unknown/VCenterUnknown")
-		if got, want := report.TopologyReadyOf(w.node("east-2")).Message, w.messages(plan.ReasonDrift); !slices.Equal([]string{got}, want) {
+		if got, want := report.ConditionOf(w.node("east-2")).Message, w.messages(plan.ReasonDrift); !slices.Equal([]string{got}, want) {
 			t.Errorf("the message is %q, the Event's %q", got, want)
 		}
 		hours := func() {
@@ -155,7 +155,7 @@ func TestReadyIsWrittenOnChange(t *testing.T) {
 		}
 
 		w.source.place(at("r", "c", ""), nil, "east-2")
-		since := report.TopologyReadyOf(w.node("east-2")).LastTransitionTime
+		since := report.ConditionOf(w.node("east-2")).LastTransitionTime
 		w.pass(2 * settle)
 		if now := w.wantReady("east-2", "False/TopologyDrift"); w.conditions() != 4 || now.LastTransitionTime != since {
 			t.Errorf("%d writes; since %v, was %v", w.conditions(), now.LastTransitionTime, since)
@@ -177,7 +177,7 @@ func TestReadyComesAfterTheLabels(t *testing.T) {
 		for range 30 {
 			w.pass(time.Second)
 			for _, name := range names {
-				if n := w.node(name); report.TopologyReadyOf(n).Status == v1.ConditionTrue && n.Labels[topology.LabelZone] != "a" {
+				if n := w.node(name); report.ConditionOf(n).Status == v1.ConditionTrue && n.Labels[topology.LabelZone] != "a" {
 					t.Fatalf("%s: %v", name, n.Labels)
 				}
 			}
@@ -221,7 +221,7 @@ func TestReadyIsNeverGuessed(t *testing.T) {
 				w.source.place(c.placed, c.err, "east-1")
 				for range 5 { // before it lasts
 					w.pass(time.Second)
-					if got := report.TopologyReadyOf(w.node("east-1")); got.Status != "" && string(got.Status)+"/"+got.Reason != c.want {
+					if got := report.ConditionOf(w.node("east-1")); got.Status != "" && string(got.Status)+"/"+got.Reason != c.want {
 						t.Fatalf("%+v", got)
 					}
 				}
@@ -299,7 +299,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		}
 		w.pass(2 * time.Minute)
 		w.wantReady("east-1", "True/TopologyCurrent")
-		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || report.TopologyReadyOf(w.node("east-1")).Type != nodeinfo.TopologyReady {
+		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || report.ConditionOf(w.node("east-1")).Type != nodeinfo.TopologyReady {
 			t.Errorf("%d writes, %+v", n, w.node("east-1").Status.Conditions)
 		}
 	}, named("east-1", zoned("r", "a")...))

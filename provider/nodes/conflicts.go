@@ -25,13 +25,6 @@ const reasonUnread = "TagsUnreadable"
 // namedAtMost is how many objects one Event or one log line names. The log has all of them.
 const namedAtMost = 8
 
-// findConflictsSoon enqueues the search for conflicts of the whole fleet, if labels are kept.
-func (c *Controller) findConflictsSoon() {
-	if c.labels.Load() != nil {
-		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
-	}
-}
-
 // decidedNodes are the records of the initialized Nodes of ours that were decided about.
 func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	return func(yield func(*v1.Node, *record) bool) {

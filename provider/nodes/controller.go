@@ -58,9 +58,7 @@ type Controller struct {
 	// Run closes running once the fields below are set, and stopped once nothing is decided any more.
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
-	// events records Events about Nodes, at the pace of eventPace.
-	events    report.Recorder
-	eventPace *rate.Limiter
+	events           events
 	// annotationPace limits the annotations.
 	annotationPace *rate.Limiter
 	// requests waits for the requests to the API server that are under way.
@@ -97,14 +95,14 @@ func (c *Controller) StandBy(factory informers.SharedInformerFactory) {
 func (c *Controller) Run(ctx context.Context) error {
 	if c.standsBy {
 		c.nodes.StartInformer(ctx.Done())
-	} else if !c.awaitStart(ctx) {
+	} else if !c.nodes.AwaitStart(ctx) {
 		return nil
 	}
 	recorder, end := report.Record(ctx, c.client, "")
 	defer end()
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
-	c.events, c.eventPace = recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond)
+	c.events = events{recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond), c.checker}
 	c.annotationPace = rate.NewLimiter(patchesPerSecond, 1)
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
@@ -122,7 +120,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.stopped) // after all that follows
 	var g sync.WaitGroup
 	defer g.Wait()
-	g.Go(func() { c.checker.Run(ctx, c.searchEnded) })
+	g.Go(func() {
+		c.checker.Run(ctx, func(node types.UID) { // whose search has a result
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.enqueueLocked(node)
+		})
+	})
 	g.Go(func() { c.notifyOf(ctx, changes) })
 	defer c.requests.Wait()
 	for c.next(ctx) {
@@ -130,22 +134,12 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// awaitStart reports whether this process leads before the context is done.
-func (c *Controller) awaitStart(ctx context.Context) bool {
-	select {
-	case <-c.nodes.Started():
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // notifyOf enqueues what follows from the start and from changes of the fleet until the context is
 // done.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: followNodes})
 	c.queue.Add(item{job: resyncNodes})
-	if !c.awaitStart(ctx) {
+	if !c.nodes.AwaitStart(ctx) {
 		return
 	}
 	c.queue.Add(item{job: resyncNodes})
@@ -206,7 +200,7 @@ func (c *Controller) next(ctx context.Context) bool {
 		c.resync(leads)
 	case !leads:
 	case i.job == syncNode:
-		if again := c.sync(ctx, i); again > 0 {
+		if again := c.syncNode(ctx, i); again > 0 {
 			c.queue.AddAfter(i, again)
 		}
 	case i.job == observeNodes:
@@ -262,7 +256,6 @@ type placer interface {
 	Join(n *v1.Node, gives bool) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
-	InvisibleCategories() map[string][]string
 }
 
 // handlers enqueue a Node that comes, goes, or changes in a fact that decisions depend on. Heartbeats of
@@ -298,19 +291,19 @@ func (c *Controller) changed(before, now any) {
 		c.queue.Add(itemOf(b)) // which forgets it
 	case b == nil:
 		c.queue.Add(itemOf(n))
-		c.findConflictsSoon()
+		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	default:
 		c.placer.NodeChanged(n)
 		if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
 			c.mu.Lock()
 			c.recordLocked(n.UID).initialized = time.Now()
 			c.mu.Unlock()
-			defer c.findConflictsSoon() // after it has been decided about
+			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after it has been decided about
 		}
-		isRelevant := c.isRelevant(b, n)
-		was, is := report.TopologyReadyOf(b), report.TopologyReadyOf(n)
+		isRelevant := isRelevant(c.placer, b, n)
+		was, is := report.ConditionOf(b), report.ConditionOf(n)
 		switch {
-		case isRelevant, !maps.Equal(b.Labels, n.Labels), plan.IsTainted(b) != plan.IsTainted(n), placement.AddressesDiffer(b, n),
+		case isRelevant, !maps.Equal(b.Labels, n.Labels), plan.IsTainted(b) != plan.IsTainted(n),
 			was.Status != is.Status, was.Reason != is.Reason, was.Message != is.Message,
 			b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(b) != nodeinfo.HasCSIDriver(n),
 			nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations):
@@ -319,20 +312,20 @@ func (c *Controller) changed(before, now any) {
 		if !isRelevant {
 			return
 		}
-		isSameMachine = c.followKey(b) == c.followKey(n)
+		isSameMachine = followKey(c.placer, b) == followKey(c.placer, n)
 	}
-	c.nodesChanged()
+	c.queue.AddAfter(item{job: recheckNodes}, gather)
 	if !isSameMachine {
-		c.followChanged()
+		c.queue.AddAfter(item{job: followNodes}, gather)
 	}
 }
 
 // followKey returns the key of the machine that the fleet follows for a Node, empty for none.
-func (c *Controller) followKey(n *v1.Node) string {
-	if c.placer.IsForeign(n) {
+func followKey(p placer, n *v1.Node) string {
+	if p.IsForeign(n) {
 		return ""
 	}
-	id, err := c.placer.Statement(n)
+	id, err := p.Statement(n)
 	if err != nil {
 		return ""
 	}
@@ -341,9 +334,9 @@ func (c *Controller) followKey(n *v1.Node) string {
 
 // isRelevant reports whether a Node has changed in what says which machine it is, whether it
 // is ours, whether it waits or is ready, or in its addresses: others may wait for one.
-func (c *Controller) isRelevant(b, n *v1.Node) bool {
+func isRelevant(p placer, b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
 		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
-		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.AddressesDiffer(b, n)
+		p.IsForeign(b) != p.IsForeign(n) || placement.AddressesDiffer(b, n)
 }

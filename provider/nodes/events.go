@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -46,8 +47,16 @@ const (
 	eventsPerSecond = 20
 )
 
-// problem returns the tracker of a problem of a Node.
-func (r *record) problem(about string) *report.Tracker {
+// events records the Events about Nodes. A duration that a method returns is when it has to be called again, 0 for never.
+type events struct {
+	recorder report.Recorder
+	// pace limits the Events about all Nodes.
+	pace    *rate.Limiter
+	checker *absence.Checker
+}
+
+// tracker returns the tracker of a problem of a Node.
+func (r *record) tracker(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {
 		if r.problems == nil {
@@ -59,19 +68,19 @@ func (r *record) problem(about string) *report.Tracker {
 	return t
 }
 
-// recordProblem has an Event say that something is wrong with a Node, once that has lasted for the time
+// problem has an Event say that something is wrong with a Node, once that has lasted for the time
 // after. It returns when it has to be called again.
-func (c *Controller) recordProblem(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
-	t, now := r.problem(about), time.Now()
+func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
+	t, now := r.tracker(about), time.Now()
 	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
-	if wait := c.eventWait(r); wait > 0 {
+	if wait := r.eventWait(e.pace); wait > 0 {
 		return wait
 	}
 	_, again := t.Said()
 	t.Recorded(p, now)
-	c.events.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
+	e.recorder.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
 	if !again {
 		r.log(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(cmp.Or(p.Detail, p.Text)))
 	}
@@ -79,23 +88,23 @@ func (c *Controller) recordProblem(ctx context.Context, n *v1.Node, r *record, a
 }
 
 // eventWait returns how long an Event about a Node has to wait for its turn, 0 if it has come.
-func (c *Controller) eventWait(r *record) time.Duration {
-	wait := r.event.wait(c.eventPace)
+func (r *record) eventWait(pace *rate.Limiter) time.Duration {
+	wait := r.event.wait(pace)
 	if r.eventWaits = wait > 0; !r.eventWaits {
 		r.event.done()
 	}
 	return wait
 }
 
-// recordMachineProblem is recordProblem for what an error says of a Node's machine. Before an Event says that no
+// machineProblem is problem for what an error says of a Node's machine. Before an Event says that no
 // vCenter has it, it is searched for outside of the configured datacenters.
-func (c *Controller) recordMachineProblem(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
+func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
 	p, now := report.ProblemOf(err), time.Now()
 	if id, unidentified := nodeinfo.IdentityOf(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
-		if due := r.problem(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+		if due := r.tracker(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}
-		switch there := c.checker.Outside(n.UID, id); {
+		switch there := e.checker.Outside(n.UID, id); {
 		case errors.Is(there, absence.ErrConfirming):
 			return 0 // its end enqueues the Node
 		case there != nil:
@@ -104,18 +113,18 @@ func (c *Controller) recordMachineProblem(ctx context.Context, n *v1.Node, r *re
 			p.Key, p.Cause = key, ""
 		}
 	}
-	return c.recordProblem(ctx, n, r, aboutMachine, p, after)
+	return e.problem(ctx, n, r, aboutMachine, p, after)
 }
 
-// recordOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
+// over has an Event say that a problem of a Node is over, if one has said that it is there. It returns
 // when it has to be called again.
-func (c *Controller) recordOver(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
+func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
 	t := r.problems[about]
 	if t == nil {
 		return 0
 	}
 	if t.End() {
-		if wait := c.eventWait(r); wait > 0 {
+		if wait := r.eventWait(e.pace); wait > 0 {
 			return wait
 		}
 		was, _ := t.Said()
@@ -123,7 +132,7 @@ func (c *Controller) recordOver(ctx context.Context, n *v1.Node, r *record, abou
 		if in := r.decision.VCenter; in != "" {
 			text = fmt.Sprintf("vCenter %q: %s", in, text)
 		}
-		c.events.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
+		e.recorder.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
 		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
 	}
 	delete(r.problems, about)
@@ -159,7 +168,7 @@ func (r *record) readiness(about string) readiness {
 // isNotKnown returns what the condition says once something has not been known for a while of which no
 // Event says so, and when it will.
 func (r *record) isNotKnown(about string, err error) (readiness, time.Duration) {
-	t, p, now := r.problem(about), report.ProblemOf(err), time.Now()
+	t, p, now := r.tracker(about), report.ProblemOf(err), time.Now()
 	if due := t.Observe(p, runningBeforeEvent, time.Hour, now); due.After(now) {
 		return r.readiness(about), due.Sub(now)
 	}
@@ -178,23 +187,23 @@ const mostLabels = 10
 // after a move the tags of its new host are read first.
 const unplacedBeforeEvent = 10 * time.Second
 
-// recordUnplaced records why a Node has no placement. Without an error it has one.
-func (c *Controller) recordUnplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
+// unplaced records why a Node has no placement. Without an error it has one.
+func (e *events) unplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
 	if err == nil {
-		return c.recordOver(ctx, n, r, aboutPlace)
+		return e.over(ctx, n, r, aboutPlace)
 	}
 	after := unplacedBeforeEvent
 	if errors.Is(err, topology.ErrUnknown) {
 		after = runningBeforeEvent
 	}
-	return c.recordProblem(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
+	return e.problem(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
 }
 
-// recordConflicts records each conflict while it lasts. It is over when it is not found although
+// conflicts records each conflict while it lasts. It is over when it is not found although
 // everything was read that its labels rest on; the end of the last one is recorded. Of objects that
 // may not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
-func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
+func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
 	}
@@ -205,7 +214,7 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 		}
 		key := conflict.Key()
 		now[key] = true
-		next = sooner(next, c.recordProblem(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
+		next = sooner(next, e.problem(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
 		reported[key] = conflict.Labels
 	}
 	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
@@ -216,7 +225,7 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 			continue
 		}
 		if len(reported) == 1 {
-			if wait := c.recordOver(ctx, n, r, aboutConflict+key); wait > 0 {
+			if wait := e.over(ctx, n, r, aboutConflict+key); wait > 0 {
 				return wait
 			}
 		}
@@ -226,9 +235,9 @@ func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record)
 	return next
 }
 
-// recordDrift records the differences that have settled and are not about to be
+// drift records the differences that have settled and are not about to be
 // written. Where a label of the Node may be wrong nothing is over yet.
-func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
+func (e *events) drift(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	var texts []string
 	var advice string
 	for _, d := range todo.Drifts {
@@ -244,7 +253,7 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by 
 	}
 	if len(texts) == 0 {
 		if _, uncertain := plan.UncertainLabel(n, r.decision.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			return c.recordOver(ctx, n, r, aboutDrift)
+			return e.over(ctx, n, r, aboutDrift)
 		}
 		return 0
 	}
@@ -252,11 +261,11 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by 
 		texts = append(texts, d.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	return c.recordProblem(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
+	return e.problem(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
 }
 
-// recordWritten records what was written, once it is.
-func (c *Controller) recordWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
+// written records what was written, once it is.
+func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
 		for _, ch := range todo.Changes {
@@ -266,18 +275,18 @@ func (c *Controller) recordWritten(log klog.Logger, n *v1.Node, todo *plan.Plan)
 		}
 		if len(texts) > 0 {
 			text := quote.Reasons(texts, mostLabels)
-			c.events.Event(n, v1.EventTypeNormal, reason, text)
+			e.recorder.Event(n, v1.EventTypeNormal, reason, text)
 			log.Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
 		}
 	}
 }
 
-// recordType records an instance type that has differed for long enough and is not
+// instanceType records an instance type that has differed for long enough and is not
 // about to be written.
-func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
+func (e *events) instanceType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	if len(todo.Resized) == 0 {
 		if r.decision.InstanceType != "" { // or nothing is known to be right again
-			return c.recordOver(ctx, n, r, aboutType)
+			return e.over(ctx, n, r, aboutType)
 		}
 		return 0
 	}
@@ -286,7 +295,7 @@ func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *
 		return 0
 	}
 	text := quote.NoteWith(d.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	return c.recordProblem(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
+	return e.problem(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
 }
 
 // reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.
@@ -316,28 +325,25 @@ func addressChanges(before, now []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// recordAddressChange has an Event say that the IPs of an initialized Node have changed, whoever has
+// addressChange has an Event say that the IPs of an initialized Node have changed, whoever has
 // written them. It returns when it has to be called again.
-func (c *Controller) recordAddressChange(n *v1.Node, r *record) time.Duration {
+func (e *events) addressChange(n *v1.Node, r *record, isNew bool) time.Duration {
 	was, is := r.addresses, n.Status.Addresses
-	if change := addressChanges(was, is); was != nil && change != "" && !c.getsFirst(r, was, is) {
-		if wait := c.eventWait(r); wait > 0 {
+	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
+		if wait := r.eventWait(e.pace); wait > 0 {
 			return wait
 		}
-		c.events.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
+		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
 	}
 	r.addresses = append([]v1.NodeAddress{}, is...)
 	return 0
 }
 
-// getsFirst reports whether a Node gets addresses for the first time or, just initialized, in addition.
-func (c *Controller) getsFirst(r *record, was, is []v1.NodeAddress) bool {
+// getsFirst reports whether a Node gets addresses for the first time or, if it is new, in addition.
+func getsFirst(was, is []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(was, isIP) {
 		return true
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Since(r.initialized) < firstAddresses &&
-		!slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
+	return isNew && !slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
 }

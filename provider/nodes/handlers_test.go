@@ -65,7 +65,7 @@ func TestRelevantChanges(t *testing.T) {
 		}, true, true},
 		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-9"} }, false, true},
 		"the condition": {func(n *v1.Node) {
-			n.Status.Conditions = append(n.Status.Conditions, report.TopologyReady(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
+			n.Status.Conditions = append(n.Status.Conditions, report.NewCondition(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
 		}, false, true},
 		"another Node": {func(n *v1.Node) { n.UID = "another" }, true, true},
 	} {
@@ -74,7 +74,7 @@ func TestRelevantChanges(t *testing.T) {
 				control, before := idle(t, nil), waits()
 				now := before.DeepCopy()
 				c.change(now)
-				if got := control.isRelevant(before, now); got != c.relevant {
+				if got := isRelevant(control.placer, before, now); got != c.relevant {
 					t.Errorf("relevant: %v", got)
 				}
 				control.handlers().OnUpdate(before, now)
@@ -115,7 +115,7 @@ func TestLabelsThatMakeANodeOurs(t *testing.T) {
 		"is ours no more": {ours, other, true},
 		"another label":   {of(), other, false},
 	} {
-		if got := control.isRelevant(c.before, c.now); got != c.want {
+		if got := isRelevant(control.placer, c.before, c.now); got != c.want {
 			t.Errorf("%s: relevant: %v", name, got)
 		}
 	}

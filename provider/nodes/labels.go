@@ -67,7 +67,7 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), conditionPace: rate.NewLimiter(patchesPerSecond, 1),
 		writes: map[plan.Action]int{}, unread: recorded{}, system: recorded{},
 	})
-	c.findConflictsSoon()
+	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
 	}
@@ -96,12 +96,12 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 		next = max(time.Until(todo.Due), time.Millisecond)
 	}
 	if d.PlaceErr == nil {
-		next = sooner(next, c.recordDrift(ctx, n, r, by, todo))
+		next = sooner(next, c.events.drift(ctx, n, r, by, todo))
 	}
-	next = sooner(next, c.recordType(ctx, n, r, by, todo))
+	next = sooner(next, c.events.instanceType(ctx, n, r, by, todo))
 	if d.Machine != nil {
-		next = sooner(next, c.recordConflicts(ctx, n, r))
-		next = sooner(next, c.recordUnplaced(ctx, n, r, cmp.Or(d.PlaceErr, todo.TaintKept)))
+		next = sooner(next, c.events.conflicts(ctx, n, r))
+		next = sooner(next, c.events.unplaced(ctx, n, r, cmp.Or(d.PlaceErr, todo.TaintKept)))
 	} else if t := r.problems[aboutPlace]; t != nil {
 		t.End() // for now: what comes next has to last from its beginning
 	}
@@ -120,16 +120,16 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, l.pace, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
-			c.count(l, todo)
-			c.recordWritten(log, n, todo)
+			c.mu.Lock()
+			l.count(todo)
+			c.mu.Unlock()
+			c.events.written(log, n, todo)
 		},
 	}))
 }
 
 // count notes what was written.
-func (c *Controller) count(l *labeler, todo *plan.Plan) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (l *labeler) count(todo *plan.Plan) {
 	for _, ch := range todo.Changes {
 		l.writes[ch.Action]++
 	}

@@ -70,13 +70,6 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// nodesChanged enqueues what follows for other Nodes when one comes, goes, or gives up
-// something that another may wait for.
-func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, gather) }
-
-// followChanged has the fleet follow other machines soon.
-func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
-
 // recheck enqueues the Nodes whose decision depends on other Nodes, and those that were announced and
 // then refused.
 func (c *Controller) recheck() {
@@ -92,10 +85,10 @@ func (c *Controller) recheck() {
 // observe enqueues the Nodes whose place may have changed: all of them when what they all
 // rest on has, and otherwise those whose machine has, or of which it is not known.
 func (c *Controller) observe(ctx context.Context) {
-	p, by, hidden := &c.passes, c.placer.Topology(), c.placer.InvisibleCategories()
+	states, nodes := c.fleet.States(), c.nodes.All()
+	p, by, hidden := &c.passes, c.placer.Topology(), inventory.InvisibleByVCenter(states)
 	all := by != p.topology || !maps.EqualFunc(hidden, p.hidden, slices.Equal)
 	p.topology, p.hidden = by, hidden
-	states, nodes := c.fleet.States(), c.nodes.All()
 	p.begin(len(nodes))
 	if all {
 		// The configuration also says which Nodes are ours and by what they are found.
@@ -113,16 +106,16 @@ func (c *Controller) observe(ctx context.Context) {
 			if r != nil {
 				c.queue.Add(itemOf(n)) // which forgets it: it was ours until the configuration changed
 			}
-		case all, r == nil, !c.isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
+		case all, r == nil, !isDecidedFor(c.placer, r, n), c.placer.Observe(states, n) != r.machine:
 			c.queue.Add(itemOf(n))
 		}
 	}
-	c.findConflictsSoon() // after these have been decided about
+	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after these have been decided about
 }
 
 // isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
-func (c *Controller) isDecidedFor(r *record, n *v1.Node) bool {
-	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil || c.placer.IsRefused(n.UID)) {
+func isDecidedFor(p placer, r *record, n *v1.Node) bool {
+	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil || p.IsRefused(n.UID)) {
 		return false
 	}
 	return r.machine != nil && !r.labels.waiting

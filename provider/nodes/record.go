@@ -62,13 +62,7 @@ type counted struct {
 	conflicts []topology.Conflict
 }
 
-// recordOf returns the record of a Node.
-func (c *Controller) recordOf(n *v1.Node) *record {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.recordLocked(n.UID)
-}
-
+// recordLocked returns the record of a Node.
 func (c *Controller) recordLocked(uid types.UID) *record {
 	r := c.records[uid]
 	if r == nil {

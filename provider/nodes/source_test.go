@@ -46,8 +46,12 @@ var (
 	_ absence.Fleet = (*fakeSource)(nil)
 )
 
-// States returns none: Decide says where Nodes are.
-func (f *fakeSource) States() []inventory.State { return nil }
+// States returns only which tag categories the vCenter does not show: Decide says where Nodes are.
+func (f *fakeSource) States() []inventory.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{InvisibleCategories: f.absent}}}
+}
 
 func (f *fakeSource) Follow([]inventory.Identity) {}
 
@@ -83,12 +87,6 @@ func (f *fakeSource) Topology() *config.Topology {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.topology
-}
-
-func (f *fakeSource) InvisibleCategories() map[string][]string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return map[string][]string{"east": f.absent}
 }
 
 // configure changes how Nodes get their labels.

@@ -63,7 +63,7 @@ func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Ma
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := p.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
+	if other := p.memory.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil
@@ -72,7 +72,7 @@ func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Ma
 // waitsForAddress reports whether a Node is to keep an address for now that its machine has lost a
 // moment ago. One that another Node got meanwhile does not come back.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
-	k := p.knownOf(node.UID)
+	k := p.memory.of(node.UID)
 	if k.confirmedBy.machine == nil {
 		k.confirm(node, m)
 	}
@@ -110,5 +110,5 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
 		return "", false
 	}
-	return why, slices.Contains(p.read(node.UID).confirmed, a)
+	return why, slices.Contains(p.memory.read(node.UID).confirmed, a)
 }

@@ -96,7 +96,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	states := p.fleet.States()
 	cfg := p.Config()
 	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
-	if k := p.known[node.UID]; k != nil && !joins {
+	if k := p.memory.known[node.UID]; k != nil && !joins {
 		k.names = nameWait{} // it waits for none any more
 	}
 	m, in, lost, err := p.find(states, node)
@@ -116,12 +116,12 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(d.MachineErr)
 	}
 	d.in = in
-	placement, placeErr := p.resolve(node, &d.Topology.Policy, states, m)
+	placement, placeErr := p.place(node, &d.Topology.Policy, states, m)
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, families, addressErr := p.choose(states, m, node)
-	for _, why := range []error{d.MachineErr, p.tooOld(in), placeErr, addressErr} {
+	for _, why := range []error{d.MachineErr, tooOld(in, p.maxAge), placeErr, addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}
@@ -135,8 +135,8 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
 	d.InstanceType, d.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
-	d.Contact, d.OldNames = in.LastContact, p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
-	if !p.namesBefore(in, in.TagNames.ReadAt) {
+	d.Contact, d.OldNames = in.LastContact, d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
+	if !d.namesBefore(in.TagNames.ReadAt) {
 		d.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
 	if joins && d.Err == nil {
@@ -165,11 +165,20 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machin
 	}
 	in = inventory.StateOf(states, m.Ref.VCenter)
 	if lost = in.CheckReachable(); lost == nil && !nodeinfo.IsUninitialized(n) {
-		k := p.knownOf(n.UID)
+		k := p.memory.of(n.UID)
 		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name}
 		k.confirm(n, m)
 	}
 	return m, in, lost, nil
+}
+
+// identify is Identify, under the lock.
+func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
+	id, err := p.Statement(node)
+	id.LastSeen = p.memory.read(node.UID).lastSeen
+	id.Joins = nodeinfo.IsUninitialized(node)
+	id.Running = id.Joins || nodeinfo.IsReady(node)
+	return id, err
 }
 
 // Observe returns the machine that a Node has to itself by these states, nil if that is not
@@ -192,8 +201,8 @@ func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Mac
 // vCenter has not answered for so long that its machines may be elsewhere by now.
 // Nodes that are initialized keep what they have. The error says how long a vCenter may take and not
 // how long it has taken, so that it stays the same.
-func (p *Placer) tooOld(s inventory.State) error {
-	if time.Since(s.LastContact) <= p.maxAge {
+func tooOld(s inventory.State, maxAge time.Duration) error {
+	if time.Since(s.LastContact) <= maxAge {
 		return nil
 	}
 	reason := s.CheckReachable()
@@ -204,7 +213,7 @@ func (p *Placer) tooOld(s inventory.State) error {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered yet: %w", s.VCenter, reason)
 	}
 	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
-		s.VCenter, p.maxAge, reason)
+		s.VCenter, maxAge, reason)
 }
 
 // choose selects the addresses of a Node, and returns of how many families they are.
@@ -248,17 +257,17 @@ const namesAgeRunning = 15 * time.Second
 func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if gives && !p.isThere(node) {
+	if gives && !p.nodes.Has(node) {
 		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
-	d, k := p.decide(node), p.knownOf(node.UID)
-	err, old := d.Err, p.namesBefore(d.in, time.Now().Add(-p.namesAge))
+	d, k := p.decide(node), p.memory.of(node.UID)
+	err, old := d.Err, d.namesBefore(time.Now().Add(-p.namesAge))
 	if !old || err != nil {
 		k.names = nameWait{} // it waits for nothing, or for something else
 	}
 	switch {
 	case !old:
-	case err == nil && !p.namesBefore(d.in, k.names.start()):
+	case err == nil && !d.namesBefore(k.names.start()):
 		// What was read since it began to wait serves, however slow the vCenter is.
 		k.names.serve()
 	default:
@@ -272,7 +281,7 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 	}
 	if gives {
 		if k.refused = err != nil; err == nil {
-			p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+			p.memory.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
 		}
 	}
 	return d, err
@@ -315,9 +324,9 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 
 // namesBefore reports whether the names of tags that the configuration needs were read
 // before a time. Where none could be read they were not.
-func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
-	categories := p.Topology().Policy.Categories()
-	return len(categories) > 0 && !in.TagNames.ReadAt.IsZero() && !in.TagNames.ReadSince(t, categories)
+func (d *Decision) namesBefore(t time.Time) bool {
+	names, categories := &d.in.TagNames, d.Topology.Policy.Categories()
+	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
 // NewAddresses returns the addresses that an initialized Node gets. There are none if the Node keeps its
@@ -326,14 +335,14 @@ func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.isThere(node) {
+	if !p.nodes.Has(node) {
 		return nil, "", nil
 	}
 	d := p.decide(node)
 	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
 		return nil, "", d.AddressErr
 	}
-	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
+	p.memory.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 

@@ -97,12 +97,19 @@ func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 	k.confirmed, k.lost = now, lost
 }
 
-// knownOf returns what is known of a Node, to be changed. The lock is held.
-func (p *Placer) knownOf(node types.UID) *known {
-	k := p.known[node]
+// memory is what this process knows of all Nodes. The placer's lock guards it.
+type memory struct {
+	known map[types.UID]*known
+	// reserving are the Nodes that do not show all yet that they were given.
+	reserving map[types.UID]*known
+}
+
+// of returns what is known of a Node, to be changed.
+func (m *memory) of(node types.UID) *known {
+	k := m.known[node]
 	if k == nil {
 		k = &known{}
-		p.known[node] = k
+		m.known[node] = k
 	}
 	return k
 }
@@ -110,15 +117,15 @@ func (p *Placer) knownOf(node types.UID) *known {
 // nothing is known of a Node that is new.
 var nothing known
 
-// read returns what is known of a Node, not to be changed. The lock is held.
-func (p *Placer) read(node types.UID) *known { return cmp.Or(p.known[node], &nothing) }
+// read returns what is known of a Node, not to be changed.
+func (m *memory) read(node types.UID) *known { return cmp.Or(m.known[node], &nothing) }
 
 // reserve gives a Node addresses, and a machine unless that is zero, until it shows them. The lock
 // is held since before anything was looked up. So of two Nodes that ask at the same time for the
 // same, the second finds what the first got: reserved, or on the Node.
-func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
+func (m *memory) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
-		machine = p.reservationOf(node.UID).machine // the informer may be behind
+		machine = m.reservationOf(node.UID).machine // the informer may be behind
 	}
 	r := reservation{node: node.Name, machine: machine, at: time.Now()}
 	for _, one := range given {
@@ -126,27 +133,25 @@ func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeA
 			r.addresses = append(r.addresses, a)
 		}
 	}
-	k := p.knownOf(node.UID)
+	k := m.of(node.UID)
 	k.reserved = r
-	p.reserving[node.UID] = k
+	m.reserving[node.UID] = k
 }
 
-// reservationOf returns what a Node was given and does not show yet, nothing after reservedFor. The
-// lock is held.
-func (p *Placer) reservationOf(node types.UID) reservation {
-	if k := p.reserving[node]; k != nil && time.Since(k.reserved.at) < reservedFor {
+// reservationOf returns what a Node was given and does not show yet, nothing after reservedFor.
+func (m *memory) reservationOf(node types.UID) reservation {
+	if k := m.reserving[node]; k != nil && time.Since(k.reserved.at) < reservedFor {
 		return k.reserved
 	}
 	return reservation{}
 }
 
-// reservedBy returns the name of another Node that was given an address, empty for none. The lock
-// is held.
-func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
+// reservedBy returns the name of another Node that was given an address, empty for none.
+func (m *memory) reservedBy(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
-	for other, k := range p.reserving {
+	for other, k := range m.reserving {
 		if r := &k.reserved; now.Sub(r.at) >= reservedFor {
-			delete(p.reserving, other)
+			delete(m.reserving, other)
 		} else if r.node != node.Name && slices.Contains(r.addresses, a) {
 			return r.node
 		}
@@ -154,21 +159,11 @@ func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
 	return ""
 }
 
-// isThere reports whether a Node is still there, and no other one of its name. What the framework asks about one that is gone must
-// leave nothing behind.
-func (p *Placer) isThere(node *v1.Node) bool {
-	if !p.nodes.IsStarted() {
-		return true
-	}
-	now, err := p.nodes.Get(node.Name)
-	return err == nil && now.UID == node.UID
-}
-
 // NodeChanged ends a Node's reservation of what the Node shows.
 func (p *Placer) NodeChanged(now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.reserving[now.UID]
+	k := p.memory.reserving[now.UID]
 	if k == nil {
 		return
 	}
@@ -179,7 +174,7 @@ func (p *Placer) NodeChanged(now *v1.Node) {
 	shown := addresses.ClaimedBy(now)
 	r.addresses = slices.DeleteFunc(r.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
 	if r.machine == (inventory.UUID{}) && len(r.addresses) == 0 {
-		delete(p.reserving, now.UID)
+		delete(p.memory.reserving, now.UID)
 	}
 }
 
@@ -187,29 +182,29 @@ func (p *Placer) NodeChanged(now *v1.Node) {
 func (p *Placer) Forget(node types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.known, node)
-	delete(p.reserving, node)
+	delete(p.memory.known, node)
+	delete(p.memory.reserving, node)
 }
 
 // NoteSeen notes where the machine of a Node was found.
 func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.knownOf(node).lastSeen = at
+	p.memory.of(node).lastSeen = at
 }
 
 // IsRefused reports whether the framework was answered last that a Node has to wait.
 func (p *Placer) IsRefused(node types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.read(node).refused
+	return p.memory.read(node).refused
 }
 
 // TakeRefused is IsRefused, and ends that: the Node is announced again.
 func (p *Placer) TakeRefused(node types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.knownOf(node)
+	k := p.memory.of(node)
 	was := k.refused
 	k.refused = false
 	return was

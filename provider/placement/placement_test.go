@@ -72,7 +72,7 @@ func TestReservationsEnd(t *testing.T) {
 		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
 		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
 		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
-		"gets one":        {func(p *Placer) { p.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
+		"gets one":        {func(p *Placer) { p.memory.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
 		"is gone":         {func(p *Placer) { p.Forget("uid-a") }, "", "", false},
 		"long ago":        {func(*Placer) { time.Sleep(reservedFor) }, "", "", false},
 		"another changes": {func(p *Placer) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
@@ -80,22 +80,22 @@ func TestReservationsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := leading()
-				p.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
+				p.memory.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p)
-				if got := p.reservedBy(one, aNode("b")); got != c.one {
+				if got := p.memory.reservedBy(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
 				}
-				if got := p.reservedBy(two, aNode("b")); got != c.two {
+				if got := p.memory.reservedBy(two, aNode("b")); got != c.two {
 					t.Errorf("the second address is %q's, want %q", got, c.two)
 				}
-				if got := p.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
+				if got := p.memory.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the machine is reserved: %t", got)
 				}
-				if p.reservedBy(one, aNode("a")) != "" {
+				if p.memory.reservedBy(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
-				if left := c.one+c.two != "" || c.machine; len(p.reserving) > 0 != left {
-					t.Errorf("reserving %v", p.reserving)
+				if left := c.one+c.two != "" || c.machine; len(p.memory.reserving) > 0 != left {
+					t.Errorf("reserving %v", p.memory.reserving)
 				}
 			})
 		})
@@ -129,7 +129,7 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
 	states, m := twoEntries()
 	for range 2 {
-		placement, err := New(nil, &config.Config{}, Options{}).resolve(aNode("n"), &policy, states, m)
+		placement, err := New(nil, &config.Config{}, Options{}).place(aNode("n"), &policy, states, m)
 		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
 			t.Errorf("got %v, %v", placement, err)
 		}
@@ -193,7 +193,7 @@ func TestHiddenCategory(t *testing.T) {
 		{hidden, hidden, `No vCenter has the tag category "zone"`},
 	} {
 		states := []inventory.State{{VCenter: "two", Snapshot: &inventory.Snapshot{InvisibleCategories: c.two}}, {VCenter: "one", Snapshot: &inventory.Snapshot{InvisibleCategories: c.one}}}
-		_, err := New(nil, &config.Config{}, Options{}).resolve(aNode("n"), &policy, states, m)
+		_, err := New(nil, &config.Config{}, Options{}).place(aNode("n"), &policy, states, m)
 		if err == nil || !strings.HasPrefix(err.Error(), c.says) || errors.Is(err, topology.ErrNoCategory) != (c.one != nil) || errors.Is(err, topology.ErrMissing) != (c.one == nil) {
 			t.Errorf("hidden %v and %v: %v", c.one, c.two, err)
 		}

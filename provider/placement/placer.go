@@ -62,10 +62,8 @@ type Placer struct {
 
 	// mu is held while a Node is decided about, from before anything is looked up until what it
 	// gets is reserved, and guards what follows. Nothing waits meanwhile.
-	mu    sync.Mutex
-	known map[types.UID]*known
-	// reserving are the Nodes that do not show all yet that they were given.
-	reserving map[types.UID]*known
+	mu     sync.Mutex
+	memory memory
 	// basis is what all placements rest on beside the machines.
 	basis basis
 }
@@ -84,7 +82,7 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
 		maxAge:      cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
 		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
 		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
-		known:       map[types.UID]*known{}, reserving: map[types.UID]*known{},
+		memory:      memory{known: map[types.UID]*known{}, reserving: map[types.UID]*known{}},
 	}
 	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)
@@ -118,12 +116,6 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// InvisibleCategories returns the tag categories of the configuration that each vCenter does not
-// show, nil if each shows all or not all vCenters were read.
-func (p *Placer) InvisibleCategories() map[string][]string {
-	return inventory.InvisibleByVCenter(p.fleet.States())
-}
-
 // Statement returns what a Node says about its machine. A Node that has no UUID is looked for by its name
 // only if it waits and the configuration allows it: any machine's guest can report that name.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
@@ -143,14 +135,6 @@ func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.identify(node)
-}
-
-func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
-	id, err := p.Statement(node)
-	id.LastSeen = p.read(node.UID).lastSeen
-	id.Joins = nodeinfo.IsUninitialized(node)
-	id.Running = id.Joins || nodeinfo.IsReady(node)
-	return id, err
 }
 
 // AskHome has a vCenter asked about a machine that is not shown any more, if an error of

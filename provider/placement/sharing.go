@@ -65,7 +65,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	waits := nodeinfo.IsUninitialized(node)
-	if p.reservationOf(node.UID).machine == m.UUID {
+	if p.memory.reservationOf(node.UID).machine == m.UUID {
 		return true
 	}
 	if waits && nodeinfo.Contradiction(node) != nil {
@@ -91,7 +91,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 // each restart, and no kubelet can write what it rests on.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
-		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservationOf(n.UID).machine == m.UUID
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.memory.reservationOf(n.UID).machine == m.UUID
 	}
 	switch first := isSettled(a); {
 	case first == isSettled(b):

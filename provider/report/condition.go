@@ -18,17 +18,17 @@ const (
 	ConditionUnwritten = "LabelUnwritten"
 )
 
-// TopologyReadyOf returns the condition nodeinfo.TopologyReady of a Node, zero if it has none.
-func TopologyReadyOf(n *v1.Node) v1.NodeCondition {
+// ConditionOf returns the condition nodeinfo.TopologyReady of a Node, zero if it has none.
+func ConditionOf(n *v1.Node) v1.NodeCondition {
 	if i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }); i >= 0 {
 		return n.Status.Conditions[i]
 	}
 	return v1.NodeCondition{}
 }
 
-// TopologyReady returns the condition nodeinfo.TopologyReady with which a Node says this from now on.
-func TopologyReady(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
-	was, now := TopologyReadyOf(n), metav1.Now()
+// NewCondition returns the condition nodeinfo.TopologyReady with which a Node says this from now on.
+func NewCondition(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
+	was, now := ConditionOf(n), metav1.Now()
 	to := v1.NodeCondition{
 		Type: nodeinfo.TopologyReady, Status: status, Reason: reason, Message: message,
 		LastHeartbeatTime: now, LastTransitionTime: now,

@@ -57,13 +57,13 @@ type metadata struct {
 	joining    bool // the Node had the framework's taint
 	providerID string
 	addresses  []v1.NodeAddress
-	besides    Besides
+	additions  Additions
 	// changesFormer reports whether the Node has another annotation of former addresses.
 	changesFormer bool
 }
 
-// Besides has the additions to the framework's writes that initialize a Node.
-type Besides struct {
+// Additions has the additions to the framework's writes that initialize a Node.
+type Additions struct {
 	// Labels are in Kubernetes' own domains, which the framework leaves out. Annotations
 	// say where the machine is.
 	Labels, Annotations map[string]string
@@ -77,16 +77,16 @@ type Besides struct {
 	Condition *v1.NodeCondition
 }
 
-// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait, and what a Node that
-// is initialized by it gets besides.
-func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, besides Besides) {
-	now := metadata{joining: nodeinfo.IsUninitialized(n), besides: besides}
+// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait, and the
+// additions to the writes that follow from it.
+func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
+	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
 		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
 			now.providerID = m.ProviderID
 		}
-		now.changesFormer = len(m.NodeAddresses) > 0 && besides.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
+		now.changesFormer = len(m.NodeAddresses) > 0 && additions.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
 	}
 	g.note(n.Name, func(a *answers) {
 		if a.metadata[0].joining != now.joining {
@@ -185,13 +185,13 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	for _, m := range c.guard.last(n.Name).metadata {
 		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
-			for key, value := range m.besides.Labels {
+			for key, value := range m.additions.Labels {
 				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
 			}
-			for key, value := range m.besides.Annotations {
+			for key, value := range m.additions.Annotations {
 				metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
 			}
-			if owned := plan.Own(n, m.besides.Levels); owned != "" {
+			if owned := plan.Own(n, m.additions.Levels); owned != "" {
 				metav1.SetMetaDataAnnotation(&n.ObjectMeta, nodeinfo.KeyLabels, owned)
 			}
 			return c.NodeInterface.Update(ctx, n, opts)
@@ -202,7 +202,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 
 // Patch patches the Node that the provider was asked about.
 func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
-	patch, err := c.guard.withUID(name, patch, subresources)
+	patch, err := c.guard.complete(name, patch, subresources)
 	if err != nil {
 		return nil, fmt.Errorf("patching Node %s: %w", name, err)
 	}
@@ -225,9 +225,9 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// withUID returns a patch of addresses or of the shutdown taint with the UID of the Node that it
-// is meant for, which the API server compares. Other patches do not follow from an answer.
-func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byte, error) {
+// complete returns a patch of addresses or of the shutdown taint with the UID of the Node that it
+// is meant for, which the API server compares, and with the additions. Other patches do not follow from an answer.
+func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var is v1.Node
 	var all map[string]any
 	if err := cmp.Or(json.Unmarshal(patch, &is), json.Unmarshal(patch, &all)); err != nil {
@@ -250,12 +250,12 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
 	if err == nil && m.changesFormer {
 		var former any // nil takes it off
-		if m.besides.Former != "" {
-			former = m.besides.Former
+		if m.additions.Former != "" {
+			former = m.additions.Former
 		}
 		err = unstructured.SetNestedField(all, former, "metadata", "annotations", nodeinfo.KeyFormerAddresses)
 	}
-	if condition := m.besides.Condition; err == nil && condition != nil {
+	if condition := m.additions.Condition; err == nil && condition != nil {
 		var added map[string]any
 		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
 			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions") // which are merged by type

@@ -58,37 +58,37 @@ func TestWhoseAddresses(t *testing.T) {
 		want  string // the UID, empty if the write is refused
 	}{
 		"nobody was asked about": {func(*Guard) {}, patch("10.0.0.1"), ""},
-		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil, Besides{}) }, patch("10.0.0.1"), ""},
-		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1"), Besides{}) }, patch("10.0.0.1"), "one"},
+		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil, Additions{}) }, patch("10.0.0.1"), ""},
+		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1"), Additions{}) }, patch("10.0.0.1"), "one"},
 		"of one that was replaced": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), Besides{})
-			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
+			g.Metadata(joining("one"), with("10.0.0.1"), Additions{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Additions{})
 		}, patch("10.0.0.1"), ""},
 		"of the old one, by the loop": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
-			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
+			g.Metadata(aNode("one"), with("10.0.0.1"), Additions{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Additions{})
 		},
 			patch("10.0.0.1"), "one"},
 		"of the new one, by the worker": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
-			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
+			g.Metadata(aNode("one"), with("10.0.0.1"), Additions{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Additions{})
 		},
 			patch("10.0.0.2"), "two"},
 		"the same for both": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
-			g.Metadata(joining("two"), with("10.0.0.1"), Besides{})
+			g.Metadata(aNode("one"), with("10.0.0.1"), Additions{})
+			g.Metadata(joining("two"), with("10.0.0.1"), Additions{})
 		},
 			patch("10.0.0.1"), "two"},
 		"of one that the loop has asked about since": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), Besides{})
-			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{}, Besides{})
+			g.Metadata(joining("one"), with("10.0.0.1"), Additions{})
+			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{}, Additions{})
 		},
 			patch("10.0.0.1"), "one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g Guard
 			c.ask(&g)
-			got, err := g.withUID("n", []byte(c.patch), []string{"status"})
+			got, err := g.complete("n", []byte(c.patch), []string{"status"})
 			want := c.patch
 			if c.want != "" {
 				want = `{"metadata":{"uid":"` + c.want + `"},` + c.patch[1:]
@@ -109,11 +109,11 @@ func TestOtherPatches(t *testing.T) {
 		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`: `{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`,
 		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`: `{"metadata":{"resourceVersion":"7","uid":"one"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`,
 	} {
-		if got, err := g.withUID("n", []byte(patch), nil); err != nil || string(got) != want {
+		if got, err := g.complete("n", []byte(patch), nil); err != nil || string(got) != want {
 			t.Errorf("%s, %v, want %s", got, err, want)
 		}
 	}
-	if got, err := g.withUID("n", []byte(`{`), nil); err == nil {
+	if got, err := g.complete("n", []byte(`{`), nil); err == nil {
 		t.Errorf("%s", got)
 	}
 }

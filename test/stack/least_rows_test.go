@@ -25,10 +25,10 @@ type leastRow struct {
 var (
 	ofNodes = []string{
 		"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off",
-		"the deletion of Nodes", "Events of Nodes", "the count of an Event of a Node",
+		"the deletion of Nodes", "Events of Nodes", "repeated Events of a Node",
 	}
 	ofLeader = slices.Concat(ofNodes, []string{"taking the Lease", "renewing the Lease", "the use of a new password", "Events of the Lease"})
-	ofPods   = []string{"Events of the daemon's Pod", "the count of an Event of the Pod"}
+	ofPods   = []string{"Events of the daemon's Pod", "repeated Events of the Pod"}
 )
 
 // leastRows are the rows by the rights, as grantedRight.String names them.
@@ -53,13 +53,13 @@ var leastRows = map[string]leastRow{
 	},
 	"nodes update": {
 		who:      "the framework's node controller, which writes labels and provider ID and removes the taint in one update",
-		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off", "the count of an Event of a Node"},
+		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off", "repeated Events of a Node"},
 		may:      []string{"Events of Nodes"},
 		narrower: "the framework calls update, not patch, and a provider cannot choose; RBAC knows no fields",
 	},
 	"nodes patch": {
 		who:      "the topology controller, for labels and annotations of running Nodes, and the framework, for the taint of a machine that is off",
-		fails:    []string{"label changes of running Nodes", "the taint of a machine that is off", "the count of an Event of a Node"},
+		fails:    []string{"label changes of running Nodes", "the taint of a machine that is off", "repeated Events of a Node"},
 		narrower: "update would do for neither: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {
@@ -106,18 +106,18 @@ var leastRows = map[string]leastRow{
 		narrower: "RBAC cannot limit create to a name; the Role is in one namespace",
 	},
 	"kube-system events patch": {
-		who:      "the count of a repeated Event of the Pod",
-		fails:    []string{"the count of an Event of the Pod"},
+		who:      "the update of a repeated Event of the Pod",
+		fails:    []string{"repeated Events of the Pod"},
 		narrower: "names of Events are made up",
 	},
 	"default events create": {
 		who:      "Events of Nodes, which are in this namespace",
-		fails:    []string{"Events of Nodes", "the count of an Event of a Node"},
+		fails:    []string{"Events of Nodes", "repeated Events of a Node"},
 		narrower: "RBAC cannot limit create to a name; the Role is in one namespace",
 	},
 	"default events patch": {
-		who:      "the count of a repeated Event of a Node",
-		fails:    []string{"the count of an Event of a Node"},
+		who:      "the update of a repeated Event of a Node",
+		fails:    []string{"repeated Events of a Node"},
 		narrower: "names of Events are made up",
 	},
 	"RoleBinding system:cloud-controller-manager:authentication-reader": {

@@ -236,11 +236,11 @@ func uniqueMatch(states []State, matches []match, id Identity) (match, error) {
 	if err := pendingDetails(states, matches); err != nil {
 		return match{}, err
 	}
-	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.makeUnique(matches), listMatches(matches))
+	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.adviceOnCopies(matches), listMatches(matches))
 }
 
-// makeUnique is what to do about several machines that have it.
-func (id Identity) makeUnique(matches []match) string {
+// adviceOnCopies is what to do about several machines that have it.
+func (id Identity) adviceOnCopies(matches []match) string {
 	advice := "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
 	if len(id.UUIDs) == 0 {
 		advice = "have the kubelet report the system UUID, or rename all but one"

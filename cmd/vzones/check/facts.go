@@ -15,6 +15,7 @@ import (
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -116,7 +117,7 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 		}
 		f.nodes = append(f.nodes, n)
 		if n.Place.Machine != nil {
-			n.lost = slices.DeleteFunc(w.Placer.Contenders(n.Place.Machine), func(c topology.Contender) bool {
+			n.lost = slices.DeleteFunc(placement.Contenders(w.States, w.Placer.Topology().Policy, n.Place.Machine), func(c topology.Contender) bool {
 				return c.By.Ref.Type != "VirtualMachine" || c.Fate != topology.FateOtherPath
 			})
 		}

@@ -11,6 +11,7 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -214,7 +215,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
 	walked, seen := policy.TagPaths(), map[topology.Ref]bool{}
-	contenders := w.Placer.Contenders(m)
+	contenders := placement.Contenders(w.States, *policy, m)
 	for i, kind := range append(slices.Clone(walked), topology.DefaultPaths()...) {
 		isWalked := i < len(walked)
 		if !isWalked && slices.Contains(walked, kind) {

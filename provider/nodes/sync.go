@@ -19,15 +19,17 @@ import (
 	"vzones/topology"
 )
 
-// sync decides about a Node. It returns when that has to be done again, 0 for not before
+// syncNode decides about a Node. It returns when that has to be done again, 0 for not before
 // something changes.
-func (c *Controller) sync(ctx context.Context, i item) time.Duration {
+func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
 		c.forget(i.uid) // it is gone, or somebody else's
 		return 0
 	}
-	r := c.recordOf(n)
+	c.mu.Lock()
+	r := c.recordLocked(n.UID)
+	c.mu.Unlock()
 	r.eventWaits = false
 	var next time.Duration
 	if nodeinfo.IsUninitialized(n) {
@@ -35,7 +37,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	} else {
 		next = c.syncRunning(ctx, n, r)
 	}
-	next = sooner(next, c.syncAbsence(ctx, n, r))
+	next = sooner(next, c.syncDeletion(ctx, n, r))
 	outcome := report.OutcomeOf(n, r.decision.Err)
 	c.mu.Lock()
 	r.counted.outcome = outcome
@@ -67,7 +69,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announced, r.announcedAt = d.Metadata, time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.recordOver(ctx, n, r, aboutMachine)
+		return c.events.over(ctx, n, r, aboutMachine)
 	}
 	r.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -77,7 +79,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			}
 		}
 	}
-	next := c.recordMachineProblem(ctx, n, r, err, waitingBeforeEvent)
+	next := c.events.machineProblem(ctx, n, r, err, waitingBeforeEvent)
 	if l := c.labels.Load(); l != nil {
 		next = sooner(next, c.writeCondition(ctx, l, n, r, r.readiness(aboutMachine)))
 	}
@@ -105,7 +107,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	says, wait := c.syncLabels(ctx, l, n, r)
 	next = sooner(next, wait)
 	switch {
-	case !ours && report.TopologyReadyOf(n).Status == "":
+	case !ours && report.ConditionOf(n).Status == "":
 		says = readiness{}
 	case !ours: // what it says may have been right when it was written
 		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
@@ -158,21 +160,24 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	switch {
 	case err == nil:
-		wait = c.recordOver(ctx, n, r, aboutMachine)
+		wait = c.events.over(ctx, n, r, aboutMachine)
 	case never && !errors.Is(err, placement.ErrShared):
 		delete(r.problems, aboutMachine)
 		return false, 0
 	default:
-		wait = c.recordMachineProblem(ctx, n, r, err, runningBeforeEvent)
+		wait = c.events.machineProblem(ctx, n, r, err, runningBeforeEvent)
 	}
 	delete(r.problems, aboutOwner)
-	return true, sooner(wait, c.recordAddressChange(n, r))
+	c.mu.Lock()
+	isNew := time.Since(r.initialized) < firstAddresses
+	c.mu.Unlock()
+	return true, sooner(wait, c.events.addressChange(n, r, isNew))
 }
 
-// syncAbsence starts a search for a machine that is absent if the framework would delete its Node,
+// syncDeletion starts a search for a machine that is absent if the framework would delete its Node,
 // so that there is an answer when it asks, and records what keeps the Node.
-func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	absent, err := c.checker.Confirm(n)
+func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	absent, err := c.checker.CheckAhead(n)
 	kept := absence.KeptBy(err)
 	c.mu.Lock()
 	r.absent, r.counted.kept = absent, kept
@@ -184,16 +189,9 @@ func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, r *record) tim
 		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
 		return 0
 	case kept == "":
-		return c.recordOver(ctx, n, r, aboutDeletion)
+		return c.events.over(ctx, n, r, aboutDeletion)
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
 	p := report.Problem{Key: absence.KeptKey(err), Reason: absence.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
-	return c.recordProblem(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
-}
-
-// searchEnded enqueues a Node, since the search for its machine has a result.
-func (c *Controller) searchEnded(node types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.enqueueLocked(node)
+	return c.events.problem(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
 }

@@ -46,18 +46,18 @@ const (
 // does not hold.
 var conditions = []struct {
 	name  ConditionName
-	check func(*question) error
+	check func(*deletion) error
 }{
-	{Managed, (*question).isManaged},
-	{NotReady, (*question).isNotReady},
-	{Named, (*question).isNamed},
-	{Absent, (*question).isAbsent},
-	{FoundBefore, (*question).wasFound},
-	{Enabled, (*question).isEnabled},
+	{Managed, (*deletion).isManaged},
+	{NotReady, (*deletion).isNotReady},
+	{Named, (*deletion).isNamed},
+	{Absent, (*deletion).isAbsent},
+	{FoundBefore, (*deletion).wasFound},
+	{Enabled, (*deletion).isEnabled},
 }
 
-// A question is whether a Node is to be deleted.
-type question struct {
+// A deletion is the question whether a Node is to be deleted.
+type deletion struct {
 	placer *placement.Placer
 	states []inventory.State
 	node   *v1.Node
@@ -73,27 +73,27 @@ var (
 	errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
 )
 
-func (q *question) isManaged() error {
+func (q *deletion) isManaged() error {
 	if q.placer.IsForeign(q.node) {
 		return topology.Errorf(errExists, "Node %s is not managed by vzones: it has another provider's ID, or the configuration's nodes.selector leaves it out", q.node.Name)
 	}
 	return nil
 }
 
-func (q *question) isNotReady() error {
+func (q *deletion) isNotReady() error {
 	if nodeinfo.IsReady(q.node) {
 		return errors.New("it is ready")
 	}
 	return nil
 }
 
-func (q *question) isNamed() (err error) {
+func (q *deletion) isNamed() (err error) {
 	q.id, err = q.placer.Identify(q.node)
 	q.id.Running = false // a machine that is off exists, whatever the Node is
 	return err
 }
 
-func (q *question) isAbsent() error {
+func (q *deletion) isAbsent() error {
 	q.absent = missing(q.states, q.id)
 	q.placer.AskHome(q.absent)
 	switch {
@@ -108,7 +108,7 @@ func (q *question) isAbsent() error {
 // wasFound returns an error unless the Node is initialized and vzones has found its machine before. A
 // provider ID alone may be from another provider or a kubelet, for a machine that no configured vCenter
 // shows to the account.
-func (q *question) wasFound() error {
+func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "":
 		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
@@ -118,7 +118,7 @@ func (q *question) wasFound() error {
 	return nil
 }
 
-func (q *question) isEnabled() error {
+func (q *deletion) isEnabled() error {
 	if q.placer.Config().SkipNodeDeletion {
 		return errDisabled
 	}
@@ -127,7 +127,7 @@ func (q *question) isEnabled() error {
 
 // whyKept returns the first condition that does not hold, that the Node is ready last of all. It returns
 // nil if the Node is to be deleted once a search has confirmed that no vCenter has its machine.
-func (q *question) whyKept() (last error) {
+func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		switch err := c.check(q); {
 		case err == nil:
@@ -185,7 +185,7 @@ func (c *Checker) Outside(node types.UID, id inventory.Identity) error {
 // It does not wait: the search goes on beside it, and the framework, which asks about
 // each Node that is not ready every few seconds, gets the latest result.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
-	q, absent, err := c.confirm(node, true)
+	q, absent, err := c.decide(node, true)
 	switch {
 	case absent && err != nil:
 		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", q.id, err)
@@ -199,20 +199,20 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// Confirm is CheckExists before the framework asks: it has an absent machine searched for once, so that
+// CheckAhead is CheckExists before the framework asks: it has an absent machine searched for once, so that
 // there is an answer by then. Absent reports whether the machine is absent by all snapshots. Then the Node
 // may be deleted if there is no error. The error says why it is kept: see KeptBy.
-func (c *Checker) Confirm(node *v1.Node) (absent bool, err error) {
+func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
 		c.confirmer.drop(wanted{node.UID, false})
 		return false, nil // the framework does not ask
 	}
-	_, absent, err = c.confirm(node, false)
+	_, absent, err = c.decide(node, false)
 	return absent, err
 }
 
-func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, err error) {
-	q = &question{placer: c.placer, states: c.fleet.States(), node: node}
+func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, err error) {
+	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.nodes.IsStarted() {
 		// The framework deletes by name, from a list that may be minutes old.
 		switch now, err := c.nodes.Get(node.Name); {
@@ -247,7 +247,7 @@ func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
 // not hold. If no snapshot has the machine, it searches each vCenter directly, as Run would, and
 // returns after that.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
-	q := &question{placer: c.placer, states: states, node: node}
+	q := &deletion{placer: c.placer, states: states, node: node}
 	all := make([]Condition, 0, len(conditions)+1)
 	named, searched := true, Condition{Name: Searched}
 	for _, next := range conditions {
@@ -290,7 +290,7 @@ var kept = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason that an error of Confirm stands for, empty if the Node is not kept: its
+// KeptBy returns the reason that an error of CheckAhead stands for, empty if the Node is not kept: its
 // machine exists, the framework does not ask, or it may be deleted.
 func KeptBy(err error) string {
 	if err == nil || errors.Is(err, errExists) {
@@ -304,7 +304,7 @@ func KeptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// IsSearching reports whether an error of Confirm says that nothing is wrong but that a search is
+// IsSearching reports whether an error of CheckAhead says that nothing is wrong but that a search is
 // under way.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)

@@ -49,13 +49,13 @@ type placed struct {
 	err       error
 }
 
-// resolve places a Node's machine by the tags that its vCenter shows to the account. The conflicts include
+// place places a Node's machine by the tags that its vCenter shows to the account. The conflicts include
 // categories that no vCenter shows, categories that the CSI driver of the Node does not find everywhere, and
 // labels that it does not see. A placement is made once for a machine, which is another value whenever
 // anything of it has changed, and serves until then. The lock is held.
-func (p *Placer) resolve(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
-	k, csi := p.knownOf(node.UID), nodeinfo.HasCSIDriver(node)
+	k, csi := p.memory.of(node.UID), nodeinfo.HasCSIDriver(node)
 	if was := k.placed; was.machine == m && was.policy == rules && was.basis == p.basis.key && was.csi == csi {
 		return was.placement, was.err
 	}
@@ -110,8 +110,7 @@ func Paths(states []inventory.State, entry string, of []topology.Path) []topolog
 
 // Contenders returns the tags above a machine that could have decided its Node's labels, and what
 // became of each.
-func (p *Placer) Contenders(m *inventory.Machine) []topology.Contender {
-	states, policy := p.fleet.States(), p.Topology().Policy
+func Contenders(states []inventory.State, policy topology.Policy, m *inventory.Machine) []topology.Contender {
 	policy.Invisible, _ = categories(states, m)
 	return topology.Contenders(policy, Paths(states, m.Ref.VCenter, m.Paths))
 }
