@@ -229,7 +229,7 @@ func loadModes() []loadMode {
 		{name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, switchOthers)},
 		{name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
-			name: "answers each long poll with nothing under HTTP 200", start: func(t *testing.T, v *fleet.VCenter) {
+			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", "empty"); err != nil {
 					t.Error(err)
 				}
