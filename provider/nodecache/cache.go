@@ -120,7 +120,7 @@ func (c *Cache) Has(node *v1.Node) bool {
 // Get returns the Node of a name, be it somebody else's or not.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
-// Announce calls all handlers as if a Node were updated. The framework's node controller
+// Announce calls the handlers of Informer as if a Node were updated. The framework's node controller
 // looks at a Node only when the informer announces it, or after an error with a delay that
 // grows to a quarter of an hour and a rate that 300 waiting Nodes exhaust. What its Nodes
 // wait for, the answer of a vCenter, does not change the Node.
