@@ -108,7 +108,8 @@ func (c *Cache) All() []*v1.Node {
 	return all
 }
 
-// Has reports whether a Node is still there, and no other one of its name. Before Start it is not known, and true.
+// Has reports whether a Node is still there, and no other one of its name. Before Start it returns true, because
+// the Nodes are not known yet.
 func (c *Cache) Has(node *v1.Node) bool {
 	if !c.IsStarted() {
 		return true

@@ -47,7 +47,8 @@ const (
 	eventsPerSecond = 20
 )
 
-// events records the Events about Nodes. A duration that a method returns is when it has to be called again, 0 for never.
+// events records the Events about Nodes. A duration that a method returns is the time after which the method has to
+// be called again, 0 for none.
 type events struct {
 	recorder report.Recorder
 	// pace limits the Events about all Nodes.
