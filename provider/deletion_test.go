@@ -112,7 +112,9 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 				return nil
 			}
 			if c.seen.VCenter != "" {
-				p.placer.NoteSeen(c.node.UID, c.seen)
+				was := stateOf(c.seen.VCenter, machine(uuidA, func(m *inventory.Machine) { m.Ref.ID = c.seen.ID }))
+				was.LastContact = c.seen.At
+				p.placer.Observe(states{was}, c.node)
 			}
 			exists, err := asked(t, p, f, c.node)
 			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {

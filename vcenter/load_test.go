@@ -227,7 +227,7 @@ func loadModes() []loadMode {
 		},
 		{name: "switches machines of others off and on ten times a second", goes: every(100*time.Millisecond, switchOthers)},
 		{name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, switchOthers)},
-		{name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
+		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", "empty"); err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/nodeinfo"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -59,6 +60,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	same := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.recordUnread(ctx, unread, system)
+	c.queue.AddAfter(item{job: findConflicts}, report.RepeatAfter(reasonUnread)) // to record again
 	if same {
 		return
 	}
@@ -67,12 +69,16 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// recordUnread records once each object that counts as untagged because the account
-// may not read its tags, in one Event for each vCenter. The folders that vSphere makes
-// itself are in the log only: hardly anybody tags them, and with the roles that are
-// usual they are never readable.
+// recordUnread records the objects that count as untagged because the account may not read
+// their tags, each when it is found and again about each hour, in one Event for each vCenter. The
+// folders that vSphere makes itself are in the log only: hardly anybody tags them, and with the
+// roles that are usual they are never readable.
 func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
+	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
+		clear(l.unread)
+		l.unreadSince = now
+	}
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
 		for some := range slices.Chunk(l.system.news(vcenter, system[vcenter]), namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",

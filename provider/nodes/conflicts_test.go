@@ -141,10 +141,10 @@ func (w *world) messages(reason string) []string {
 	return out
 }
 
-// TestUnreadIsToldOnce: an object above many Nodes is one Event on the daemon's Pod
+// TestUnread: an object above many Nodes is one Event on the daemon's Pod
 // and none on the Nodes, a further one names what is new, and an outage of the vCenter
-// is not a reason to record again. What comes back is recorded again.
-func TestUnreadIsToldOnce(t *testing.T) {
+// is not a reason to record again. What comes back, or lasts an hour, is recorded again.
+func TestUnread(t *testing.T) {
 	var nodes []*v1.Node
 	var names []string
 	for i := range 30 {
@@ -185,6 +185,10 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		}
 		w.source.place(there, nil, names...)
 		recorded(3)
+		w.pass(time.Hour) // API servers forget an Event after it
+		if text := recorded(4); !strings.Contains(text, "host /dc1/host/c1/h1, cluster /dc1/host/c.") && !strings.Contains(text, "cluster /dc1/host/c, host /dc1/host/c1/h1.") {
+			t.Errorf("recorded %s", text)
+		}
 		w.wantEvents()
 	}, nodes...)
 }

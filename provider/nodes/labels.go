@@ -31,8 +31,9 @@ type labeler struct {
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
 	// unread has the objects whose tags the account may not read, system the folders among them
-	// that vSphere makes itself.
+	// that vSphere makes itself. unread begins anew at unreadSince, so that Events are repeated.
 	unread, system recorded
+	unreadSince    time.Time
 }
 
 // labelState is the part of a record that is about the labels of an initialized Node.

@@ -186,13 +186,6 @@ func (p *Placer) Forget(node types.UID) {
 	delete(p.memory.reserving, node)
 }
 
-// NoteSeen notes where the machine of a Node was found.
-func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.memory.of(node).lastSeen = at
-}
-
 // IsRefused reports whether the framework was answered last that a Node has to wait.
 func (p *Placer) IsRefused(node types.UID) bool {
 	p.mu.Lock()

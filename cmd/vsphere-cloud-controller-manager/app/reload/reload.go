@@ -5,11 +5,13 @@ package reload
 import (
 	"context"
 	"errors"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 )
 
@@ -25,8 +27,8 @@ type Reloader struct {
 	Options
 	// current is in force. It is never changed, only replaced.
 	current *config.Config
-	// refused is the last error of the source, empty if what it holds is in force.
-	refused string
+	// refused tracks the error of the source. It tracks nothing if what the source holds is in force.
+	refused report.Tracker
 }
 
 // Options are what a Reloader works with. All are needed.
@@ -51,8 +53,8 @@ func New(current *config.Config, options Options) *Reloader {
 	return &Reloader{Options: options, current: current}
 }
 
-// Reload reads the source and applies what has changed. What cannot be read, or has
-// mistakes, is logged and recorded once, and the running configuration stays.
+// Reload reads the source and applies what has changed. If the source cannot be read or has mistakes, the
+// running configuration stays, and the first call and one about each hour log and record the mistakes.
 func (r *Reloader) Reload(ctx context.Context) {
 	now, err := r.Read(ctx)
 	switch {
@@ -71,11 +73,14 @@ func (r *Reloader) Reload(ctx context.Context) {
 
 // refuse logs and records why a changed configuration is not put in force.
 func (r *Reloader) refuse(ctx context.Context, err error) {
-	if err.Error() == r.refused {
+	p, now := report.Problem{Key: err.Error()}, time.Now()
+	if r.refused.Observe(p, 0, report.RepeatAfter(reasonRefused), now).After(now) {
 		return
 	}
-	r.refused = err.Error()
-	r.Counts.Refused()
+	if last, _ := r.refused.Said(); last.Key != p.Key {
+		r.Counts.Refused()
+	}
+	r.refused.Recorded(p, now)
 	lines := []string{err.Error()}
 	var mistakes config.Errors
 	if errors.As(err, &mistakes) {
@@ -98,10 +103,10 @@ func (r *Reloader) refuse(ctx context.Context, err error) {
 
 // revert notes that a refused change was taken back, so that the source holds what is in force.
 func (r *Reloader) revert(ctx context.Context) {
-	if r.refused == "" {
+	if !r.refused.End() {
 		return
 	}
-	r.refused = ""
+	r.refused = report.Tracker{}
 	r.Counts.Applied()
 	klog.FromContext(ctx).Info("The configuration is the one in force again")
 	r.Record(v1.EventTypeNormal, reasonApplied, "The configuration is the one in force again.")
@@ -111,7 +116,7 @@ func (r *Reloader) revert(ctx context.Context) {
 // is shown, and the files that it depends on are watched.
 func (r *Reloader) applyChange(ctx context.Context, now *config.Config, changes string) {
 	before := r.current
-	r.current, r.refused = now, ""
+	r.current, r.refused = now, report.Tracker{}
 	r.Apply(now)
 	r.Counts.Applied()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", changes)

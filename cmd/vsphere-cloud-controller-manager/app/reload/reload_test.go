@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
@@ -120,6 +122,22 @@ func TestReload(t *testing.T) {
 	step("no file", "", 3, "4 applied, 4 refused, last 0", "Warning ConfigurationRefused", "no such file")
 	r.err = nil
 	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
+}
+
+// TestReloadRepeats: API servers forget an Event after an hour, so a mistake that stays is recorded again, and
+// counted once.
+func TestReloadRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReloading(t, twoVCenters)
+		r.err = errors.New("no such file")
+		for range 3 * 60 { // the source is read each minute
+			r.Reload(t.Context())
+			time.Sleep(time.Minute)
+		}
+		if got := r.counts.String(); len(r.events) != 4 || r.events[3] != r.events[0] || got != "0 applied, 1 refused, last 0" {
+			t.Errorf("%s, recorded %q", got, r.events)
+		}
+	})
 }
 
 // TestReloadAtTheEnd: what cannot be read since the daemon stops is not a mistake.
