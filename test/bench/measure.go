@@ -30,8 +30,11 @@ const (
 
 // A reading is what one program needed.
 type reading struct {
-	seconds, cpu float64
-	memory       int64 // bytes: the peak, or at rest what is resident at its end
+	// seconds are those until the last Node, and first those until the first one.
+	seconds, first, cpu float64
+	memory              int64 // bytes: the peak, or at rest what is resident at its end
+	// metrics is how long the program needs to answer /metrics when all Nodes are initialized.
+	metrics time.Duration
 	// requests are those to all vCenters, and maxPerVCenter those to the one with the most.
 	requests, maxPerVCenter int
 }
@@ -157,7 +160,14 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	if nodes.wrong != nil {
 		return r, nodes.wrong
 	}
-	r.seconds = nodes.last.Sub(began).Seconds()
+	r.seconds, r.first = nodes.last.Sub(began).Seconds(), nodes.first.Sub(began).Seconds()
+	for range 2 { // the first request waits until the API server says who asks
+		asked := time.Now()
+		if _, err := b.stack.Metrics(ctx, d); err != nil {
+			return r, err
+		}
+		r.metrics = time.Since(asked)
+	}
 	if c.rest > 0 {
 		var changing sync.WaitGroup
 		defer changing.Wait()
@@ -232,7 +242,7 @@ func heading(delay time.Duration) string {
 			cpu = string(found[1])
 		}
 	}
-	const columns = "case | Nodes | vCenters | time s | floor s | / floor | requests | max/vCenter | CPU s | floor CPU s | MiB | floor MiB"
+	const columns = "case | Nodes | vCenters | time s | floor s | / floor | first Node s | floor first s | requests | max/vCenter | CPU s | floor CPU s | MiB | floor MiB | /metrics ms"
 	return fmt.Sprintf("%s, %s, %d cores, %s/%s, %s; %s a request\n\n| %s |\n| --- |%s\n", time.Now().UTC().Format(time.DateOnly), cpu,
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), delay, columns, strings.Repeat(" ---: |", strings.Count(columns, "|")))
 }
@@ -242,15 +252,16 @@ func row(c benchCase, daemon, floor reading) string {
 	if c.fleet.others > 0 {
 		name += fmt.Sprintf(", %d further machines", c.fleet.others)
 	}
-	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
-		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.memory>>20, floor.memory>>20)
+	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
+		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.first, floor.first, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu,
+		daemon.memory>>20, floor.memory>>20, daemon.metrics.Milliseconds())
 }
 
 // comparison is a row with what the daemon needs at rest beside further machines, as factors of what it needs
 // beside none; of memory it is the difference.
 func comparison(c benchCase, daemon, none reading) string {
 	factor := func(beside, without float64) string { return fmt.Sprintf("%.2f ×", beside/without) }
-	return fmt.Sprintf("| %s, against none | | | | | | %s | %s | %s | | %+.1f | |\n", c.name,
+	return fmt.Sprintf("| %s, against none | | | | | | | | %s | %s | %s | | %+.1f | | |\n", c.name,
 		factor(float64(daemon.requests), float64(none.requests)), factor(float64(daemon.maxPerVCenter), float64(none.maxPerVCenter)),
 		factor(daemon.cpu, none.cpu), float64(daemon.memory-none.memory)/(1<<20))
 }

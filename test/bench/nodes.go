@@ -21,9 +21,9 @@ import (
 type arrivals struct {
 	stop func()
 	// done is closed when all Nodes are initialized, or one of them wrongly. What is below does not change then.
-	done  chan struct{}
-	last  time.Time // when the last one was seen
-	wrong error
+	done        chan struct{}
+	first, last time.Time // when the first and the last one were seen
+	wrong       error
 
 	mu      sync.Mutex
 	waiting map[string]fleet.Machine
@@ -78,6 +78,9 @@ func (a *arrivals) see(obj any) {
 		return
 	}
 	a.known[n.Name], a.last = true, time.Now()
+	if a.first.IsZero() {
+		a.first = a.last
+	}
 	m, isExpected := a.waiting[n.Name]
 	is := n.Labels[v1.LabelTopologyZone]
 	switch want := zone(m.VCenter, m.Cluster); {
