@@ -83,7 +83,7 @@ image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VE
 
 .PHONY: release
 release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
-	@echo "release: $(VERSION), into dist (half an hour the first time)"
+	@echo "release: $(VERSION), into dist (three quarters of an hour the first time)"
 	@bin/tools/goreleaser check
 	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
 		RELEASE_LDFLAGS='-s $(STAMP)' bin/tools/goreleaser release --clean --timeout 2h --parallelism 1 \

@@ -29,13 +29,12 @@ const (
 	// searchTimeout bounds a search in all. Each of its requests has the deadline of
 	// a call.
 	searchTimeout = time.Minute
-	// confirmationLasts is how old the end of a search may be for a Node to be
-	// deleted. The framework asks every five seconds, and from repeatAfter on that
-	// has the machine searched for again.
+	// confirmationLasts is the greatest age of a search by which a Node is deleted. The framework asks
+	// every five seconds; a question after repeatAfter starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// outsideTimeout bounds a search outside of the configured datacenters, and outsideLasts is how
-	// long its result serves: an Event may have to wait for its turn.
+	// outsideTimeout bounds a search outside of the configured datacenters. Its result is good for
+	// outsideLasts, because an Event may have to wait for its turn.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 	// retryMin and retryMax bound the delay after a search that failed, which doubles.
@@ -67,13 +66,12 @@ type Fleet interface {
 	Generation() uint64
 }
 
-// A confirmer searches every vCenter for machines that no snapshot has any more. A
-// search begins after its machine was seen to be absent, and whatever contradicts that
-// later takes its result away.
+// A confirmer searches every vCenter for machines that no snapshot has any more. A search begins after
+// all snapshots lack the machine. If anything contradicts that later, the result is dropped.
 type confirmer struct {
 	fleet Fleet
-	// queues have the Nodes whose machines are to be searched for: those outside of the configured
-	// datacenters, of which one search at a time is under way, delay no deletion.
+	// queues have the Nodes whose machines are to be searched for, by wanted.outside. Searches outside of
+	// the configured datacenters have a queue of their own, so that they delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
 	mu sync.Mutex
@@ -103,9 +101,8 @@ type confirmation struct {
 	failures int
 }
 
-// ask returns nil if a search that ended a moment ago has confirmed that the machine is
-// absent. Otherwise it has one made, which it does not wait for, unless there was one already and
-// again is false.
+// ask returns nil if a search that ended a moment ago has confirmed that the machine is absent. Otherwise it
+// starts a search and does not wait for it. If again is false, it starts only the first one.
 func (c *confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +132,8 @@ func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
 		(of.done.IsZero() || of.generation == generation)
 }
 
-// drop takes the result of a search away, of one under way too: the machine is not
-// absent, or that is not known any more, or nobody wants it.
+// drop drops the result of a search, also of one that is under way, because the machine is not absent, its
+// absence is not known any more, or nobody asks.
 func (c *confirmer) drop(w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -144,8 +144,8 @@ func (q *deletion) whyKept() (last error) {
 	return last
 }
 
-// A Checker decides whether Nodes' machines exist, for the framework, which deletes the
-// Nodes of those that do not.
+// A Checker decides whether the machine of a Node exists. The framework deletes a Node whose machine
+// does not exist.
 type Checker struct {
 	fleet     Fleet
 	placer    *placement.Placer
@@ -153,7 +153,7 @@ type Checker struct {
 	confirmer confirmer
 }
 
-// NewChecker returns a checker that has absences confirmed by Run.
+// NewChecker returns a checker whose Run confirms absences.
 func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
 	searches := map[bool]workqueue.TypedInterface[wanted]{false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted]()}
 	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queues: searches}}
@@ -175,15 +175,14 @@ func (c *Checker) Outside(node types.UID, id inventory.Identity) error {
 	return c.confirmer.ask(wanted{node, true}, id, true)
 }
 
-// CheckExists reports whether a Node's machine exists. False makes the
-// framework delete the Node, so it is said only of a Node with a provider ID whose machine vzones
-// had found (the Node's annotation or this process says where), that no vCenter's complete index
-// has, and that a direct search of every vCenter has not found since then.
-// Anything short of that is an error, and so is an absence where the configuration has
-// no Node deleted. A Node of another provider always exists.
+// CheckExists reports whether a Node's machine exists. False makes the framework delete the Node. It
+// is returned only if all of this is true: the Node has a provider ID; the Node's annotation or this
+// process knows where vzones found the machine; no complete index of any vCenter has the machine; and
+// a direct search of every vCenter has not found it since then. Everything else is an error, also an
+// absence while nodes.skipDeletion is set. A Node of another provider always exists.
 //
-// It does not wait: the search goes on beside it, and the framework, which asks about
-// each Node that is not ready every few seconds, gets the latest result.
+// CheckExists does not wait for a search. The framework asks about each Node that is not ready every
+// few seconds, and gets the latest result.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
 	q, absent, err := c.decide(node, true)
 	switch {
@@ -199,9 +198,9 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// CheckAhead is CheckExists before the framework asks: it has an absent machine searched for once, so that
-// there is an answer by then. Absent reports whether the machine is absent by all snapshots. Then the Node
-// may be deleted if there is no error. The error says why it is kept: see KeptBy.
+// CheckAhead is CheckExists before the framework asks: it starts one search for an absent machine, so that
+// there is an answer by then. Absent reports whether the machine is absent by all snapshots. If it is and
+// there is no error, the Node may be deleted. The error says why the Node is kept: see KeptBy.
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
 		c.confirmer.drop(wanted{node.UID, false})
@@ -272,9 +271,8 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 // ReasonNotDeleted is the reason of the Event that says why a Node is not deleted.
 const ReasonNotDeleted = "NodeNotDeleted"
 
-// kept are the reasons for which Nodes are not deleted that are not ready and whose
-// machines are not found, in the order in which an error is compared with them. The
-// last is for whatever is none of them.
+// kept are the reasons why a Node is kept although it is not ready and its machine is not found, in
+// the order in which an error is compared with them. The last is for every other error.
 var kept = []struct {
 	err error
 	// name is the value of the metric's label.
@@ -304,8 +302,7 @@ func KeptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// IsSearching reports whether an error of CheckAhead says that nothing is wrong but that a search is
-// under way.
+// IsSearching reports whether an error of CheckAhead says only that a search is under way.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }

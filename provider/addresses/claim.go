@@ -18,9 +18,8 @@ import (
 type Claim struct {
 	// Node is that Node's name.
 	Node string
-	// Void reports whether nothing but that Node says so, or its machine is known not to
-	// have the address any more. Such an address may be given, after others of its
-	// interface.
+	// Void reports whether only that Node claims the address, or its machine is known not to have it
+	// any more. Such an address may be given to another Node, after others of its interface.
 	Void bool
 	// Why says in words why the claim is not void.
 	Why string
@@ -55,13 +54,12 @@ func (u *usable) add(some ...netip.Addr) {
 type Backing int
 
 const (
-	// Unclear is where the machine may have the address: it reports none of that family
-	// although it is not powered off, or not all is known of what it reports or is
-	// configured with.
+	// Unclear: the machine may have the address. It reports none of that family although it is not
+	// powered off, or its report or metadata is not known completely.
 	Unclear Backing = iota
-	// Backed is where it reports the address, or is configured with it.
+	// Backed: the machine reports the address, or its metadata has it.
 	Backed
-	// Unbacked is where it has others, or is powered off.
+	// Unbacked: the machine has other addresses, or is powered off.
 	Unbacked
 )
 
@@ -109,8 +107,8 @@ func (in *Input) Candidates() []netip.Addr {
 	return all
 }
 
-// provided returns the addresses in a kubelet's annotation, two at most. What no kubelet
-// is given, such as three, counts for nothing.
+// provided returns the addresses in a kubelet's annotation, at most two. If there are more, it returns none,
+// because no kubelet writes that.
 func provided(annotation string) []netip.Addr {
 	parts := strings.SplitN(annotation, ",", 3)
 	if len(parts) > 2 {
@@ -194,8 +192,8 @@ func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	return claim, true
 }
 
-// unreported returns results on addresses that the Node has and that its machine is
-// configured with, where VMware Tools do not report them now.
+// unreported returns results about addresses that the Node and the machine's metadata have, and that VMware
+// Tools do not report now.
 func (in *Input) unreported(reported []Result) []Result {
 	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {

@@ -37,12 +37,11 @@ const (
 	Subnet
 	// Network: the interface is on the configured network.
 	Network
-	// Kubelet: the kubelet was given the address.
+	// Kubelet: the address is the kubelet's --node-ip.
 	Kubelet
 	// Kept: nothing else decides, and the Node has the address already.
 	Kept
-	// Static: nothing else decides, and the machine is configured with the
-	// address.
+	// Static: nothing else decides, and the machine's metadata has the address.
 	Static
 	// First: nothing else decides, and the address is the first.
 	First
@@ -82,11 +81,10 @@ type Result struct {
 	// are empty if VMware Tools do not report the address.
 	Network string
 	Device  int32
-	// Assumed reports whether VMware Tools do not report the address: it is the
-	// kubelet's, or the Node has it and the machine is configured with it, and
-	// nothing speaks against it.
+	// Assumed reports whether VMware Tools do not report the address, but nothing speaks against
+	// it: it is the kubelet's --node-ip, or the Node and the machine's metadata have it.
 	Assumed bool
-	// Static says that the machine is configured with the address.
+	// Static reports whether the machine's metadata has the address.
 	Static bool
 
 	// Internal and External say why the address is the Node's internal or

@@ -1,12 +1,11 @@
 // Package addresses chooses the addresses of a Node from those of its machine.
 //
-// It owns the rules and their order: what never counts, what comes first, what
-// the configuration asks for, what the kubelet was given, what the Node has
-// already, and what other Nodes claim. It also says, for each address, which rule
-// chose or dropped it: the choice is made by writing these results, so the two
-// cannot differ. Everything in it is a pure function of its arguments. The order
-// in which VMware Tools report decides only about what the Node does not have yet.
-// It performs no I/O, keeps nothing, and changes neither Nodes nor what it is given.
+// It owns the rules and their order: addresses that never count, the order of the others, the
+// configuration, the kubelet's --node-ip, the addresses that the Node has, and the claims of other
+// Nodes. It records, for each address, the rule that chose or dropped it; the choice follows from
+// these records, so the two cannot differ. All functions are pure: they perform no I/O, keep nothing,
+// and change neither Nodes nor their arguments. The order in which VMware Tools report decides only
+// about addresses that the Node does not have yet.
 package addresses
 
 import (
@@ -27,8 +26,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Select chooses a Node's addresses. An error is ErrNone and says what is
-// missing; the results are there then too, as far as it came.
+// Select chooses a Node's addresses. An error is ErrNone and says what is missing; the Selection then has
+// the results so far.
 func Select(in Input) (Selection, error) {
 	var out Selection
 	if in.HostName != "" {

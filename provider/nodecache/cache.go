@@ -1,9 +1,8 @@
 // Package nodecache is the cache of Nodes that the framework's controllers and ours share.
 //
-// It owns what is kept of each Node, which Nodes are hidden from the framework because they
-// are somebody else's, the indexes by machine and by address, and the way to announce a
-// Node again to the framework's node controller. It decides nothing about a Node and writes
-// to none.
+// It owns the fields of each Node that are kept, the filter that hides the Nodes of others from the framework,
+// the indexes by machine and by address, and the announcement of a Node to the framework's node controller. It
+// decides nothing about a Node and writes to none.
 package nodecache
 
 import (
@@ -29,12 +28,11 @@ import (
 // changed: see Announce. Its lister leaves out the Nodes of others.
 type Cache struct {
 	coreinformers.NodeInformer
-	// shared and lister are what NodeInformer makes again each time that it is asked.
+	// shared and lister are those of NodeInformer, which would make new ones at each call.
 	shared  cache.SharedIndexInformer
 	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
-	// factory is the one that NodeInformer is of. A warm standby sets it before the
-	// framework does.
+	// factory is the factory of NodeInformer. A warm standby sets it before the framework does.
 	factory informers.SharedInformerFactory
 	// started is closed by Start, once.
 	started chan struct{}
@@ -50,8 +48,7 @@ func New(foreign func(*v1.Node) bool) *Cache {
 	return &Cache{foreign: foreign, started: make(chan struct{})}
 }
 
-// Watch makes the informer of a factory the one of Nodes. That of the factory it has
-// already stays.
+// Watch uses the Node informer of a factory. A second call with the same factory does nothing.
 func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	if c.factory == factory {
 		return
@@ -121,10 +118,9 @@ func (c *Cache) Has(node *v1.Node) bool {
 // Get returns the Node of a name, be it somebody else's or not.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
-// Announce calls the handlers of Informer as if a Node were updated. The framework's node controller
-// looks at a Node only when the informer announces it, or after an error with a delay that
-// grows to a quarter of an hour and a rate that 300 waiting Nodes exhaust. What its Nodes
-// wait for, the answer of a vCenter, does not change the Node.
+// Announce calls the handlers of Informer as if a Node were updated. The framework's node controller looks at a
+// Node only after a change of that Node, or after an error, with a delay that grows to a quarter of an hour and
+// a rate limit that 300 waiting Nodes exhaust. An answer of a vCenter, for which Nodes wait, changes no Node.
 func (c *Cache) Announce(node *v1.Node) {
 	c.mu.Lock()
 	handlers := c.handlers
@@ -148,9 +144,8 @@ func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.lister, c.foreign}
 }
 
-// ownNodes is a lister without the Nodes of others. The framework keeps the beta
-// and the stable labels of all Nodes that it sees alike and takes its shutdown
-// taint off them, whatever the provider answers.
+// ownNodes is a lister without the Nodes of others. Otherwise the framework would copy labels between the beta
+// and the stable keys of those Nodes, and remove its shutdown taint, whatever the provider answers.
 type ownNodes struct {
 	corelisters.NodeLister
 	foreign func(*v1.Node) bool
@@ -198,9 +193,8 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.note(h), o)
 }
 
-// note remembers a handler for Announce, and returns one that passes on to it what happens to
-// initialized Nodes, and the deletion of any. For another Node the framework would ask, get no
-// answer and log that, after each change.
+// note remembers a handler for Announce, and returns a handler that passes on the changes of initialized Nodes
+// and all deletions. After a change of another Node the framework would ask, get no answer, and log that.
 func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	s.of.mu.Lock()
 	s.of.handlers = append(s.of.handlers[:len(s.of.handlers):len(s.of.handlers)], h)

@@ -26,17 +26,14 @@ const (
 	mostAddresses = 256
 )
 
-// slim keeps less of each Node, before it gets into the cache: who set which field is a
-// third of it, and images, conditions and the like are most of the rest, which a kubelet
-// can also make a megabyte long. All readers of Nodes here share the cache, and so does
-// the framework.
+// slim removes fields of a Node before the Node gets into the cache. Managed fields are a third of a Node, and
+// images, conditions and the like are most of the rest; a kubelet can make them a megabyte long. The framework
+// and all other readers of Nodes share the cache.
 //
-// The framework writes Nodes back as they are in the cache (its node controller updates
-// those that it initializes). An update of a Node does not touch its status, and patches
-// of the status say only what differs, so all but what is read may be left out of it. Of
-// the rest everything stays that the API server would take a change of: labels,
-// annotations, taints. A provider ID cannot be changed once it is set, so that an update
-// with a shortened one would be refused as a whole.
+// The framework's node controller writes a Node back as it is in the cache. An update of a Node does not change
+// its status, and a patch of the status has only differences, so every field of the status that nobody reads may
+// go. Labels, annotations and taints stay whole, because the API server would take a change of them. A provider
+// ID that is set cannot be changed, so an update with a shortened one is refused as a whole.
 func slim(object any) (any, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {

@@ -50,9 +50,8 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	return id, nil
 }
 
-// checkLocation returns an error if what the Node says of where its machine was found is
-// too long to have been written by vzones. It is not as if there were nothing: then the
-// Node might be deleted.
+// checkLocation returns an error if the annotations with the location are longer than vzones writes them. They
+// are not treated as missing, because then the Node might be deleted.
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyMachine, KeyVCenter} {
 		if n := len(node.Annotations[key]); n > locationMax {
@@ -140,8 +139,8 @@ const (
 	objectIDMax = 40
 )
 
-// ParseLocation is its reverse. What it cannot read is zero, such as what a kubelet made up.
-// A vCenter's name may have slashes, a managed object ID has none.
+// ParseLocation is the reverse of FormatLocation. It returns zero for a value that it cannot read, such as one
+// that a kubelet invented. A vCenter's name may have slashes; a managed object ID has none.
 func ParseLocation(s string) topology.Ref {
 	i := strings.LastIndexByte(s, '/')
 	if i <= 0 || len(s) > locationMax || !isObjectID(s[i+1:]) {

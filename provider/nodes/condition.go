@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays that only says the same in other words, or of other
-	// labels: the errors of one outage may differ from one attempt to the next.
+	// rewordAfter is how long a message stays if only its words change, because the errors of one outage
+	// may differ from one attempt to the next.
 	rewordAfter = 5 * time.Minute
 	// frameworkTime is how long the framework may take to write the condition with the addresses of
 	// a Node that it has initialized.
@@ -38,9 +38,9 @@ func readinessBy(p report.Problem) readiness {
 	return v
 }
 
-// labelReadiness returns what the condition says of a Node whose machine is known, by what Events have
-// said and, if they have said nothing, by its labels, and when that is to be asked again. It says that
-// they are right only if everything that they rest on is known.
+// labelReadiness returns the content of the condition of a Node whose machine is known, and the time after
+// which to call it again. An Event about the labels decides the content, and otherwise the labels do. The
+// condition is True only if all facts behind the labels are known.
 func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Duration) {
 	placed := r.decision.Placement
 	unknown := placed.Uncertainty()
@@ -65,8 +65,8 @@ func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Du
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}, 0
 }
 
-// writeCondition has the condition of a Node say something, unless it does. It returns when that has to
-// be tried again. Conditions are merged by their type, so that those of others stay.
+// writeCondition writes the condition of a Node if its content differs, and returns the time after which it has
+// to be called again. Conditions are merged by their type, so the conditions of others stay.
 func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {

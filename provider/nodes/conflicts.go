@@ -26,7 +26,7 @@ const reasonUnread = "TagsUnreadable"
 // namedAtMost is how many objects one Event or one log line names. The log has all of them.
 const namedAtMost = 8
 
-// decidedNodes are the records of the initialized Nodes of ours that were decided about.
+// decidedNodes yields our initialized Nodes that have a decision, with their records.
 func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	return func(yield func(*v1.Node, *record) bool) {
 		for _, n := range c.nodes.All() {
@@ -43,8 +43,8 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	}
 }
 
-// findConflicts finds the conflicts of the whole fleet: pairs that machines of several vCenters
-// have, and values that are not nested. It enqueues all Nodes if those have changed.
+// findConflicts finds the conflicts of the whole fleet, such as a zone in two vCenters and values that are not
+// nested. If the conflicts have changed, it enqueues all Nodes.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	unread, system := map[string][]*topology.Object{}, map[string][]*topology.Object{} // by vCenter, empty where Nodes are placed and all can be read
 	var placements []topology.Placement
@@ -69,10 +69,9 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// recordUnread records the objects that count as untagged because the account may not read
-// their tags, each when it is found and again about each hour, in one Event for each vCenter. The
-// folders that vSphere makes itself are in the log only: hardly anybody tags them, and with the
-// roles that are usual they are never readable.
+// recordUnread records the objects that count as untagged because the account may not read their tags: one
+// Event for each vCenter names the new objects, and about each hour all of them. The folders that vSphere
+// creates itself are in the log only: they are rarely tagged, and with the usual roles they are not readable.
 func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
@@ -96,11 +95,11 @@ func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]
 	}
 }
 
-// recorded has objects that were recorded, by vCenter.
+// recorded has the objects that were recorded, by vCenter.
 type recorded map[string]map[topology.Ref]bool
 
-// news records the objects of a vCenter in place of its former ones, and returns those that are new, in
-// the order of their paths.
+// news replaces the recorded objects of a vCenter, and returns the objects that are new, in the order of their
+// paths.
 func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	before, now := r[vcenter], map[topology.Ref]bool{}
 	for _, o := range objects {

@@ -1,17 +1,16 @@
 // Package nodes is the one controller of Nodes.
 //
-// It owns the writes to Nodes beside the framework's: the annotations with the location
-// of their machines, topology labels, the taint of drift, the condition, and Events. It has the fleet follow
-// the machines of all Nodes, and announces a Node to the framework once it can be
-// initialized. What is decided is in the packages it calls: placement decides about a Node,
-// report says what is wrong with it, absence whether it may be deleted, and plan what its
-// labels have to be. It never initializes a Node, never deletes one, and touches only labels
-// that the configuration names or that it wrote. A topology label follows from an answer of the
-// vCenter that is at most two seconds old.
+// It owns all writes to Nodes except the framework's: the annotations with the location of their
+// machines, topology labels, the taint of drift, the condition, and Events. It makes the fleet follow
+// the machines of all Nodes, and announces a Node to the framework when the Node can be initialized.
+// The packages below it decide: placement about a Node, report about the texts of its problems, absence
+// about its deletion, and plan about its labels. The controller never initializes or deletes a Node, and
+// writes only labels that the configuration names or that it wrote before. It writes a topology label
+// only if the vCenter answered within the last two seconds.
 //
 // One goroutine takes items from one work queue and makes all decisions, so that each Node's
-// record has one owner. Requests to the API server and searches of vCenters run beside it and
-// put the Node back into the queue. An item is a Node, or something about all of them:
+// record has one owner. Requests to the API server and searches of vCenters run in other goroutines and
+// put the Node back into the queue. An item is a Node, or a job about all Nodes:
 //
 //	handlers     a Node has changed          → syncNode
 //	fleet        a vCenter's state is new    → observe: syncNode for each Node concerned
@@ -64,7 +63,7 @@ type Controller struct {
 	// requests waits for the requests to the API server that are under way.
 	requests sync.WaitGroup
 	passes   passes
-	// logged is the sum that was logged last. It belongs to the goroutine that decides.
+	// logged is the last sum in the log. The goroutine that decides owns it.
 	logged sum
 
 	// labels is nil unless labels are written.
@@ -82,16 +81,16 @@ func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes
 	}
 }
 
-// StandBy has Run follow the machines of all Nodes while this process waits to lead, and do nothing
-// else then: it writes to no Node and no Event. The factory has to be the one that the provider's
-// SetInformers gets. It is to be called before Run.
+// StandBy makes Run follow the machines of all Nodes while this process waits to lead. Until then Run
+// writes to no Node and records no Event. The factory has to be the one that the provider's SetInformers
+// gets. Call StandBy before Run.
 func (c *Controller) StandBy(factory informers.SharedInformerFactory) {
 	c.standsBy = true
 	c.nodes.Watch(factory)
 }
 
-// Run manages Nodes from when the framework has handed over its informers until the
-// context is done. It is to be called once.
+// Run waits until the framework has handed over its informers, and then manages Nodes until the context
+// is done. Call it once.
 func (c *Controller) Run(ctx context.Context) error {
 	if c.standsBy {
 		c.nodes.StartInformer(ctx.Done())
@@ -134,7 +133,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// notifyOf enqueues what follows from the start and from changes of the fleet until the context is
+// notifyOf enqueues the jobs of the start, and then those of each change of the fleet until the context is
 // done.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: followNodes})
@@ -154,7 +153,7 @@ func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// An item is a Node, or something that is about all Nodes.
+// An item is a Node, or a job about all Nodes.
 type item struct {
 	job  job
 	name string
@@ -233,11 +232,11 @@ type Fleet interface {
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that is notified when a state has changed.
 	Subscribe() <-chan struct{}
-	// Probe makes a vCenter prove that it answers: its state gets a new LastContact, or an
-	// error, and subscribers are notified.
+	// Probe asks a vCenter for an answer: its state gets a new LastContact or an error, and subscribers
+	// are notified.
 	Probe(vcenter string)
-	// ReadTags makes a vCenter read its tags soon, with the names of those that matter.
-	// Subscribers are notified then, whatever the result is.
+	// ReadTags makes a vCenter read its tags soon, with the names of the tags that matter.
+	// Subscribers are notified of the end, also if it failed.
 	ReadTags(vcenter string)
 }
 
@@ -277,8 +276,8 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
-// changed enqueues what follows from a change of a Node, which is nil before it comes and once it is
-// gone.
+// changed enqueues the items that a change of a Node concerns. Before is nil if the Node is new, and now is
+// nil if it is gone.
 func (c *Controller) changed(before, now any) {
 	b, n, isSameMachine := nodeIn(before), nodeIn(now), false
 	if b != nil && n != nil && b.UID != n.UID {
@@ -332,8 +331,8 @@ func followKey(p placer, n *v1.Node) string {
 	return machineKey(id)
 }
 
-// isRelevant reports whether a Node has changed in what says which machine it is, whether it
-// is ours, whether it waits or is ready, or in its addresses: others may wait for one.
+// isRelevant reports whether a change of a Node may concern other Nodes: the Node names another machine, is
+// ours or is not, waits or does not, is ready or is not, or has other addresses.
 func isRelevant(p placer, b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||

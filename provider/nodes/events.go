@@ -39,11 +39,11 @@ const (
 	// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
 	// Node waits for a moment.
 	waitingBeforeEvent = 10 * time.Second
-	// runningBeforeEvent is how long something is wrong with an initialized Node before an Event
-	// says so: nothing waits for it, and a vCenter that is back soon concerns nobody.
+	// runningBeforeEvent is how long a problem of an initialized Node lasts before an Event says so.
+	// A short outage of a vCenter needs no Event.
 	runningBeforeEvent = 30 * time.Second
-	// eventsPerSecond bounds the Events about many Nodes at once. What records them drops those
-	// that come faster than the API server takes them.
+	// eventsPerSecond bounds the Events about many Nodes at once, because the recorder drops Events that
+	// come faster than the API server takes them.
 	eventsPerSecond = 20
 )
 
@@ -69,8 +69,7 @@ func (r *record) tracker(about string) *report.Tracker {
 	return t
 }
 
-// problem has an Event say that something is wrong with a Node, once that has lasted for the time
-// after. It returns when it has to be called again.
+// problem records an Event about a problem of a Node, once the problem has lasted for the time after.
 func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
 	t, now := r.tracker(about), time.Now()
 	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
@@ -97,8 +96,8 @@ func (r *record) eventWait(pace *rate.Limiter) time.Duration {
 	return wait
 }
 
-// machineProblem is problem for what an error says of a Node's machine. Before an Event says that no
-// vCenter has it, it is searched for outside of the configured datacenters.
+// machineProblem is problem for an error about a Node's machine. Before an Event says that no vCenter has the
+// machine, a search looks for it outside of the configured datacenters.
 func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
 	p, now := report.ProblemOf(err), time.Now()
 	if id, unidentified := nodeinfo.IdentityOf(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
@@ -117,8 +116,7 @@ func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err 
 	return e.problem(ctx, n, r, aboutMachine, p, after)
 }
 
-// over has an Event say that a problem of a Node is over, if one has said that it is there. It returns
-// when it has to be called again.
+// over records an Event about the end of a problem of a Node, if an Event was about the problem.
 func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
 	t := r.problems[about]
 	if t == nil {
@@ -155,8 +153,8 @@ func (r *record) has(about string) bool {
 	return t != nil && !t.Since().IsZero()
 }
 
-// readiness returns what the condition says while something is wrong: what the Event has said, zero
-// until it has.
+// readiness returns the content of the condition while a Node has a problem: that of the Event, zero until
+// there was an Event.
 func (r *record) readiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
 		if said, current := t.Said(); current {
@@ -166,8 +164,8 @@ func (r *record) readiness(about string) readiness {
 	return readiness{}
 }
 
-// isNotKnown returns what the condition says once something has not been known for a while of which no
-// Event says so, and when it will.
+// isNotKnown returns the content of the condition for something that has been unknown for a while and gets no
+// Event, and the time after which it has to be called again.
 func (r *record) isNotKnown(about string, err error) (readiness, time.Duration) {
 	t, p, now := r.tracker(about), report.ProblemOf(err), time.Now()
 	if due := t.Observe(p, runningBeforeEvent, time.Hour, now); due.After(now) {
@@ -200,10 +198,9 @@ func (e *events) unplaced(ctx context.Context, n *v1.Node, r *record, err error)
 	return e.problem(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
 }
 
-// conflicts records each conflict while it lasts. It is over when it is not found although
-// everything was read that its labels rest on; the end of the last one is recorded. Of objects that
-// may not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
-// concern many Nodes.
+// conflicts records each conflict while it lasts. A conflict is over when it is not found although everything
+// behind its labels was read; only the end of the last conflict is recorded. Conflicts of objects that may not
+// be read are recorded on the daemon's Pod, because they concern many Nodes.
 func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -236,8 +233,8 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 	return next
 }
 
-// drift records the differences that have settled and are not about to be
-// written. Where a label of the Node may be wrong nothing is over yet.
+// drift records the differences that have settled and are not about to be written. As long as a label of the
+// Node may be wrong, no end is recorded.
 func (e *events) drift(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	var texts []string
 	var advice string
@@ -265,7 +262,7 @@ func (e *events) drift(ctx context.Context, n *v1.Node, r *record, by *plan.Poli
 	return e.problem(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
 }
 
-// written records what was written, once it is.
+// written records the changes of a plan that was written.
 func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
@@ -302,8 +299,8 @@ func (e *events) instanceType(ctx context.Context, n *v1.Node, r *record, by *pl
 // reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddresses is for how long after its initialization a Node may get addresses in addition
-// without an Event: they are written after the taint is gone.
+// firstAddresses is the time after its initialization in which a Node gets further addresses without an Event,
+// because the framework writes addresses after it has removed the taint.
 const firstAddresses = time.Minute
 
 // addressChanges says how the IPs of a Node have changed, empty if they have not.
@@ -326,8 +323,7 @@ func addressChanges(before, now []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// addressChange has an Event say that the IPs of an initialized Node have changed, whoever has
-// written them. It returns when it has to be called again.
+// addressChange records an Event about changed IPs of an initialized Node, whoever has written them.
 func (e *events) addressChange(n *v1.Node, r *record, isNew bool) time.Duration {
 	was, is := r.addresses, n.Status.Addresses
 	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {

@@ -16,8 +16,8 @@ import (
 	"vzones/topology"
 )
 
-// fresh is the greatest age of the vCenter's last answer when a Node is written. After namesTime a wait for
-// names of tags begins anew.
+// fresh is the greatest age of the vCenter's last answer when a Node is written. A wait for names of tags that
+// lasts longer than namesTime begins anew.
 const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 
 // labeler has the state that the labels of all Nodes share. The goroutine that decides owns it; writes are
@@ -31,15 +31,15 @@ type labeler struct {
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
 	// unread has the objects whose tags the account may not read, system the folders among them
-	// that vSphere makes itself. unread begins anew at unreadSince, so that Events are repeated.
+	// that vSphere makes itself. unread was last emptied at unreadSince, so that Events are repeated.
 	unread, system recorded
 	unreadSince    time.Time
 }
 
 // labelState is the part of a record that is about the labels of an initialized Node.
 type labelState struct {
-	// waiting reports whether the Node is to be decided about whenever a vCenter has
-	// answered, and asked for which change of the fleet it asked the vCenter for that.
+	// waiting reports whether the Node is decided about again at the next answer of a vCenter. asked is the
+	// number of the fleet's change at which the vCenter was asked for one.
 	waiting bool
 	asked   int64
 	// namesSince is the time since when a write waits for names of tags, zero if none does.
@@ -50,13 +50,12 @@ type labelState struct {
 	// placed is the Node's placement for conflicts of the fleet, see place. It follows from the policy by.
 	placed topology.Placement
 	by     topology.Policy
-	// reported are the labels of the conflicts that an Event was recorded about, by
-	// their texts.
+	// reported has the conflicts with an Event: their labels by their keys.
 	reported map[string][]string
 }
 
-// KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done.
-// It records what concerns many Nodes on the daemon's own Pod, by a function that must not wait.
+// KeepLabels makes Run keep the labels of running Nodes until the context is done. Problems of many Nodes are
+// recorded on the daemon's own Pod, by a function that must not wait.
 func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
@@ -77,9 +76,9 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	return nil
 }
 
-// syncLabels plans for the labels of an initialized Node, records what is wrong with them, and writes
-// what was planned: the resource version makes the write fail if somebody else has written since. It
-// returns what the Node's condition has to say, zero while that is open, and when to decide again.
+// syncLabels plans the labels of an initialized Node, records their problems, and writes the plan. The write
+// carries the resource version, so it fails if somebody else has written since. syncLabels returns the content
+// of the condition, zero while that is open, and the time after which to decide again.
 func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *record) (says readiness, next time.Duration) {
 	d, k := r.decision, &r.labels
 	by := &plan.Policy{Topology: d.Topology}
@@ -142,8 +141,8 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether a Node may be written by what its vCenter said. If not, it is
-// decided about again once the vCenter has proved that it answers, or has read the names of its tags.
+// isFresh reports whether the vCenter's last answer is new enough to write the Node. If not, it asks the vCenter
+// for an answer or for the names of its tags, and the Node is decided about again after that.
 func (c *Controller) isFresh(r *record) bool {
 	d, k := r.decision, &r.labels
 	old := k.waitsForNames(d)
@@ -162,9 +161,8 @@ func (c *Controller) isFresh(r *record) bool {
 	return false
 }
 
-// waitsForNames reports whether the names of tags have to be read before a Node is
-// written. What was read since it began to wait for that serves, also if reading takes
-// longer than names may be old.
+// waitsForNames reports whether the names of tags have to be read before a Node is written. Names that were
+// read since the Node began to wait are good, even if reading takes longer than their greatest age.
 func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
@@ -176,8 +174,8 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesSince)
 }
 
-// place notes the placement of a Node. If some of its labels are unknown now, and no other one has changed
-// since, the Node counts as where it was: a mixture of two placements may be a place that it never had.
+// place notes the placement of a Node. If some of its labels are unknown now and no other label has changed,
+// the former placement stays, because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown, changed := false, !reflect.DeepEqual(k.by, d.Topology.Policy)
 	for _, former := range k.placed.Decisions {
@@ -193,7 +191,7 @@ func (k *labelState) place(d *placement.Decision) {
 	}
 }
 
-// isUnknown reports whether something could not be read that a label rests on.
+// isUnknown reports whether a fact behind a label could not be read.
 func isUnknown(d *placement.Decision, label string) bool {
 	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
 }

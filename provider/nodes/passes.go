@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// gather is how long changes of Nodes are gathered before they are acted
-	// on, so that a burst of them costs one request and not one each.
+	// gather is how long changes of Nodes are gathered, so that a burst of them costs one request.
 	gather = 100 * time.Millisecond
-	// resyncEvery is the time between two passes over all Nodes while nothing changes. They renew
-	// what is remembered of machines.
+	// resyncEvery is the time between two passes over all Nodes while nothing changes. A pass renews
+	// what this process remembers about machines.
 	resyncEvery = time.Minute
-	// timePerNode is how much time lies between two passes over all Nodes for each of them, so
-	// that a burst of changes costs a tenth of a processor at most. It is observeEvery at most, and none for
-	// few Nodes.
+	// timePerNode, times the number of Nodes, is the pause between two passes over all Nodes, so that a
+	// burst of changes costs at most a tenth of a processor. The pause is at most observeEvery, and 0 if there
+	// are at most fewNodes.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
 )
 
-// passes are the passes over all Nodes. They belong to the goroutine that decides.
+// passes has the state of the passes over all Nodes. The goroutine that decides owns it.
 type passes struct {
 	// machines are the keys of the machines that the fleet follows, and locations the annotations that
 	// say where they were found.
@@ -56,8 +55,8 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(time.Now().Add(pause).UnixNano())
 }
 
-// fleetChanged enqueues what a change of the fleet concerns. Nodes whose machine is absent do
-// not wait for the others: whatever contradicts that must not be missed.
+// fleetChanged enqueues a pass after a change of the fleet. Nodes whose machine is absent are enqueued at once,
+// so that nothing that contradicts the absence is missed.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
@@ -82,8 +81,8 @@ func (c *Controller) recheck() {
 	}
 }
 
-// observe enqueues the Nodes whose place may have changed: all of them when what they all
-// rest on has, and otherwise those whose machine has, or of which it is not known.
+// observe enqueues the Nodes whose place may have changed: all Nodes if the rules or the visible categories
+// have changed, and otherwise the Nodes whose machine has changed or is not certain.
 func (c *Controller) observe(ctx context.Context) {
 	states, nodes := c.fleet.States(), c.nodes.All()
 	p, by, hidden := &c.passes, c.placer.Topology(), inventory.InvisibleByVCenter(states)
@@ -137,9 +136,8 @@ func (c *Controller) resync(leads bool) {
 	}
 }
 
-// follow asks the fleet for the machines of Nodes, if those have changed.
-// Where they were found counts only in a whole comparison: it is of use after a
-// restart, and hundreds of Nodes that are initialized get it one by one.
+// follow tells the fleet which machines to follow, if those have changed. A changed location counts only if
+// whole is true: locations are of use after a restart, and hundreds of new Nodes get theirs one by one.
 func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string
@@ -165,8 +163,8 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	}
 }
 
-// machineKey is the same for a Node before it has its provider ID and after, when
-// the other byte order of its UUID is ruled out: the machine is the same.
+// machineKey returns a key that stays the same when a Node gets its provider ID, which rules out the other byte
+// order of its UUID.
 func machineKey(id inventory.Identity) string {
 	if len(id.UUIDs) == 0 {
 		return id.Name

@@ -27,20 +27,20 @@ type record struct {
 	announcedAt time.Time
 	// problems are the Node's, by their subject.
 	problems map[string]*report.Tracker
-	// event is the Node's turn to record an Event. eventWaits reports whether an Event waits for it.
+	// event is the Node's turn to record an Event. eventWaits reports whether an Event waits for that turn.
 	event      turn
 	eventWaits bool
 	// addresses are the Node's at the last sync, nil before the first one after its initialization.
 	addresses []v1.NodeAddress
-	// shared reports whether another Node has the machine too, or an address that the Node
-	// would get: then a change of any Node may concern this one.
+	// shared reports whether another Node has the machine, or an address that this Node would get. Then
+	// a change of any Node may concern this one.
 	shared bool
 	labels labelState
 
 	// What follows is changed under the lock.
 
 	counted counted
-	// absent reports whether the machine is absent by all snapshots, which is being confirmed.
+	// absent reports whether the machine is absent by all snapshots and a search confirms that now.
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.
 	writing bool
@@ -72,7 +72,7 @@ func (c *Controller) recordLocked(uid types.UID) *record {
 	return r
 }
 
-// forget ends all that is known of a Node that is gone, or somebody else's.
+// forget drops all state of a Node that is gone or not ours.
 func (c *Controller) forget(node types.UID) {
 	c.mu.Lock()
 	delete(c.records, node)
@@ -81,7 +81,7 @@ func (c *Controller) forget(node types.UID) {
 	c.checker.Forget(node)
 }
 
-// enqueueLocked has a Node decided about, by its UID.
+// enqueueLocked enqueues a Node by its UID.
 func (c *Controller) enqueueLocked(uid types.UID) {
 	if r := c.records[uid]; r != nil && r.node != nil {
 		c.queue.Add(item{name: r.node.Name, uid: uid})

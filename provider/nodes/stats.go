@@ -16,12 +16,12 @@ import (
 
 // Stats are the counts that the metrics show of Nodes. Each map has every key that there is.
 type Stats struct {
-	// Outcomes are the Nodes by what was decided about them last, Waiting those of them that are not
+	// Outcomes counts all Nodes by the outcome of the last decision, Waiting only those that are not
 	// initialized. A Node that waits and is placed is about to be initialized.
 	Outcomes, Waiting map[string]int
-	// Kept are the Nodes that are not ready and whose machines are not found, by why they are not deleted.
+	// Kept counts the Nodes that are not ready and whose machines are not found, by the reason why they are kept.
 	Kept map[string]int
-	// LabelsAreKept is false until labels are kept; what follows is 0 then.
+	// LabelsAreKept is false until KeepLabels runs; the fields below are 0 until then.
 	LabelsAreKept bool
 	// Drifting is the number of Nodes whose labels differ from their place, Resized of those whose
 	// instance type is not what their machine is.
@@ -111,7 +111,7 @@ type sum struct {
 	drifting int
 }
 
-// logSum logs how many Nodes are placed, if that has changed, and does so again later.
+// logSum logs how many Nodes are placed if that has changed, and enqueues itself.
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
 	stats := c.Stats()

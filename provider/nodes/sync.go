@@ -19,8 +19,8 @@ import (
 	"vzones/topology"
 )
 
-// syncNode decides about a Node. It returns when that has to be done again, 0 for not before
-// something changes.
+// syncNode decides about a Node. It returns the time after which it has to be called again, 0 for not before
+// a change.
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
@@ -51,8 +51,8 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// syncJoining announces a Node that can be initialized to the framework, and has an Event say
-// what another one waits for.
+// syncJoining announces a Node to the framework if it can be initialized. Otherwise an Event says why the Node
+// waits.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels, r.addresses = labelState{}, nil
 	c.mu.Lock()
@@ -86,13 +86,13 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	return next
 }
 
-// announceAgain is how long after its announcement a Node that is still not initialized is announced
-// again with the same metadata: the framework may have dropped it, or may repeat a refused write
-// only after a quarter of an hour.
+// announceAgain is the time after which a Node that is still not initialized is announced again with the same
+// metadata. The framework may have dropped the announcement, or may repeat a refused write only after a quarter
+// of an hour.
 const announceAgain = resyncEvery / 2
 
-// syncRunning annotates an initialized Node with the location of its machine, has Events say what is
-// wrong with it, and keeps its labels and its condition.
+// syncRunning writes the annotations, the labels and the condition of an initialized Node, and records Events
+// about its problems.
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.announced, r.announcedAt = nil, time.Time{}
 	d := c.placer.Decide(n)
@@ -118,8 +118,8 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	return sooner(next, c.writeCondition(ctx, l, n, r, says))
 }
 
-// decided notes the decision about a Node, and why it is not as it should be. Others with which it shares
-// something from now on are decided about too.
+// decided notes the decision about a Node and its error. If the Node begins to share something with other Nodes,
+// these are enqueued too.
 func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err error) {
 	shared := d.Shared || errors.Is(err, addresses.ErrClaimed)
 	if shared && !r.shared {
@@ -134,8 +134,9 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	c.mu.Unlock()
 }
 
-// annotate has a Node annotated with the location of its machine if that is to be written, and labeled as
-// initialized once the Node has its machine alone. It returns when that has to be tried again.
+// annotate writes the location of a Node's machine into annotations if that has changed, and the label of
+// initialized Nodes when the Node has its machine alone. It returns the time after which it has to be called
+// again.
 func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	to := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {
@@ -153,8 +154,8 @@ func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.D
 	})
 }
 
-// recordMachine has an Event say what is wrong with the machine and the addresses of an initialized
-// Node, or that it is over. It reports whether the Node is one of ours, as far as is known.
+// recordMachine records Events about the problems of an initialized Node's machine and addresses, and about
+// their ends. It reports whether the Node is ours, as far as that is known.
 func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (ours bool, wait time.Duration) {
 	err := r.decision.MachineErr
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
@@ -174,8 +175,8 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	return true, sooner(wait, c.events.addressChange(n, r, isNew))
 }
 
-// syncDeletion starts a search for a machine that is absent if the framework would delete its Node,
-// so that there is an answer when it asks, and records what keeps the Node.
+// syncDeletion starts a search for an absent machine if the framework would delete its Node, so that there is
+// an answer when the framework asks. It records why the Node is kept.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
 	kept := absence.KeptBy(err)

@@ -33,8 +33,8 @@ const (
 
 // patch is one write to a Node.
 type patch struct {
-	// about names in the log what is written. The body has the Node's UID, so that no other one of its
-	// name is patched.
+	// about names in the log what is written. The body has the Node's UID, so that another Node of the same
+	// name is not patched.
 	about string
 	kind  types.PatchType
 	body  map[string]any
@@ -55,9 +55,9 @@ type patches struct {
 	failures int
 }
 
-// send sends a patch, beside the goroutine that decides, so that a slow API server keeps no Node from
-// being announced. A Node has one at a time. It returns when it has to be called again, 0 if the patch
-// is under way: its end enqueues the Node.
+// send sends a patch in a goroutine of its own, so that a slow API server delays no other Node. One patch of a
+// Node is sent at a time. send returns the time after which it has to be called again. It returns 0 if it has
+// started the patch, whose end enqueues the Node.
 func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limit *rate.Limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *patches) ended(content string, err error) {
 	p.next = p.at.Add(delay)
 }
 
-// A turn is a Node's place in the line behind a rate limit. It is zero if the Node does not stand in it.
+// A turn is a Node's place in the line at a rate limit. It is zero if the Node is not in the line.
 type turn struct{ at time.Time }
 
 // wait returns how long it is until the turn, 0 if it has come. The first call takes a place

@@ -23,8 +23,8 @@ func AddressesDiffer(before, now *v1.Node) bool {
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
-// the Nodes are known there are none, and nobody is initialized either.
+// claim adds the claims of other Nodes to the input of the choice of addresses. Before the Nodes are known
+// it adds none; no Node is initialized then.
 func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
 	if !p.nodes.IsStarted() {
 		return nil
@@ -45,9 +45,9 @@ func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *invento
 	return nil
 }
 
-// claimTo returns the claim of another Node to an address, one that is not void if
-// there are several, or nil. Another Node with the same machine claims nothing of that:
-// the one that was first gets its addresses, and the other one waits.
+// claimTo returns the claim of another Node to an address, or nil. Of several claims it prefers one that is
+// not void. A Node with the same machine has no claim: the first of the two Nodes gets the addresses, and the
+// other one waits.
 func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := p.nodes.ByAddress(a.String())
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Ma
 	return claim, nil
 }
 
-// waitsForAddress reports whether a Node is to keep an address for now that its machine has lost a
-// moment ago. One that another Node got meanwhile does not come back.
+// waitsForAddress reports whether a Node keeps, for now, an address that its machine lost a moment ago and
+// that no other Node has got since.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
 	k := p.memory.of(node.UID)
 	if k.confirmedBy.machine == nil {
@@ -87,10 +87,9 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	return false
 }
 
-// holds reports whether a Node's machine may have an address that the Node claims, and
-// why. What the Node says is not enough, since any kubelet may say it: the machine has to
-// back it. Where it cannot be known whether it does now, it is enough that it did when
-// this process last knew.
+// holds reports whether a Node's claim to an address holds, and why. The machine has to have the address,
+// because any kubelet can claim one. If it is not known whether the machine has the address now, the last
+// known answer counts.
 func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false

@@ -81,9 +81,9 @@ type Decision struct {
 	states []inventory.State
 }
 
-// Decide says everything about a Node, by what the vCenters and the other Nodes say now. It gives
-// the Node nothing and asks for nothing but the home of a machine that is not shown. Where the
-// machine of an initialized Node is found is remembered.
+// Decide decides everything about a Node by the present states of the vCenters and of the other Nodes. It
+// reserves nothing, and asks the fleet only about the home of a machine that is not shown. It remembers where
+// the machine of an initialized Node was found.
 func (p *Placer) Decide(node *v1.Node) *Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,7 @@ func (p *Placer) Decide(node *v1.Node) *Decision {
 }
 
 func (p *Placer) decide(node *v1.Node) *Decision {
-	// In this order: what vCenters have come with a configuration is not placed by the
-	// previous one.
+	// The states first, so that a vCenter of a new configuration is not placed by the previous rules.
 	states := p.fleet.States()
 	cfg := p.Config()
 	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
@@ -181,9 +180,9 @@ func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Observe returns the machine that a Node has to itself by these states, nil if that is not
-// known or another Node has it too. For as long as the machine is the same, the Node has the
-// same place. Where the machine of an initialized Node is found is remembered.
+// Observe returns the machine of a Node by these states, nil if it is not certain or if another Node has it
+// too. As long as the machine is the same pointer, the Node has the same place. Observe remembers where the
+// machine of an initialized Node was found.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,10 +196,9 @@ func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Mac
 	return m
 }
 
-// tooOld returns an error if a vCenter's snapshot must not initialize a Node: the
-// vCenter has not answered for so long that its machines may be elsewhere by now.
-// Nodes that are initialized keep what they have. The error says how long a vCenter may take and not
-// how long it has taken, so that it stays the same.
+// tooOld returns an error if a vCenter has not answered for so long that its machines may have moved, and its
+// snapshot must not initialize a Node. The error names the limit and not the age, so that the text stays the
+// same.
 func tooOld(s inventory.State, maxAge time.Duration) error {
 	if time.Since(s.LastContact) <= maxAge {
 		return nil
@@ -231,9 +229,9 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 	return chosen, len(families), err
 }
 
-// changesAddresses reports whether an initialized Node gets the addresses that were chosen, or
-// returns the error. The Node keeps its addresses if they would be the same, if VMware Tools report
-// none now, as while the machine starts, or too many.
+// changesAddresses reports whether an initialized Node gets the addresses that were chosen, or returns the
+// error. The Node keeps its addresses if they would be the same, or if VMware Tools report no addresses, for
+// example while the machine starts, or too many.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
@@ -322,16 +320,16 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
-// namesBefore reports whether the names of tags that the configuration needs were read
-// before a time. Where none could be read they were not.
+// namesBefore reports whether the names of tags that the configuration needs were read before a time. If no
+// name could be read, it returns false.
 func (d *Decision) namesBefore(t time.Time) bool {
 	names, categories := &d.in.TagNames, d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
-// NewAddresses returns the addresses that an initialized Node gets. There are none if the Node keeps its
-// addresses, for example because its machine is not certain. From now on no other Node gets them. Former is
-// the annotation to be written with them. The error says why the Node cannot get an address that it has to have.
+// NewAddresses returns the addresses that an initialized Node gets, and reserves them. It returns none if the
+// Node keeps its addresses, for example because its machine is not certain. Former is the annotation to be
+// written with them. The error says why the Node cannot get an address that it has to have.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -375,8 +373,8 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return false, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read", m.Ref.Located(m.InventoryPath))
 }
 
-// location returns the annotations that say where a Node's machine is, nil if they are there or
-// cannot say that.
+// location returns the annotations that say where a Node's machine is. It returns nil if the Node has them,
+// or if they cannot name the machine.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
@@ -394,8 +392,8 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 	return all
 }
 
-// isRecorded reports whether a Node says where its machine is. One that names another entry
-// of the same vCenter, which fails just now, does: it is not written for each outage.
+// isRecorded reports whether a Node's annotations say where its machine is. They also do if they name another
+// entry of the same vCenter and that entry fails now, so that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return id.RecordedInstance == in.Instance || in.Instance == ""

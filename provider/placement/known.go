@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// reservedFor is how long the machine and the addresses that a Node was given are its own at
-	// most while the Node does not show them.
+	// reservedFor is the longest time for which a machine and addresses are reserved for a Node that
+	// was given them and does not show them yet.
 	reservedFor = time.Minute
-	// namesServeFor is for how long names serve a Node that waited for them, from when they first
-	// did, where they take longer to read than the refresh interval.
+	// namesServeFor is how long names of tags are good for a Node that waited for them, although they
+	// take longer to read than the refresh interval.
 	namesServeFor = time.Minute
 )
 
@@ -34,13 +34,13 @@ type known struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost has the claimed addresses that the machine, which is not off, stopped reporting while it
-	// reports others, and since when.
+	// lost has the claimed addresses that the running machine stopped reporting while it reports
+	// others, and the time of that.
 	lost map[netip.Addr]time.Time
 	// reserved is the Node's last reservation. It counts while the placer has the Node in reserving.
 	reserved reservation
-	// refused reports whether the framework was answered that the Node has to wait. It does not
-	// ask again before the Node changes or is announced.
+	// refused reports whether the last answer to the framework was that the Node has to wait. The
+	// framework asks again only after the Node changes or is announced.
 	refused bool
 	names   nameWait
 	placed  placed
@@ -54,12 +54,12 @@ type reservation struct {
 	at        time.Time
 }
 
-// nameWait is the wait of a Node for names of tags. Began is its start, zero if the Node does not wait for
-// names alone. Served is when names that were read since then first served the Node, zero before.
+// nameWait is the wait of a Node for names of tags. It began at the time began, zero if the Node does not
+// wait for names alone. At the time served, names read since then first were good for the Node, zero before.
 type nameWait struct{ began, served time.Time }
 
-// start returns when the Node began to wait, which is now if it did not, or names have served it
-// long ago.
+// start returns when the Node began to wait. If it did not wait, or names were good for it long ago, it
+// begins now.
 func (w *nameWait) start() time.Time {
 	if w.began.IsZero() || !w.served.IsZero() && time.Since(w.served) > namesServeFor {
 		*w = nameWait{began: time.Now()}
@@ -74,8 +74,8 @@ func (w *nameWait) serve() {
 	}
 }
 
-// confirm notes which of the addresses that a Node claims its machine has, and which it has lost. Of
-// one that is unclear nothing changes.
+// confirm notes which of the Node's claimed addresses the machine has, and which it has lost. An address
+// that is unclear stays what it was.
 func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
@@ -100,7 +100,7 @@ func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 // memory is what this process knows of all Nodes. The placer's lock guards it.
 type memory struct {
 	known map[types.UID]*known
-	// reserving are the Nodes that do not show all yet that they were given.
+	// reserving are the Nodes that were given something and do not show all of it yet.
 	reserving map[types.UID]*known
 }
 
@@ -120,9 +120,9 @@ var nothing known
 // read returns what is known of a Node, not to be changed.
 func (m *memory) read(node types.UID) *known { return cmp.Or(m.known[node], &nothing) }
 
-// reserve gives a Node addresses, and a machine unless that is zero, until it shows them. The lock
-// is held since before anything was looked up. So of two Nodes that ask at the same time for the
-// same, the second finds what the first got: reserved, or on the Node.
+// reserve reserves addresses, and a machine unless that is zero, for a Node until the Node shows them. The
+// lock has been held since the first look-up. So if two Nodes ask for the same at once, the second one finds
+// what the first one got, either reserved or on the Node.
 func (m *memory) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
 		machine = m.reservationOf(node.UID).machine // the informer may be behind
@@ -186,14 +186,14 @@ func (p *Placer) Forget(node types.UID) {
 	delete(p.memory.reserving, node)
 }
 
-// IsRefused reports whether the framework was answered last that a Node has to wait.
+// IsRefused reports whether the last answer to the framework was that the Node has to wait.
 func (p *Placer) IsRefused(node types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.memory.read(node).refused
 }
 
-// TakeRefused is IsRefused, and ends that: the Node is announced again.
+// TakeRefused is IsRefused, and resets it, because the caller announces the Node again.
 func (p *Placer) TakeRefused(node types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,10 +49,10 @@ type placed struct {
 	err       error
 }
 
-// place places a Node's machine by the tags that its vCenter shows to the account. The conflicts include
-// categories that no vCenter shows, categories that the CSI driver of the Node does not find everywhere, and
-// labels that it does not see. A placement is made once for a machine, which is another value whenever
-// anything of it has changed, and serves until then. The lock is held.
+// place returns the placement of a Node by the tags that the machine's vCenter shows to the account. The
+// conflicts include categories that no vCenter shows, categories that the Node's CSI driver does not find
+// everywhere, and labels that the driver does not see. A placement is kept as long as the machine, the rules
+// and the basis are the same; a machine that has changed is another pointer. The lock is held.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
 	k, csi := p.memory.of(node.UID), nodeinfo.HasCSIDriver(node)
@@ -84,9 +84,8 @@ func categories(states []inventory.State, m *inventory.Machine) (invisible, visi
 	return nil, nil
 }
 
-// Paths returns paths that an entry of a vCenter shows as placements have them, such as the way up from
-// a host. What is above a machine is of the vCenter, which has the name of its first entry, whichever
-// of them has found the machine.
+// Paths returns the paths that an entry of a vCenter shows, such as the way up from a host, as placements
+// have them: each object has the name of the vCenter's first entry, whichever entry found the machine.
 func Paths(states []inventory.State, entry string, of []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {

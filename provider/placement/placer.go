@@ -1,10 +1,10 @@
-// Package placement says where Nodes are and what they get from that.
+// Package placement decides about one Node: its machine, its place, its addresses and its labels.
 //
-// It owns the search for a Node's machine, what this process remembers for it (where the
-// machine was last seen, which machine and addresses a Node was given a moment ago), the
-// Nodes that share a machine, and the placement that a machine's tags give. Each Node has
-// one placement for each state of its machine, whoever asks. It writes to no Node and
-// contacts no vCenter; it only asks for tags to be read again.
+// It owns the search for a Node's machine, what this process remembers about a Node (where its
+// machine was last seen, which machine and addresses it was given a moment ago), the Nodes that share
+// a machine, and the placement that a machine's tags give. As long as a machine has not changed, its
+// Node has the same placement. The package writes to no Node and contacts no vCenter; it only asks the
+// fleet to read tags again, or to ask whether a machine exists.
 package placement
 
 import (
@@ -29,46 +29,46 @@ import (
 type Fleet interface {
 	// States returns what is known of each vCenter now, in configured order.
 	States() []inventory.State
-	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
-	// Subscribers are notified then, whatever the result is.
+	// ReadTags makes a vCenter read its tags soon, with the names of the tags that matter.
+	// Subscribers are notified of the end, also if it failed.
 	ReadTags(vcenter string)
-	// AskHome has a vCenter asked whether a machine exists that it does not show, by its
-	// managed object ID. Subscribers are notified of the reply.
+	// AskHome asks a vCenter, by a managed object ID, whether a machine exists that the vCenter does
+	// not show. Subscribers are notified of the reply.
 	AskHome(vcenter, id string)
 }
 
 // Options tune a placer. The zero value is what a daemon wants.
 type Options struct {
-	// MaxSnapshotAge is how long ago a vCenter may have answered last for a Node to
-	// be initialized by what it said; 5 minutes if zero.
+	// MaxSnapshotAge is the greatest time since the last answer of a vCenter with which a Node
+	// is initialized; 5 minutes if zero.
 	MaxSnapshotAge time.Duration
 	// TagRefresh is the time between two readings of tags; 30 s if zero.
 	TagRefresh time.Duration
-	// AddressWait is for how long an initialized Node keeps an address that its machine does not
-	// report any more although it reports others, as while an interface starts; 3 minutes if zero.
+	// AddressWait is how long an initialized Node keeps an address that its machine no longer
+	// reports although it reports others, for example while an interface starts; 3 minutes if zero.
 	AddressWait time.Duration
 }
 
-// A Placer says where Nodes are, by the states of a fleet.
+// A Placer decides about Nodes by the states of a fleet.
 type Placer struct {
 	fleet  Fleet
 	nodes  *nodecache.Cache
 	maxAge time.Duration
-	// namesAge is how old the names of tags may be that a Node is initialized with.
+	// namesAge is the greatest age of the names of tags with which a Node is initialized.
 	namesAge time.Duration
 	// addressWait is Options.AddressWait.
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// mu is held while a Node is decided about, from before anything is looked up until what it
-	// gets is reserved, and guards what follows. Nothing waits meanwhile.
+	// mu guards the fields below. It is held during a whole decision, from the first look-up until the
+	// reservation, and never across I/O.
 	mu     sync.Mutex
 	memory memory
-	// basis is what all placements rest on beside the machines.
+	// basis has the facts behind all placements beside the machines.
 	basis basis
 }
 
-// settings are what the configuration says now.
+// settings have the configuration, and what is derived from it.
 type settings struct {
 	cfg      *config.Config
 	families map[string][]string
@@ -107,7 +107,7 @@ func (p *Placer) Apply(cfg *config.Config) {
 // Config returns the configuration.
 func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 
-// Topology returns how Nodes get their labels now. The pointer differs once that has changed.
+// Topology returns the rules for labels. After a change of the configuration it is another pointer.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
 // IsForeign reports whether a Node is somebody else's: it has another provider's ID,
@@ -116,8 +116,9 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// Statement returns what a Node says about its machine. A Node that has no UUID is looked for by its name
-// only if it waits and the configuration allows it: any machine's guest can report that name.
+// Statement returns what a Node says about its machine. The machine of a Node without a UUID is looked for
+// by the Node's name, only if the Node waits and the configuration allows it, because any guest can report
+// that name.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {
@@ -130,15 +131,15 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns what a Node says about its machine, with what this process knows.
+// Identify returns what a Node says about its machine, and what this process remembers about it.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.identify(node)
 }
 
-// AskHome has a vCenter asked about a machine that is not shown any more, if an error of
-// inventory.Find says so.
+// AskHome asks a vCenter about a machine if an error of inventory.Find says that the vCenter does not show
+// the machine any more.
 func (p *Placer) AskHome(err error) {
 	var not *inventory.NotShown
 	if errors.As(err, &not) {

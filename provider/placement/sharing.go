@@ -24,8 +24,8 @@ type sharing struct {
 // any reports whether another Node has the machine.
 func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
 
-// shared returns which other Nodes have a Node's machine, in their order. Before the
-// Nodes are known there are none, and nobody is initialized either.
+// shared returns the other Nodes that have a Node's machine, in their order. Before the Nodes are known it
+// returns none; no Node is initialized then.
 func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
 	s := sharing{node: node, machine: m}
 	if !p.nodes.IsStarted() {
@@ -57,9 +57,9 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 	return s, nil
 }
 
-// has reports whether a machine is a Node's, or may be, as its UUID or one of its names
-// says: by what is found, and not by how the Node writes the UUID. A Node that cannot be
-// initialized, since it names two machines or several fit, has none.
+// has reports whether a machine is or may be that of a Node. The machine that is found decides, and not the
+// form in which the Node writes the UUID. A Node that cannot be initialized, because it names two machines
+// or several fit, has none.
 func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.IsForeign(node) {
 		return false
@@ -85,10 +85,10 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	return !waits || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// compareOwners returns whose of two Nodes a machine is that both have, -1 for the first one's. A Node that
-// vzones has initialized with the machine, or just initializes, comes first: nothing is taken from it, whatever
-// another one says later. Otherwise it is the one that the API server made first. That order is the same after
-// each restart, and no kubelet can write what it rests on.
+// compareOwners compares two Nodes that have one machine, and returns -1 if the first one comes first. A Node
+// that vzones has initialized with the machine, or just initializes, comes first, so that no other Node takes
+// the machine from it later. Otherwise the Node that was created first does. The order is the same after each
+// restart, and no kubelet can write the facts behind it.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.memory.reservationOf(n.UID).machine == m.UUID

@@ -34,7 +34,7 @@ type Difference struct {
 	Uncertain error
 }
 
-// Timed is a difference and since when it is there.
+// Timed is a difference and the time when it began.
 type Timed struct {
 	Difference
 	Since time.Time
@@ -46,8 +46,8 @@ type Plan struct {
 	Drifts []Timed
 	// Resized is the instance type, if it differs from what the machine is.
 	Resized []Timed
-	// Held are labels that are missing and may not be written, since the Node would
-	// get a pair of region and zone that it is not in.
+	// Held are missing labels that may not be written, because the Node would get a pair of region and zone
+	// in which it is not.
 	Held []Difference
 	// Due is the time at which the first drift settles, zero if none is awaited.
 	Due time.Time
@@ -67,7 +67,7 @@ type Plan struct {
 	placed bool
 }
 
-// A Change is one difference that a write does away with.
+// A Change is one difference that a write corrects.
 type Change struct {
 	Action Action
 	Difference
@@ -95,17 +95,15 @@ func (p *Plan) Writes() bool {
 	return len(p.Set) > 0 || len(p.Remove) > 0 || p.Annotate || p.Retaint
 }
 
-// RestsOnVCenter reports whether what is to be written rests on what a vCenter said.
+// RestsOnVCenter reports whether a change of the plan follows from an answer of a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
 	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != ActionRemove || c.Source != levelGone })
 }
 
-// levelGone is the source of the removal of a label that the configuration has
-// no more.
+// levelGone is the source of the removal of a label that is no longer in the configuration.
 const levelGone = "the configuration"
 
-// For plans for a Node by the decision about it. The drifts, and the instance type that differed, are from
-// the last plan.
+// For makes the plan for a Node by the decision about it. drifts and resized are those of the last plan.
 func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out, tainted := &Plan{Owned: ownedBy(node)}, IsTainted(node)
 	labels := p.Policy.Labels()
@@ -123,8 +121,8 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 				out.Drifts = append(out.Drifts, Timed{d, beganAt(d, drifts, now)})
 			}
 		}
-		// Region and zone settle together, with the later of them: half of a pair that is written would be one
-		// that the Node is not in.
+		// Region and zone settle together, at the later of the two times: a pair of which only half is written
+		// would be a place in which the Node is not.
 		var pairSince time.Time
 		for _, d := range out.Drifts {
 			if !IsLevel(d.Label) && d.Since.After(pairSince) {
@@ -168,7 +166,7 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 			}
 		}
 	} else {
-		// What was said of it before is kept, and only what the configuration has no more goes.
+		// Everything stays, except the labels of levels that are no longer in the configuration.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
@@ -186,8 +184,8 @@ func isPairUncertain(placed topology.Placement) bool {
 	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
 }
 
-// UncertainLabel returns the first label of a Node of which it is not known whether it is
-// right, and why. Of a label that the Node does not have nothing can be wrong.
+// UncertainLabel returns the first label of a Node that may be wrong, and why that is not known. A label that the
+// Node does not have cannot be wrong.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	has := func(label string) bool {
 		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
@@ -220,15 +218,15 @@ func (d Difference) same(as Difference) bool {
 	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
 }
 
-// await has the Node decided about again at a time.
+// await makes Due no later than a time.
 func (p *Plan) await(end time.Time) {
 	if p.Due.IsZero() || end.Before(p.Due) {
 		p.Due = end
 	}
 }
 
-// whole reports whether region and zone can be written so that the Node has the pair
-// that it is in afterwards, as far as it is in one.
+// whole reports whether, after the write, the Node has the region and the zone of its place, as far as the place
+// has them.
 func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
 		if IsLevel(u.Label) {
@@ -246,9 +244,9 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 	})
 }
 
-// differences returns how the topology labels of a Node differ from a placement. A label that the place
-// does not have is to be removed only if vzones wrote it; an undecided one is what it is. Where twins
-// differ, Have is the one that is not right.
+// differences returns how the topology labels of a Node differ from a placement. A label that the placement does
+// not have is a difference only if vzones wrote it; an undecided label is none. If the stable and the beta label
+// differ, Have is the wrong value.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -297,8 +295,8 @@ func (p *Plan) write(action Action, d Difference) {
 	}
 }
 
-// update does away with a settled Difference. A label of Kubernetes' own that has no
-// value any more is only reported.
+// update plans the correction of a settled Difference. A label of Kubernetes' own without a value is only
+// reported.
 func (p *Plan) update(d Difference) {
 	switch {
 	case d.Want != "":

@@ -42,8 +42,8 @@ const (
 	Foreign = "foreign"
 )
 
-// unplaced are the outcomes of Nodes that are not placed, in the order in which
-// an error is compared with them. The last is for whatever is none of them.
+// unplaced are the outcomes of Nodes that are not placed, in the order in which an error is compared
+// with them. The last is for every other error.
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes", ""},

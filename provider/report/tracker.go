@@ -38,20 +38,20 @@ type Problem struct {
 	Unknown bool
 }
 
-// A Tracker decides when an Event says that one thing is wrong: when it has been so for long enough,
-// when the problem becomes another one, again about each hour, and when it is over. The zero value
-// is that nothing is wrong. It reads no clock, and one goroutine at a time may use it.
+// A Tracker decides when an Event is recorded about one thing: when the thing has been wrong for long
+// enough, when the problem changes, again about each hour, and when the problem is over. The zero value
+// means that nothing is wrong. A Tracker reads no clock, and one goroutine at a time may use it.
 type Tracker struct {
 	now   Problem
 	since time.Time // zero if nothing is wrong
-	// last is the problem of the last Event, and at its time. They are zero if there was no Event, or if
-	// an Event said that the problem is over.
+	// last is the problem of the last Event, and at the time of that Event. Both are zero if there was no
+	// Event, or if the last one said that the problem is over.
 	last Problem
 	at   time.Time
 }
 
-// Observe notes that a problem is there, and returns when an Event has to say so. That is at once if
-// the time is not after now; then Recorded is to be called with the Event.
+// Observe notes a problem, and returns the time at which an Event is due. If that is not after now, the
+// caller records the Event and calls Recorded.
 func (t *Tracker) Observe(p Problem, after, repeat time.Duration, now time.Time) time.Time {
 	if t.since.IsZero() || p.Key != t.now.Key {
 		t.since = now
@@ -69,7 +69,7 @@ func (t *Tracker) Observe(p Problem, after, repeat time.Duration, now time.Time)
 	}
 }
 
-// Recorded notes that an Event says what is wrong. Its text may be another one than Observe was told.
+// Recorded notes the problem of an Event. Its text may differ from that of the problem given to Observe.
 func (t *Tracker) Recorded(p Problem, now time.Time) { t.last, t.at = p, now }
 
 // Since returns since when something is wrong, zero if nothing is.
@@ -80,8 +80,8 @@ func (t *Tracker) Said() (p Problem, current bool) {
 	return t.last, !t.at.IsZero() && !t.since.IsZero() && t.last.Key == t.now.Key && t.last.Cause == t.now.Cause
 }
 
-// End notes that nothing is wrong. It reports whether an Event has to say so, because the last one says
-// that something is; then the tracker is to be cleared with it.
+// End notes that nothing is wrong. It reports whether the last Event was about a problem, so that another
+// Event has to record the end; then the caller clears the tracker.
 func (t *Tracker) End() bool {
 	t.now, t.since = Problem{}, time.Time{}
 	return !t.at.IsZero()
@@ -105,9 +105,9 @@ const (
 	mostCorrelated = 16384
 )
 
-// Record returns what records Events about objects of a namespace, "" for those of none,
-// and what ends it. It outlives the context, whose end those who write Events see first:
-// otherwise the last of them would be complained about.
+// Record returns a recorder of Events about objects of a namespace, "" for objects without one, and a
+// function that ends it. The recorder outlives the context: whoever records Events ends with the context
+// first, so the last Events are still written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))

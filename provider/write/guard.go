@@ -1,6 +1,6 @@
-// Package write stands between the framework's controllers and the API server. They read a
-// Node, ask the provider about it, and write by name; the guard has each of these writes reach
-// only the Node that the provider was asked about.
+// Package write stands between the framework's controllers and the API server. The controllers read a Node, ask
+// the provider about it, and write by name. The guard makes sure that each write reaches only the Node that the
+// provider was asked about.
 package write
 
 import (
@@ -27,13 +27,13 @@ import (
 	"vzones/provider/plan"
 )
 
-// answersKept is how long at least an answer allows the write that follows it, which the
-// framework sends within seconds, retries included.
+// answersKept is the shortest time for which an answer allows the write that follows it. The framework writes
+// within seconds, retries included.
 const answersKept = 10 * time.Minute
 
-// A Guard remembers what the framework was answered about each Node and wraps its client, so
-// that a Node which has taken another one's name gets nothing of the other one. The zero value
-// is ready. Its methods may be called concurrently.
+// A Guard remembers the answers to the framework about each Node and wraps the framework's client, so that a Node
+// that has taken over the name of another one gets nothing of that other Node. The zero value is ready. The
+// methods may be called concurrently.
 type Guard struct {
 	mu sync.Mutex
 	// answers are by the Node's name, and swept is when old ones were removed last.
@@ -43,8 +43,8 @@ type Guard struct {
 
 // answers are the last ones about Nodes of one name.
 type answers struct {
-	// metadata has the last answer to the framework's worker that initializes, and the last one
-	// to its loop that updates addresses, the newer of the two first.
+	// metadata has the last answer to the framework's worker that initializes and the last answer to its
+	// loop that updates addresses, the newer of the two first.
 	metadata [2]metadata
 	// absent is the Node whose machine does not exist, off the one whose machine is shut down.
 	// They are empty if there is none.
@@ -180,7 +180,7 @@ type guardedNodes struct {
 	guard *Guard
 }
 
-// Update updates the Node if it is the one that InstanceMetadata was answered for.
+// Update updates a Node if InstanceMetadata was last answered about it.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.last(n.Name).metadata {
 		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
@@ -209,7 +209,7 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 	return c.NodeInterface.Patch(ctx, name, kind, patch, opts, subresources...)
 }
 
-// Delete deletes the Node that InstanceExists has said of that its machine does not exist.
+// Delete deletes a Node if the last answer of InstanceExists was that its machine does not exist.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	var uid types.UID
 	c.guard.note(name, func(a *answers) { uid, a.absent = a.absent, "" }) // once
@@ -225,8 +225,8 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete returns a patch of addresses or of the shutdown taint with the UID of the Node that it
-// is meant for, which the API server compares, and with the additions. Other patches do not follow from an answer.
+// complete adds the additions and the Node's UID, which the API server compares, to a patch of addresses or of the
+// shutdown taint. Other patches do not follow from an answer, and stay as they are.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var is v1.Node
 	var all map[string]any
