@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,8 @@ type reading struct {
 	// seconds are those until the last Node, and first those until the first one.
 	seconds, first, cpu float64
 	memory              int64 // bytes: the peak, or at rest what is resident at its end
+	// vcenters is the CPU time of this process in seconds: of the simulated vCenters, and for watching the Nodes.
+	vcenters float64
 	// metrics is the shortest time of an answer of /metrics, in a new connection, when all Nodes are initialized.
 	metrics time.Duration
 	// requests are those to all vCenters, and maxPerVCenter those to the one with the most.
@@ -129,16 +132,27 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	if err != nil {
 		return r, err
 	}
+	before := ownCPU()
 	if r, err = b.watch(ctx, c, d, nodes, counted); err != nil {
 		tail, tailErr := process.Tail(d.LogPath())
 		_, stopErr := d.Stop()
 		return r, errors.Join(fmt.Errorf("%w; the end of its log:\n%s", err, tail), tailErr, stopErr)
 	}
+	r.vcenters = ownCPU() - before
 	usage, err := d.StopUsage()
 	if c.rest == 0 {
 		r.cpu, r.memory = usage.CPU.Seconds(), usage.Peak
 	}
 	return r, err
+}
+
+// ownCPU returns the CPU time of this process in seconds.
+func ownCPU() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // it has no error for these arguments
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 // watch waits until the Nodes are initialized and, in a case of rest, for a while after it.
@@ -246,7 +260,7 @@ func heading(delay time.Duration) string {
 			cpu = string(found[1])
 		}
 	}
-	const columns = "case | Nodes | vCenters | time s | floor s | / floor | first Node s | floor first s | requests | max/vCenter | CPU s | floor CPU s | MiB | floor MiB | /metrics ms"
+	const columns = "case | Nodes | vCenters | time s | floor s | / floor | first Node s | floor first s | requests | max/vCenter | CPU s | floor CPU s | vCenters CPU s | MiB | floor MiB | /metrics ms"
 	return fmt.Sprintf("%s, %s, %d cores, %s/%s, %s; %s a request\n\n| %s |\n| --- |%s\n", time.Now().UTC().Format(time.DateOnly), cpu,
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), delay, columns, strings.Repeat(" ---: |", strings.Count(columns, "|")))
 }
@@ -256,8 +270,8 @@ func row(c benchCase, daemon, floor reading) string {
 	if c.fleet.others > 0 {
 		name += fmt.Sprintf(", %d further machines", c.fleet.others)
 	}
-	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %d | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
-		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.first, floor.first, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu,
+	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %.2f | %d | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
+		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.first, floor.first, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.vcenters-floor.vcenters,
 		daemon.memory>>20, floor.memory>>20, daemon.metrics.Milliseconds())
 }
 
@@ -265,7 +279,7 @@ func row(c benchCase, daemon, floor reading) string {
 // beside none; of memory it is the difference.
 func comparison(c benchCase, daemon, none reading) string {
 	factor := func(beside, without float64) string { return fmt.Sprintf("%.2f ×", beside/without) }
-	return fmt.Sprintf("| %s, against none | | | | | | | | %s | %s | %s | | %+.1f | | |\n", c.name,
+	return fmt.Sprintf("| %s, against none | | | | | | | | %s | %s | %s | | | %+.1f | | |\n", c.name,
 		factor(float64(daemon.requests), float64(none.requests)), factor(float64(daemon.maxPerVCenter), float64(none.maxPerVCenter)),
 		factor(daemon.cpu, none.cpu), float64(daemon.memory-none.memory)/(1<<20))
 }
