@@ -201,16 +201,16 @@ var Fields = []Field{
 		Doc: "The password, taken as it is written: digits need no quotes."},
 	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
-		Doc: "The address: an IP address or a host name, without a port or a scheme. In an entry it may be left out if the entry's name, which has at most 253 bytes, is an IP address or a full host name. A host name with a `_` gives a [warning](#warnings). In `global` the address adds one more vCenter, named by it, unless an entry has that name or address."},
+		Doc: "The address: an IP address or a host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name. The name has at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry has the address of `global` as its name or address, that address adds one more vCenter, and is its name."},
 	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, What: "port", Min: 1, Max: 65535, Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Port },
 		Doc: "The HTTPS port, 1 to 65535."},
 	{In: SectionBoth, Key: "insecureFlag", Kind: KindBool, Inherited: true, Env: "VSPHERE_INSECURE", Default: false, Effect: EffectTrust,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Insecure },
-		Doc: "`true` switches off the verification of the vCenter's certificate, with a [warning](#warnings), but never that of a [session manager's](../how-to/credentials.md#with-a-shared-session-manager). `false` in an entry overrides `true` in `global`, with a warning too, since in the CPI [it does not](compared-with-the-cpi.md#configuration)."},
+		Doc: "With `true` the vCenter's certificate is not verified, with a [warning](#warnings). The certificate of a [session manager](../how-to/credentials.md#with-a-shared-session-manager) is always verified. `false` in an entry overrides `true` in `global`, with a warning too, since in the CPI [it does not](compared-with-the-cpi.md#configuration)."},
 	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectMachines,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Datacenters },
-		Doc: "The [datacenters](#datacenters) with Nodes' machines: names, inventory paths, patterns of either, or managed object references. A machine elsewhere never belongs to a Node. One element may contain several, separated by commas."},
+		Doc: "The [datacenters](#datacenters) with Nodes' machines: names, inventory paths, patterns of either, or managed object references. vzones takes nothing from a machine elsewhere. One element may contain several, separated by commas."},
 	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: 3, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
 		Ref: func(_ *Config, v *VCenter) any { return &v.RoundTrips },
 		Doc: "How often vzones tries a SOAP call if the network fails, at least 1. A login is not repeated."},
@@ -320,7 +320,7 @@ var Fields = []Field{
 		Doc: "Whether vzones deletes no Node, even if its machine is certainly gone."},
 	{In: SectionNodes, Key: "matchByName", Kind: KindBool, YAMLOnly: true, Default: true,
 		Ref: func(c *Config, _ *VCenter) any { return &c.MatchByName },
-		Doc: "Whether the machine of a Node without a usable system UUID and without a provider ID is looked for [by the Node's name](node.md#which-machine). Set it to `false` if a vCenter has machines of other people: if the name or the guest host name of any machine is the Node's name, the Node gets the zone, addresses and provider ID of that machine, for good. [`vzones check`](findings.md#vz162) names the Nodes."},
+		Doc: "If a Node has no usable system UUID and no provider ID, whether vzones looks for its machine [by the Node's name](node.md#which-machine). Set it to `false` if a vCenter has machines of other people: if the name or the guest host name of one of these machines is the Node's name, the Node gets the zone, addresses and provider ID of that machine, for good. [`vzones check`](findings.md#vz162) names the Nodes."},
 }
 
 // Has reports whether one of some effects is among these.
