@@ -1,6 +1,5 @@
 # check=skip=InvalidDefaultArgInFrom
-# The daemon's image: one static binary, a link to it and the CA certificates; no shell, no
-# root.
+# The daemon's image: one static binary and the CA certificates; no shell, no root.
 #
 #   docker build -t vsphere-cloud-controller-manager \
 #     --build-arg GO_IMAGE=golang:1.26@sha256:DIGEST \
@@ -29,12 +28,10 @@ ARG VERSION=v0.0.0-dev COMMIT
 RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
     VERSION="$VERSION" COMMIT="$COMMIT"
-RUN mkdir links && ln -s bin/vsphere-cloud-controller-manager links/vsphere-cloud-controller-manager
 
 FROM $BASE_IMAGE
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 # Gardener's and OpenShift's manifests start the vSphere CPI by this path.
 COPY --from=build /src/bin/vsphere-cloud-controller-manager /bin/
-COPY --from=build /src/links/ /
 USER 65532:65532
 ENTRYPOINT ["/bin/vsphere-cloud-controller-manager"]

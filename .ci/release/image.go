@@ -86,11 +86,7 @@ func (s *spec) index() (v1.ImageIndex, error) {
 	if len(s.licenses["LICENSE"]) == 0 {
 		return nil, errors.New("the text of our own LICENSE is missing")
 	}
-	common := []entry{
-		{name: authorities, mode: 0o644, content: roots},
-		// Older manifests of vzones start the daemon by this path.
-		{name: command, link: entrypoint[1:]},
-	}
+	common := []entry{{name: authorities, mode: 0o644, content: roots}}
 	for name, text := range s.licenses {
 		common = append(common, entry{name: "licenses/" + name, mode: 0o644, content: text})
 	}
@@ -125,7 +121,7 @@ func (s *spec) image(arch string, shared v1.Layer) (v1.Image, error) {
 		return v1.History{Created: v1.Time{Time: s.created}, CreatedBy: "make image", Comment: what}
 	}
 	image, err = mutate.Append(image,
-		mutate.Addendum{Layer: shared, History: history("certificates, licenses and a link")},
+		mutate.Addendum{Layer: shared, History: history("certificates and licenses")},
 		mutate.Addendum{Layer: binary, History: history("the binary")})
 	if err != nil {
 		return nil, err
@@ -266,12 +262,11 @@ func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// An entry is a file of an archive, or a symbolic link if it has a target.
+// An entry is a file of an archive.
 type entry struct {
 	name    string
 	mode    int64
 	content []byte
-	link    string
 }
 
 // layer returns a compressed layer with the entries.
@@ -300,9 +295,6 @@ func writeTar(w io.Writer, at time.Time, entries ...entry) error {
 			headers[d+"/"] = tar.Header{Typeflag: tar.TypeDir, Mode: 0o755}
 		}
 		headers[e.name] = tar.Header{Typeflag: tar.TypeReg, Mode: e.mode, Size: int64(len(e.content))}
-		if e.link != "" {
-			headers[e.name] = tar.Header{Typeflag: tar.TypeSymlink, Linkname: e.link, Mode: 0o777}
-		}
 		content[e.name] = e.content
 	}
 	t := tar.NewWriter(w)
