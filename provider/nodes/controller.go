@@ -328,7 +328,7 @@ func followKey(p placer, n *v1.Node) string {
 	if err != nil {
 		return ""
 	}
-	return machineKey(id)
+	return id.MachineKey()
 }
 
 // isRelevant reports whether a change of a Node may concern other Nodes: the Node names another machine, is

@@ -149,7 +149,7 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 		if err != nil {
 			continue
 		}
-		ids, machines = append(ids, id), append(machines, machineKey(id))
+		ids, machines = append(ids, id), append(machines, id.MachineKey())
 		if id.Recorded.VCenter != "" {
 			locations = append(locations, nodeinfo.FormatLocation(id.Recorded))
 		}
@@ -161,14 +161,4 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 		p.machines, p.locations = machines, locations
 		c.fleet.Follow(ids)
 	}
-}
-
-// machineKey returns a key that stays the same when a Node gets its provider ID, which rules out the other byte
-// order of its UUID.
-func machineKey(id inventory.Identity) string {
-	if len(id.UUIDs) == 0 {
-		return id.Name
-	}
-	u := id.UUIDs[0]
-	return min(u.String(), u.Swapped().String())
 }

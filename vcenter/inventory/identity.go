@@ -41,6 +41,16 @@ type LastSeen struct {
 	Name string
 }
 
+// MachineKey returns a key of the machine. It stays the same when a Node gets its provider ID, which rules out
+// the other byte order of its UUID.
+func (id Identity) MachineKey() string {
+	if len(id.UUIDs) == 0 {
+		return id.Name
+	}
+	u := id.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
+}
+
 func (id Identity) String() string {
 	if len(id.UUIDs) == 0 {
 		return "name " + quote.Value(id.Name)

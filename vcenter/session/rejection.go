@@ -19,7 +19,7 @@ func (r rejection) Error() string { return string(r) }
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
-	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects right ones while its identity source is down or the account is locked")
+	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects the right ones while its identity source is down or the account is locked")
 	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
 	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
 	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")

@@ -71,15 +71,6 @@ func (n *node) about(id, text string) finding.Finding {
 	return finding.Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
 }
 
-// key is the same for Nodes that name one machine, in whatever byte order.
-func (n *node) key() string {
-	if len(n.Identity.UUIDs) == 0 {
-		return n.name()
-	}
-	u := n.Identity.UUIDs[0]
-	return min(u.String(), u.Swapped().String())
-}
-
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
 // settings returns what else was read of a Node's machine, zero if it was not.
@@ -168,10 +159,10 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			continue
 		}
 		if errors.Is(n.Err, placement.ErrShared) {
-			if shared[n.key()] {
+			if shared[n.Identity.MachineKey()] {
 				continue
 			}
-			shared[n.key()] = true
+			shared[n.Identity.MachineKey()] = true
 		}
 		one := n.about(id, quote.Line(report.EventText(n.Err)))
 		one.HasAdvice, one.Short = id != "VZ157" && id != "VZ158", commonTexts[id]
@@ -215,6 +206,8 @@ func (f *facts) isExplained(n *node) bool {
 		})
 	case name == "unknown":
 		return f.isUnknownElsewhere(n)
+	case name == "outside_datacenters":
+		return f.lacksDatacenter(n)
 	case name == "address_missing":
 		return f.settings(n).LacksTools
 	}
@@ -235,13 +228,19 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 			if in == "" || in == s.VCenter {
 				return true
 			}
-		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
-			return true // which is that of a datacenter
+		case f.lacksDatacenter(n):
+			return true
 		case in == s.VCenter && len(f.tagging(i)) > 0:
 			return true
 		}
 	}
 	return errors.Is(n.Err, topology.ErrNotPermitted) && f.isBelowDenied(n)
+}
+
+// lacksDatacenter reports whether the machine of a Node may be in a configured datacenter that is not found.
+func (f *facts) lacksDatacenter(n *node) bool {
+	return n.Place.Machine == nil && errors.Is(n.Err, topology.ErrUnknown) && inventory.FirstUnreachable(n.Err) == nil &&
+		slices.ContainsFunc(f.states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Incomplete != nil })
 }
 
 // isBelowDenied reports whether the account may not read the tags of something above a Node's machine,

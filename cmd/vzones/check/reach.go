@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,11 @@ const endsSoon = 14 * 24 * time.Hour
 func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
 	note := func(id, text, command string) {
-		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: f.waiting(cfg.Name)})
+		nodes := f.waiting(cfg.Name)
+		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && slices.Contains(nodes, n.name()) }); len(others) > 0 {
+			text += "; the machines of " + cli.Count(len(others), "Node") + " are in no other vCenter, and may be here: " + quote.Some(others, quote.Most)
+		}
+		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
 	}
 	if state.Err != nil { // without one there is a snapshot
 		id, text := f.whyUnread(i)

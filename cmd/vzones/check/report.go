@@ -75,12 +75,10 @@ func (f *facts) report(w *world.World) *Report {
 			wrong[name] = wrong[name] || c.Severity == finding.Error
 		}
 	}
+	r.elsewhere = len(f.nodes)
 	for i := range f.states {
 		r.VCenters = append(r.VCenters, f.vcenter(i, wrong))
-	}
-	r.elsewhere = len(f.nodes)
-	for _, v := range r.VCenters {
-		r.elsewhere -= v.Nodes
+		r.elsewhere -= r.VCenters[i].Nodes
 	}
 	return r
 }
@@ -129,7 +127,7 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 		l.Rows = append(l.Rows, r.row(v))
 	}
 	if r.elsewhere > 0 {
-		l.Rows = append(l.Rows, cli.Row{Cells: []string{"-", "-", "-", fmt.Sprintf("%d of which no vCenter is known", r.elsewhere)}})
+		l.Rows = append(l.Rows, cli.Row{Cells: []string{"-", "-", "-", fmt.Sprintf("%d, whose vCenter is not known", r.elsewhere)}})
 	}
 	if err := t.Print(format, l); err != nil {
 		return err
@@ -159,7 +157,7 @@ func (r *Report) row(v VCenter) cli.Row {
 		nodes = fmt.Sprint(v.Nodes)
 		switch {
 		case v.Unknown > 0:
-			nodes += ", which keep what they have"
+			nodes += ", not checked; they keep what they have"
 		case v.Wrong > 0:
 			nodes += fmt.Sprintf(", %d wrong", v.Wrong)
 		case v.Waiting > 0:

@@ -410,9 +410,9 @@ func deletion(conditions []absence.Condition) (root *cli.Branch, isDeleted bool)
 		case !c.Asked:
 			root.Add(cli.Faint, "not asked: %s", text)
 		case c.Holds():
-			root.Add("", "yes: %s", text)
+			root.Add("", "holds: %s", text)
 		default:
-			root.Add(cli.Green, "no: %s", text)
+			root.Add(cli.Green, "does not hold: %s", text)
 		}
 	}
 	if !isDeleted {

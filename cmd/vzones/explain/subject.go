@@ -137,7 +137,7 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 			if m != nil {
 				path = m.InventoryPath
 			}
-			is := "fits, and is not certain to be it"
+			is := "fits, but may not be the Node's machine"
 			switch {
 			case chosen != nil && chosen.Ref == ref:
 				own = ref.Located(path) + ": is the machine"
