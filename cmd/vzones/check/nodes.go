@@ -207,7 +207,7 @@ func (f *facts) isExplained(n *node) bool {
 	case name == "unknown":
 		return f.isUnknownElsewhere(n)
 	case name == "outside_datacenters":
-		return f.lacksDatacenter(n)
+		return f.lacksDatacenter(n, n.VCenter())
 	case name == "address_missing":
 		return f.settings(n).LacksTools
 	}
@@ -228,8 +228,8 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 			if in == "" || in == s.VCenter {
 				return true
 			}
-		case f.lacksDatacenter(n):
-			return true
+		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
+			return true // which is that of a datacenter
 		case in == s.VCenter && len(f.tagging(i)) > 0:
 			return true
 		}
@@ -237,10 +237,12 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 	return errors.Is(n.Err, topology.ErrNotPermitted) && f.isBelowDenied(n)
 }
 
-// lacksDatacenter reports whether the machine of a Node may be in a configured datacenter that is not found.
-func (f *facts) lacksDatacenter(n *node) bool {
-	return n.Place.Machine == nil && errors.Is(n.Err, topology.ErrUnknown) && inventory.FirstUnreachable(n.Err) == nil &&
-		slices.ContainsFunc(f.states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Incomplete != nil })
+// lacksDatacenter reports whether the machine of a Node may be in a configured datacenter that a vCenter does
+// not show.
+func (f *facts) lacksDatacenter(n *node, vcenter string) bool {
+	s := inventory.StateOf(f.states, vcenter).Snapshot
+	return s != nil && s.Incomplete != nil && n.Place.Machine == nil && errors.Is(n.Err, topology.ErrUnknown) &&
+		inventory.FirstUnreachable(n.Err) == nil && (n.VCenter() == vcenter || n.VCenter() == "")
 }
 
 // isBelowDenied reports whether the account may not read the tags of something above a Node's machine,

@@ -87,7 +87,7 @@ func (f *facts) datacenters(i int) []finding.Finding {
 	}
 	return []finding.Finding{{
 		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text, HasAdvice: true,
-		Command: cli.Shell("govc", "find", "/", "-type", "d"), Nodes: f.names(f.lacksDatacenter),
+		Command: cli.Shell("govc", "find", "/", "-type", "d"), Nodes: f.names(func(n *node) bool { return f.lacksDatacenter(n, snapshot.VCenter) }),
 	}}
 }
 
