@@ -54,12 +54,12 @@ func (u *usable) add(some ...netip.Addr) {
 type Backing int
 
 const (
-	// Unclear: the machine may have the address. It reports none of that family although it is not
+	// Unclear means that the machine may have the address: it reports none of that family although it is not
 	// powered off, or its report or metadata is not known completely.
 	Unclear Backing = iota
-	// Backed: the machine reports the address, or its metadata has it.
+	// Backed means that the machine reports the address, or its metadata has it.
 	Backed
-	// Unbacked: the machine has other addresses, or is powered off.
+	// Unbacked means that the machine has other addresses, or is powered off.
 	Unbacked
 )
 
