@@ -67,8 +67,8 @@ func TestUnnested(t *testing.T) {
 func TestUnnestedTexts(t *testing.T) {
 	placed := []Placement{at("b", "us", "az1", "r1"), at("a", "eu", "az1", "r1"), at("c", "eu", "az1", "r2"), at("d", "eu", "az2", "r2"), at("e", "", "az3"), at("f", "eu", "az3")}
 	want := map[Value]string{
-		{LabelZone, "az1"}: `Zone "az1" is in several regions: in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
-		{LabelZone, "az3"}: `Zone "az3" is in several regions: in none by host /dc/host/e of vCenter "east", in "eu" by host /dc/host/f of vCenter "east".`,
+		{LabelZone, "az1"}: `Zone "az1" is not in one region only: in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
+		{LabelZone, "az3"}: `Zone "az3" is not in one region only: in none by host /dc/host/e of vCenter "east", in "eu" by host /dc/host/f of vCenter "east".`,
 		{"rack", "r1"}:     `Value "r1" of label rack does not lie in one value of label ` + LabelRegion + `: it is in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
 		{"rack", "r2"}:     `Value "r2" of label rack does not lie in one value of label ` + LabelZone + `: it is in "az1" by host /dc/host/c of vCenter "east", in "az2" by host /dc/host/d of vCenter "east".`,
 	}

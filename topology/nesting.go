@@ -103,7 +103,7 @@ func notNestedConflict(v Value, outer string, in outerValues) Conflict {
 		}
 		all := quote.Some(where, mostNamed)
 		if v.Label == LabelZone {
-			return fmt.Sprintf("Zone %q is in several regions: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
+			return fmt.Sprintf("Zone %q is not in one region only: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
 				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, all)
 		}
 		return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+

@@ -102,7 +102,7 @@ type confirmation struct {
 }
 
 // ask returns nil if a search that ended a moment ago has confirmed that the machine is absent. Otherwise it
-// starts a search and does not wait for it. If again is false, it starts only the first one.
+// starts a search if one is due, and does not wait for it. If again is false, it starts only the first one.
 func (c *confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

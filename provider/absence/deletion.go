@@ -177,9 +177,10 @@ func (c *Checker) Outside(node types.UID, id inventory.Identity) error {
 
 // CheckExists reports whether a Node's machine exists. False makes the framework delete the Node. It
 // is returned only if all of this is true: the Node has a provider ID; the Node's annotation or this
-// process knows where vzones found the machine; no complete index of any vCenter has the machine; and
-// a direct search of every vCenter has not found it since then. Everything else is an error, also an
-// absence while nodes.skipDeletion is set. A Node of another provider always exists.
+// process knows where vzones found the machine; the index of every vCenter is complete, and none has the
+// machine; and a direct search of every vCenter has not found it since then. If the machine exists, or the
+// Node is another provider's, CheckExists returns true. Everything else is an error, also an absence while
+// nodes.skipDeletion is set.
 //
 // CheckExists does not wait for a search. The framework asks about each Node that is not ready every
 // few seconds, and gets the latest result.

@@ -18,8 +18,9 @@ import (
 type Claim struct {
 	// Node is that Node's name.
 	Node string
-	// Void reports whether only that Node claims the address, or its machine is known not to have it
-	// any more. Such an address may be given to another Node, after others of its interface.
+	// Void reports whether nothing but that Node's own statement supports the claim, or its machine is
+	// known not to have the address any more. Such an address may be given to another Node, after others
+	// of its interface.
 	Void bool
 	// Why says in words why the claim is not void.
 	Why string

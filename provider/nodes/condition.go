@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays if only its words change, because the errors of one outage
-	// may differ from one attempt to the next.
+	// rewordAfter is how long a message stays if status and reason stay the same, because the errors of one
+	// outage may differ from one attempt to the next.
 	rewordAfter = 5 * time.Minute
 	// frameworkTime is how long the framework may take to write the condition with the addresses of
 	// a Node that it has initialized.

@@ -60,7 +60,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	same := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.recordUnread(ctx, unread, system)
-	c.queue.AddAfter(item{job: findConflicts}, report.RepeatAfter(reasonUnread)) // to record again
+	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadSince.Add(report.RepeatAfter(reasonUnread)))) // to record again
 	if same {
 		return
 	}

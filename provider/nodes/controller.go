@@ -89,8 +89,8 @@ func (c *Controller) StandBy(factory informers.SharedInformerFactory) {
 	c.nodes.Watch(factory)
 }
 
-// Run waits until the framework has handed over its informers, and then manages Nodes until the context
-// is done. Call it once.
+// Run manages Nodes from the time when the framework has handed over its informers until the context is
+// done. After StandBy it follows machines before that. Call it once.
 func (c *Controller) Run(ctx context.Context) error {
 	if c.standsBy {
 		c.nodes.StartInformer(ctx.Done())

@@ -200,7 +200,8 @@ func (e *events) unplaced(ctx context.Context, n *v1.Node, r *record, err error)
 
 // conflicts records each conflict while it lasts. A conflict is over when it is not found although everything
 // behind its labels was read; only the end of the last conflict is recorded. Conflicts of objects that may not
-// be read are recorded on the daemon's Pod, because they concern many Nodes.
+// be read are recorded on the daemon's Pod, because they concern many Nodes; labels that the CSI driver does not
+// see are only counted.
 func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}

@@ -38,8 +38,8 @@ type labeler struct {
 
 // labelState is the part of a record that is about the labels of an initialized Node.
 type labelState struct {
-	// waiting reports whether the Node is decided about again at the next answer of a vCenter. asked is the
-	// number of the fleet's change at which the vCenter was asked for one.
+	// waiting reports whether the Node is decided about again at the next answer of a vCenter. asked is one
+	// more than the generation of the fleet at which the vCenter was asked for one, 0 if it was not.
 	waiting bool
 	asked   int64
 	// namesSince is the time since when a write waits for names of tags, zero if none does.

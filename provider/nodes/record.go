@@ -40,7 +40,7 @@ type record struct {
 	// What follows is changed under the lock.
 
 	counted counted
-	// absent reports whether the machine is absent by all snapshots and a search confirms that now.
+	// absent reports whether the machine is absent by all snapshots, so that a search has to confirm it.
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.
 	writing bool

@@ -34,8 +34,8 @@ type known struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost has the claimed addresses that the running machine stopped reporting while it reports
-	// others, and the time of that.
+	// lost has the claimed addresses that the machine, if it is not powered off, stopped reporting while
+	// it reports others, and the time of that.
 	lost map[netip.Addr]time.Time
 	// reserved is the Node's last reservation. It counts while the placer has the Node in reserving.
 	reserved reservation

@@ -51,8 +51,9 @@ type placed struct {
 
 // place returns the placement of a Node by the tags that the machine's vCenter shows to the account. The
 // conflicts include categories that no vCenter shows, categories that the Node's CSI driver does not find
-// everywhere, and labels that the driver does not see. A placement is kept as long as the machine, the rules
-// and the basis are the same; a machine that has changed is another pointer. The lock is held.
+// everywhere, and labels that the driver does not see. A placement is kept as long as the machine, the rules,
+// the basis and the presence of the driver are the same; a machine that has changed is another pointer. The lock
+// is held.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
 	k, csi := p.memory.of(node.UID), nodeinfo.HasCSIDriver(node)

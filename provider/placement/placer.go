@@ -2,8 +2,8 @@
 //
 // It owns the search for a Node's machine, what this process remembers about a Node (where its
 // machine was last seen, which machine and addresses it was given a moment ago), the Nodes that share
-// a machine, and the placement that a machine's tags give. As long as a machine has not changed, its
-// Node has the same placement. The package writes to no Node and contacts no vCenter; it only asks the
+// a machine, and the placement that a machine's tags give. A Node has the same placement as long as
+// everything that it follows from is the same: see place. The package writes to no Node and contacts no vCenter; it only asks the
 // fleet to read tags again, or to ask whether a machine exists.
 package placement
 

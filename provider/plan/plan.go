@@ -166,7 +166,7 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 			}
 		}
 	} else {
-		// Everything stays, except the labels of levels that are no longer in the configuration.
+		// Everything stays, except what is no longer in the configuration: labels of levels, and the taint.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]

@@ -178,14 +178,6 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 		return r, nodes.wrong
 	}
 	r.seconds, r.first = nodes.last.Sub(began).Seconds(), nodes.first.Sub(began).Seconds()
-	r.metrics = deadline
-	for range scrapes {
-		asked := time.Now()
-		if _, err := b.stack.Metrics(ctx, d); err != nil {
-			return r, err
-		}
-		r.metrics = min(r.metrics, time.Since(asked))
-	}
 	if c.rest > 0 {
 		var changing sync.WaitGroup
 		defer changing.Wait()
@@ -214,6 +206,14 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	for _, v := range b.stack.Fleet.VCenters() {
 		r.requests += v.Total()
 		r.maxPerVCenter = max(r.maxPerVCenter, v.Total())
+	}
+	r.metrics = deadline
+	for range scrapes {
+		asked := time.Now()
+		if _, err := b.stack.Metrics(ctx, d); err != nil {
+			return r, err
+		}
+		r.metrics = min(r.metrics, time.Since(asked))
 	}
 	return r, nil
 }

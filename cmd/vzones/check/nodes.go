@@ -228,8 +228,8 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 			if in == "" || in == s.VCenter {
 				return true
 			}
-		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
-			return true // which is that of a datacenter
+		case f.lacksDatacenter(n, s.VCenter):
+			return true
 		case in == s.VCenter && len(f.tagging(i)) > 0:
 			return true
 		}
@@ -237,12 +237,10 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 	return errors.Is(n.Err, topology.ErrNotPermitted) && f.isBelowDenied(n)
 }
 
-// lacksDatacenter reports whether the machine of a Node may be in a configured datacenter that a vCenter does
-// not show.
+// lacksDatacenter reports whether a Node has no machine because a vCenter does not show a configured datacenter.
 func (f *facts) lacksDatacenter(n *node, vcenter string) bool {
 	s := inventory.StateOf(f.states, vcenter).Snapshot
-	return s != nil && s.Incomplete != nil && n.Place.Machine == nil && errors.Is(n.Err, topology.ErrUnknown) &&
-		inventory.FirstUnreachable(n.Err) == nil && (n.VCenter() == vcenter || n.VCenter() == "")
+	return s != nil && s.Incomplete != nil && (errors.Is(n.Err, s.Incomplete) || errors.Is(n.Err, inventory.ErrOutside) && n.VCenter() == vcenter)
 }
 
 // isBelowDenied reports whether the account may not read the tags of something above a Node's machine,

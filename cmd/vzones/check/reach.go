@@ -35,7 +35,7 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	note := func(id, text, command string) {
 		nodes := f.waiting(cfg.Name)
 		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && slices.Contains(nodes, n.name()) }); len(others) > 0 {
-			text += "; the machines of " + cli.Count(len(others), "Node") + " are in no other vCenter, and may be here: " + quote.Some(others, quote.Most)
+			text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
 		}
 		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
 	}
