@@ -40,7 +40,7 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 		return err == nil && string(secret.Data["vc.example.com.password"]) == "p"
 	}
 	const how = "how-to/migrate.md"
-	lines := shellLines(t, how, "### If it is the CPI's chart")
+	lines := shellLines(t, how, "### If the CPI was installed by its chart")
 	annotate, render, upgrade := lines[0], toOthers.ReplaceAllString(lines[1], ""), lines[2]
 	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(page.Read(t, "docs/"+how))
 	if back == nil {

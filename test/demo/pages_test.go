@@ -87,7 +87,7 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...)
 	enter(await(zoneLabel))
 	enter(shellBlocks(t, migrate, "### See what would change")...)
-	enter(shellBlocks(t, migrate, "### If it is a DaemonSet of your own")...)
+	enter(shellBlocks(t, migrate, "### If the CPI is a DaemonSet of your own")...)
 	enter(awaitKey("annotations", nodeinfo.KeyMachine))
 	enter(shellBlocks(t, migrate, "### Look at the result")...)
 	back := regexp.MustCompile("(?m)^Back: `(kubectl .*)`\\.$").FindStringSubmatch(page.Read(t, migrate))
