@@ -96,7 +96,7 @@ func TestMigrateByThePages(t *testing.T) {
 	}
 	const status = "kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager"
 	enter(back[1], status)
-	enter(shellBlocks(t, "docs/how-to/install.md", "### If objects of these names exist")...)
+	enter(shellBlocks(t, "docs/how-to/install.md", "### If the chart's objects already exist")...)
 	enter(status)
 }
 
