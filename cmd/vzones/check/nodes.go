@@ -95,13 +95,11 @@ func (f *facts) names(is func(*node) bool) (names []string) {
 	return names
 }
 
-// waiting returns the Nodes of which nothing is known because a vCenter cannot be read. A Node whose own
+// waitsFor reports whether nothing is known of a Node because a vCenter cannot be read. A Node whose own
 // record names a vCenter that cannot be read waits for that one.
-func (f *facts) waiting(vcenter string) []string {
-	return f.names(func(n *node) bool {
-		all := inventory.UnreachableIn(n.Err)
-		return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
-	})
+func (n *node) waitsFor(vcenter string) bool {
+	all := inventory.UnreachableIn(n.Err)
+	return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
 }
 
 // unknownIn returns the Nodes in a vCenter whose place is not known for a reason.

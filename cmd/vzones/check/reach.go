@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +32,8 @@ const endsSoon = 14 * 24 * time.Hour
 func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
 	note := func(id, text, command string) {
-		nodes := f.waiting(cfg.Name)
-		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && slices.Contains(nodes, n.name()) }); len(others) > 0 {
+		nodes := f.names(func(n *node) bool { return n.waitsFor(cfg.Name) })
+		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && n.waitsFor(cfg.Name) }); len(others) > 0 {
 			text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
 		}
 		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
