@@ -38,6 +38,7 @@ type orderPlay struct {
 	*testing.T
 	*order
 	client *fake.Clientset
+	began  time.Time
 
 	mu          sync.Mutex
 	states      []inventory.State
@@ -69,13 +70,17 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 		host := func(m *inventory.Machine) {
 			m.HostName, m.Name, m.Ref.ID = fmt.Sprint("node-", i), fmt.Sprint("node-", i), p.homeID(i)
 		}
-		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs(fmt.Sprintf("a=10.0.%d.%d", vcenter, i+1))
+		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs("a="+n.address(vcenter, i))
+		if p.isDestroyed(i) {
+			n = n.after()
+		}
+		instance := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(n.instanceUUID(vcenter, i)) }
 		switch power := n.machines[vcenter]; {
 		case n.hidden && n.home == vcenter:
 		case power == on:
-			machines = append(machines, machine(nodeUUID(i), here, address, host))
+			machines = append(machines, machine(nodeUUID(i), here, address, host, instance))
 		case power == off:
-			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host))
+			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host, instance))
 		}
 	}
 	s := stateOf(vcenterName(vcenter), machines...).Snapshot
@@ -90,6 +95,27 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	}
 	s.Names = names
 	return s
+}
+
+// address is that of the i-th Node's machine in a vCenter.
+func (n nodeFact) address(vcenter, i int) string {
+	if n.evidence == sameAddress {
+		vcenter = 9
+	}
+	return fmt.Sprintf("10.0.%d.%d", vcenter, i+1)
+}
+
+// instanceUUID is that of the i-th Node's machine in a vCenter.
+func (n nodeFact) instanceUUID(vcenter, i int) string {
+	if n.evidence == sameInstanceUUID {
+		vcenter = 9
+	}
+	return fmt.Sprintf("522e4956-ad22-1139-6d72-0000000000%d%d", vcenter, i)
+}
+
+// isDestroyed reports whether the machine of a Node that dies is.
+func (p *orderPlay) isDestroyed(i int) bool {
+	return p.nodes[i].dies >= 0 && time.Since(p.began) >= seconds(p.nodes[i].diesAt)
 }
 
 func (p *orderPlay) States() []inventory.State {
@@ -174,11 +200,7 @@ func (p *orderPlay) searchAfter(lag float64, vcenter int, done func()) {
 		}
 		p.mu.Unlock()
 		if current {
-			p.change(vcenter, func(s *inventory.State) {
-				if s.Snapshot != nil && s.Err == nil {
-					s.Snapshot = p.snapshot(vcenter)
-				}
-			})
+			p.reread(vcenter)
 		}
 	})
 }
@@ -194,6 +216,9 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 			return errors.New("no answer")
 		}
 		for j, n := range p.nodes {
+			if p.isDestroyed(j) {
+				n = n.after()
+			}
 			if n.machines[i] != none && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
 				return errors.New("it is there")
 			}
@@ -206,9 +231,14 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 func playOrder(t *testing.T, seed uint64, o *order) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &orderPlay{T: t, order: o, client: fake.NewClientset()}
-		began := time.Now()
+		p := &orderPlay{T: t, order: o, client: fake.NewClientset(), began: time.Now()}
 		for i, n := range o.nodes {
+			for flip, at := range n.flips {
+				time.AfterFunc(seconds(at), func() { p.setSilent(i, n.silent != ((len(n.flips)-flip-1)%2 == 1)) })
+			}
+			if n.dies >= 0 {
+				time.AfterFunc(seconds(n.diesAt), func() { p.reread(n.dies) })
+			}
 			if n.runs || o.created[i] <= 0 {
 				p.create(i)
 				continue
@@ -221,7 +251,8 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 		for i, l := range o.lives {
 			last := i == len(o.lives)-1
 			if last {
-				l.lasts = max(seconds(l.lasts), 3*time.Minute-time.Since(began), 2*time.Minute).Seconds()
+				// Long enough for a Node to outlive its home.
+				l.lasts = max(seconds(l.lasts), 5*time.Minute-time.Since(p.began), 4*time.Minute).Seconds()
 			}
 			p.runDaemon(l, last)
 		}
@@ -338,11 +369,16 @@ func (p *orderPlay) create(i int) {
 	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
 	// A second for each millisecond: API servers note whole seconds, and a patch loses the rest.
 	node.CreationTimestamp = metav1.Unix(time.Now().UnixMilli()%1e8, 0)
-	status := v1.ConditionTrue
-	if n.silent {
-		status = v1.ConditionUnknown
+	later := slices.IndexFunc(n.flips, func(at float64) bool { return seconds(at) > time.Since(p.began) })
+	if later >= 0 && (len(n.flips)-later)%2 == 1 {
+		n.silent = !n.silent
 	}
-	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+	node.Status.Conditions = readiness(n.silent)
+	if n.runs {
+		for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+			node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: kind, Address: n.address(n.home, p.first(i))})
+		}
+	}
 	if n.runs {
 		untainted(node)
 		node.Spec.ProviderID = "vsphere://" + uuid
@@ -353,12 +389,44 @@ func (p *orderPlay) create(i int) {
 		}
 		if n.recorded {
 			node.Labels[nodeinfo.KeyInitialized] = "true"
-			node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home)}
+			node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home), nodeinfo.KeyInstanceUUID: n.instanceUUID(n.home, p.first(i))}
 		}
 	}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
 		p.Error(err)
 	}
+}
+
+func readiness(silent bool) []v1.NodeCondition {
+	status := v1.ConditionTrue
+	if silent {
+		status = v1.ConditionUnknown
+	}
+	return []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+}
+
+// setSilent has a Node's kubelet fall silent or be received again.
+func (p *orderPlay) setSilent(i int, silent bool) {
+	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	if err == nil {
+		n.Status.Conditions = readiness(silent)
+		_, err = p.client.CoreV1().Nodes().UpdateStatus(context.Background(), n, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		p.Error(err)
+	}
+}
+
+// reread has a vCenter tell what it has now, if it can be read.
+func (p *orderPlay) reread(vcenter int) {
+	p.change(vcenter, func(s *inventory.State) {
+		if s.Snapshot != nil && s.Err == nil {
+			s.Snapshot = p.snapshot(vcenter)
+		}
+	})
 }
 
 // check compares the Nodes with what is allowed, on the way or in the end.

@@ -29,8 +29,12 @@ type nodeFact struct {
 	// home, and recorded that vzones did it: its annotation and its label say so. Otherwise it is new.
 	runs, recorded bool
 	home           int
-	// silent says that its kubelet is.
+	// silent says that its kubelet is, in the end. It changes at the times flips, in seconds after the first
+	// life began.
 	silent bool
+	flips  []float64
+	// evidence says how the VMs with its UUID show that they are one VM.
+	evidence evidence
 	// byName says that the kubelet reports no system UUID, and that the machines' guests
 	// report the Node's name.
 	byName bool
@@ -38,9 +42,35 @@ type nodeFact struct {
 	// behind itself, zero if there is none.
 	twin     int
 	machines []power // by vCenter
-	// hidden says that the account does not see the machine in the vCenter home, where the
-	// Node's annotation says that it was found.
+	// hidden says that the account does not see the machine in the vCenter home, where the Node's annotation
+	// says that it was found, if it is recorded.
 	hidden bool
+	// dies is the vCenter whose machine, which is off, is destroyed at the time diesAt, in seconds after the
+	// first life began. It is negative if none is.
+	dies   int
+	diesAt float64
+}
+
+// evidence is how copies of a VM show that they are the same VM.
+type evidence int
+
+const (
+	// noEvidence: they have different addresses and instance UUIDs.
+	noEvidence evidence = iota
+	sameInstanceUUID
+	sameAddress
+)
+
+// before returns the fact as it is until a machine is destroyed, and after as it is then.
+func (n nodeFact) before() nodeFact { n.dies = -1; return n }
+
+func (n nodeFact) after() nodeFact {
+	if n.dies >= 0 {
+		n.machines = slices.Clone(n.machines)
+		n.machines[n.dies] = none
+		n.dies = -1
+	}
+	return n
 }
 
 // An outage is what a vCenter does in one life of the daemon, in seconds after that began:
@@ -82,20 +112,27 @@ func newOrder(r *rand.Rand) *order {
 		o.nameLag = append(o.nameLag, r.Float64())
 	}
 	for i := range 3 {
-		n := nodeFact{runs: one(2), recorded: !one(4), home: r.IntN(vcenters), silent: one(2)}
+		n := nodeFact{runs: one(2), recorded: !one(3), home: r.IntN(vcenters), silent: one(2), evidence: evidence(r.IntN(3)), dies: -1}
+		for range r.IntN(3) {
+			n.flips = append(n.flips, 50*r.Float64())
+		}
+		slices.Sort(n.flips)
 		n.byName = !n.runs && one(2)
 		for range vcenters {
 			n.machines = append(n.machines, power(r.IntN(3)))
 		}
 		if i > 0 && !n.byName && !o.nodes[0].byName && one(3) {
-			n.twin, n.machines = i, o.nodes[0].machines
+			n.twin, n.machines, n.evidence = i, o.nodes[0].machines, o.nodes[0].evidence
+			o.nodes[0].dies = -1
+		} else if i := r.IntN(vcenters); n.machines[i] == off {
+			n.dies, n.diesAt = i, 60*r.Float64()
 		}
 		o.nodes = append(o.nodes, n)
 		o.created = append(o.created, 12*r.Float64()-4)
 	}
 	for i := range o.nodes {
 		n := &o.nodes[i]
-		n.hidden = one(4) && n.runs && n.recorded && !slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
+		n.hidden = one(4) && n.runs && !slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
 	}
 	for range 1 + r.IntN(3) {
 		l := life{lasts: []float64{0.3, 3, 12, 90}[r.IntN(4)] * (0.5 + r.Float64())}
@@ -180,7 +217,22 @@ func (o *order) first(i int) int { return i - o.nodes[i].twin }
 // its machine exists and runs is as for any other.
 func (o *order) allowed(i int) []end {
 	n := o.nodes[i]
-	ends := o.alone(n)
+	ends := o.alone(n.after())
+	if n.dies >= 0 && o.unsure[n.dies] { // it may not have been received that the machine is destroyed
+		ends = append(ends, o.alone(n.before())...)
+	}
+	if n.dies >= 0 && n.silent && slices.ContainsFunc(o.alone(n.before()), func(e end) bool { return e.shut }) {
+		for _, e := range ends { // the taint stays while the kubelet is silent
+			ends = append(ends, end{gone: e.gone, waits: e.waits, zone: e.zone, shut: !e.gone})
+		}
+	}
+	if len(n.flips) > 0 && !n.silent { // it was silent once, and a deletion is final
+		n.silent = true
+		if was := o.alone(n.after()); slices.Contains(was, end{gone: true}) {
+			ends = append(ends, end{gone: true})
+		}
+		n.silent = false
+	}
 	if (!n.runs || !n.recorded) && o.lied(i) {
 		ends = append(ends, end{waits: !n.runs, zone: n.home})
 	}
@@ -196,14 +248,15 @@ func (o *order) allowed(i int) []end {
 }
 
 // alone are the ends that the facts allow for a Node, in plain words:
-//   - One machine runs: that is the Node's. Several do: nobody can say, so the Node
-//     keeps what it has. None runs: one that is off is the machine of a silent Node, if
-//     it is where the Node's was last found or nothing says where that was. If there is
-//     none at all, the Node is gone if vzones has found its machine before.
+//   - One machine runs: that is the Node's, if nothing says where its machine was last found, or if that is
+//     there. Otherwise it is the Node's if all vCenters can be read and there is evidence: it is the same VM,
+//     or the Node is ready although its machine is off.
+//   - Several run: nobody can say, so the Node keeps what it has.
+//   - None runs: a Node whose machine was never found keeps what it has, whatever is off. Any other that is
+//     silent is shut down if its machine alone is off, and gone if there is none at all.
 //   - A vCenter that is unsure may or may not have been received.
-//   - A Node that says where its machine was keeps its place until all vCenters can be
-//     read, and has another one only if that runs. While the account does not see the machine
-//     there, the Node keeps what it has whatever others run.
+//   - While the account does not see the machine where it was found, the Node keeps what it has whatever
+//     others run.
 //   - A name has to be unique in all vCenters.
 func (o *order) alone(n nodeFact) []end {
 	if n.byName {
@@ -231,21 +284,14 @@ func (o *order) alone(n nodeFact) []end {
 func (o *order) allowedByName(n nodeFact) []end {
 	has := func(p power) bool { return p != none }
 	i := slices.IndexFunc(n.machines, has)
-	waits, shut := end{waits: true, zone: n.home}, end{waits: true, zone: n.home, shut: true}
-	sure := !slices.Contains(o.unsure, true)
-	switch {
-	case i < 0 || slices.ContainsFunc(n.machines[i+1:], has):
-		return []end{waits}
-	case n.machines[i] == on && sure:
-		return []end{{zone: i}}
-	case n.machines[i] == on:
-		return []end{{zone: i}, waits}
-	case !n.silent:
+	waits := end{waits: true, zone: n.home}
+	switch sure := !slices.Contains(o.unsure, true); {
+	case i < 0, n.machines[i] == off, slices.ContainsFunc(n.machines[i+1:], has):
 		return []end{waits}
 	case sure:
-		return []end{shut}
+		return []end{{zone: i}}
 	}
-	return []end{shut, waits}
+	return []end{{zone: i}, waits}
 }
 
 // given is what becomes of the Node if these vCenters were received.
@@ -254,6 +300,7 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	var running, stopped []int
 	for i, is := range n.machines {
 		switch {
+		case n.hidden && i == n.home:
 		case received[i] && is == on:
 			running = append(running, i)
 		case received[i] && is == off:
@@ -264,26 +311,24 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	shut := keeps
 	shut.shut = true
 	hasHome := n.runs && n.recorded
+	homeIsOff := hasHome && slices.Contains(stopped, n.home)
 	switch {
-	case n.hidden, len(running) > 1, len(stopped) > 1 && len(running) == 0:
+	case n.hidden && hasHome, len(running) > 1:
 		return []end{keeps}
 	case len(running) == 1 && hasHome && running[0] != n.home && !all:
 		return []end{keeps}
+	case len(running) == 1 && hasHome && running[0] != n.home && n.evidence == noEvidence && (!homeIsOff || n.silent):
+		return []end{keeps}
 	case len(running) == 1:
 		return []end{{zone: running[0]}}
-	case !n.silent:
+	case !n.silent || !hasHome:
 		return []end{keeps}
-	case len(stopped) == 0 && all && hasHome:
+	case len(stopped) == 0 && all:
 		return []end{{gone: true}}
-	case len(stopped) == 0 || hasHome && stopped[0] != n.home:
+	case len(stopped) != 1 || !homeIsOff:
 		return []end{keeps}
-	case hasHome && !all:
-		return []end{shut, keeps}
 	case !all:
-		return []end{keeps}
-	}
-	if n.runs {
-		shut.zone = stopped[0]
+		return []end{shut, keeps}
 	}
 	return []end{shut}
 }
@@ -292,7 +337,19 @@ func (o *order) given(n nodeFact, received []bool) []end {
 // began as.
 func (o *order) passing(i int) []end {
 	n := o.nodes[i]
-	return mixed(append(o.allowed(i), end{waits: !n.runs, zone: n.home}))
+	ends := []end{{waits: !n.runs, zone: n.home}}
+	w := *o
+	w.nodes = slices.Clone(o.nodes)
+	for _, silent := range []bool{false, true} {
+		for _, fact := range []nodeFact{n.before(), n.after()} {
+			w.nodes[i] = fact
+			w.nodes[i].silent = silent
+			if silent == n.silent || len(n.flips) > 0 {
+				ends = append(ends, w.allowed(i)...)
+			}
+		}
+	}
+	return mixed(ends)
 }
 
 // mixed are ends that come of several, one after the other. The framework looks for

@@ -192,7 +192,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 		return generation, c.fleet.SearchOutside(ctx, id)
 	}
 	// It may have been due for a while.
-	if err := missing(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
+	if err := inventory.Exists(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
 	}
 	// A provider ID that something else has set may be in the other byte order.
@@ -234,17 +234,4 @@ func (c *confirmer) finish(w wanted, of *confirmation, generation uint64, err er
 		of.failures = 0
 	}
 	return true
-}
-
-// missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
-// completely and none has it, and topology.ErrUnknown otherwise.
-func missing(states []inventory.State, id inventory.Identity) error {
-	if inventory.IsIndexed(states, id) {
-		return nil
-	}
-	_, err := inventory.Find(states, id)
-	if errors.Is(err, topology.ErrAmbiguous) {
-		return nil
-	}
-	return err
 }

@@ -89,12 +89,11 @@ func (q *deletion) isNotReady() error {
 
 func (q *deletion) isNamed() (err error) {
 	q.id, err = q.placer.Identify(q.node)
-	q.id.Running = false // a machine that is off exists, whatever the Node is
 	return err
 }
 
 func (q *deletion) isAbsent() error {
-	q.absent = missing(q.states, q.id)
+	q.absent = inventory.Exists(q.states, q.id)
 	q.placer.AskHome(q.absent)
 	switch {
 	case q.absent == nil:

@@ -37,6 +37,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 			Name:             node.Name,
 			Recorded:         ParseLocation(node.Annotations[KeyMachine]),
 			RecordedInstance: parseInstance(node.Annotations[KeyVCenter]),
+			RecordedVM:       parseVM(node.Annotations[KeyInstanceUUID]),
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
@@ -53,7 +54,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 // checkLocation returns an error if the annotations with the location are longer than vzones writes them. They
 // are not treated as missing, because then the Node might be deleted.
 func checkLocation(node *v1.Node) error {
-	for _, key := range []string{KeyMachine, KeyVCenter} {
+	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
 			return fmt.Errorf("annotation %s has %d bytes, which vzones has not written: take it off Node %s", key, n, node.Name)
 		}
@@ -165,4 +166,16 @@ func parseInstance(s string) string {
 		return ""
 	}
 	return s
+}
+
+// parseVM returns a VM's instance UUID as an annotation has it, zero if it cannot be one.
+func parseVM(s string) inventory.UUID {
+	if len(s) > instanceMax {
+		return inventory.UUID{}
+	}
+	u, err := inventory.ParseUUID(s)
+	if err != nil {
+		return inventory.UUID{}
+	}
+	return u
 }

@@ -19,6 +19,8 @@ const (
 	// KeyVCenter is the annotation that says which vCenter that was, by its own UUID.
 	// It is written with KeyMachine.
 	KeyVCenter = "vzones/vcenter"
+	// KeyInstanceUUID is the annotation with the instance UUID of that VM. It is written with KeyMachine.
+	KeyInstanceUUID = "vzones/instance-uuid"
 	// KeyLabels is the annotation that lists the labels of further levels that vzones
 	// wrote, in order, with commas between them.
 	KeyLabels = "vzones/labels"

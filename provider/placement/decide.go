@@ -154,7 +154,7 @@ func (d *Decision) fail(err error) *Decision {
 // its vCenter. Lost says why the vCenter does not answer. If the Node is initialized and the vCenter
 // answers, find remembers the machine as the Node's home.
 func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machine, in inventory.State, lost, err error) {
-	id, err := p.identify(n)
+	id, err := p.identify(states, n)
 	if err == nil {
 		m, err = inventory.Find(states, id)
 		p.AskHome(err)
@@ -165,18 +165,31 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machin
 	in = inventory.StateOf(states, m.Ref.VCenter)
 	if lost = in.CheckReachable(); lost == nil && !nodeinfo.IsUninitialized(n) {
 		k := p.memory.of(n.UID)
-		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name}
+		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name, VM: m.InstanceUUID}
 		k.confirm(n, m)
 	}
 	return m, in, lost, nil
 }
 
+// readyGrace is longer than a kubelet can be silent before its Node is not ready: kube-controller-manager's
+// --node-monitor-grace-period is 50 s, and up to a few seconds pass until it is noticed.
+const readyGrace = 2 * time.Minute
+
 // identify is Identify, under the lock.
-func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
+func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	id.LastSeen = p.memory.read(node.UID).lastSeen
+	k := p.memory.read(node.UID)
+	id.LastSeen = k.lastSeen
 	id.Joins = nodeinfo.IsUninitialized(node)
-	id.Running = id.Joins || nodeinfo.IsReady(node)
+	id.Addresses = addresses.ClaimedBy(node)
+	switch {
+	case !nodeinfo.IsReady(node) || !inventory.HomeIsOff(states, id):
+		k.readyWithoutHome = time.Time{}
+	case k.readyWithoutHome.IsZero():
+		k = p.memory.of(node.UID)
+		k.readyWithoutHome = time.Now()
+	}
+	id.OutlivedHome = !k.readyWithoutHome.IsZero() && time.Since(k.readyWithoutHome) > readyGrace
 	return id, err
 }
 
@@ -344,8 +357,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 
-// IsShutDown reports whether a Node's machine is powered off or suspended, by a vCenter
-// that can be read.
+// IsShutDown reports whether a Node's VM is powered off or suspended, by a vCenter that can be read.
 func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	id, err := p.Identify(node)
 	if err != nil {
@@ -354,23 +366,9 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	if err := nodeinfo.Contradiction(node); err != nil {
 		return false, err
 	}
-	states := p.fleet.States()
-	id.Running = false // its kubelet is silent, which is why the framework asks
-	m, err := inventory.Find(states, id)
+	power, err := inventory.PowerOf(p.fleet.States(), id)
 	p.AskHome(err)
-	if err != nil {
-		return false, err
-	}
-	if failure := inventory.StateOf(states, m.Ref.VCenter).Err; failure != nil {
-		return false, topology.Errorf(topology.ErrUnknown, "the power state of %s is not known: %w", m.Ref.Located(m.InventoryPath), failure)
-	}
-	switch m.Power {
-	case inventory.PowerOn:
-		return false, nil
-	case inventory.PowerOff, inventory.PowerSuspended:
-		return true, nil
-	}
-	return false, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read", m.Ref.Located(m.InventoryPath))
+	return power.IsOff(), err
 }
 
 // location returns the annotations that say where a Node's machine is. It returns nil if the Node has them,
@@ -389,6 +387,9 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 	if in.Instance != "" {
 		all[nodeinfo.KeyVCenter] = in.Instance
 	}
+	if !m.InstanceUUID.IsZero() {
+		all[nodeinfo.KeyInstanceUUID] = m.InstanceUUID.String()
+	}
 	return all
 }
 
@@ -396,7 +397,7 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 // entry of the same vCenter and that entry fails now, so that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
-		return id.RecordedInstance == in.Instance || in.Instance == ""
+		return (id.RecordedInstance == in.Instance || in.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())
 	}
 	named := inventory.StateOf(states, id.Recorded.VCenter)
 	return named.VCenter != "" && named.Err != nil && inventory.IsSameMachine(states, m.Ref, id.Recorded, id.RecordedInstance)

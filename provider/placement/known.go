@@ -27,6 +27,9 @@ const (
 type known struct {
 	// lastSeen is where and when the machine was found last.
 	lastSeen inventory.LastSeen
+	// readyWithoutHome is the time since which the Node has been ready while its home was off, zero if it is
+	// not so.
+	readyWithoutHome time.Time
 	// confirmed are the addresses that the Node claims and that its machine had at the last reading.
 	confirmed []netip.Addr
 	// confirmedBy has the Node and the machine that confirmed and lost follow from.

@@ -131,11 +131,11 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns what a Node says about its machine, and what this process remembers about it.
+// Identify returns what a Node reports about its VM, and what this process remembers about it.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.identify(node)
+	return p.identify(p.fleet.States(), node)
 }
 
 // AskHome asks a vCenter about a machine if an error of inventory.Find says that the vCenter does not show

@@ -71,7 +71,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	if waits && nodeinfo.Contradiction(node) != nil {
 		return false
 	}
-	id, err := p.identify(node)
+	id, err := p.identify(states, node)
 	if err != nil || waits && inventory.RecordsAnother(states, id, m) {
 		return false
 	}

@@ -88,7 +88,7 @@ func marks(n *v1.Node) string {
 		}
 	}
 	for key, value := range n.Annotations {
-		if strings.HasPrefix(key, "vzones/") && key != nodeinfo.KeyMachine && key != nodeinfo.KeyVCenter {
+		if strings.HasPrefix(key, "vzones/") && key != nodeinfo.KeyMachine && key != nodeinfo.KeyVCenter && key != nodeinfo.KeyInstanceUUID {
 			all = append(all, key+"="+value)
 		}
 	}

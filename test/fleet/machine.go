@@ -110,6 +110,9 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	}
 	b.configure(vm, name, id)
 	cfg := vm.Config
+	if spec.InstanceUUID != "" {
+		cfg.InstanceUuid, vm.Summary.Config.InstanceUuid = spec.InstanceUUID, spec.InstanceUUID
+	}
 	cfg.Template = spec.Template
 	cfg.Flags.DiskUuidEnabled = types.NewBool(spec.EnableUUID)
 	cfg.GuestId = cmp.Or(spec.GuestID, "ubuntu64Guest")

@@ -106,12 +106,14 @@ type VMSpec struct {
 	Pool    string `yaml:"pool"`    // default: the root pool
 	Folder  string `yaml:"folder"`  // path below the datacenter's vm folder
 
-	UUID       string  `yaml:"uuid"`       // BIOS UUID; default: derived from the names of vCenter and machine
-	HostName   *string `yaml:"hostname"`   // default: the machine's name; "": no VMware Tools
-	Power      string  `yaml:"power"`      // on (default), off or suspended
-	Connection string  `yaml:"connection"` // connected (default), disconnected, inaccessible, orphaned or invalid
-	Template   bool    `yaml:"template"`
-	Unreadable bool    `yaml:"unreadable"` // connected, and without a configuration: see VCenter.SetReadable
+	UUID string `yaml:"uuid"` // BIOS UUID; default: derived from the names of vCenter and machine
+	// InstanceUUID is what a move to another vCenter keeps; default: derived from the names of vCenter and VM.
+	InstanceUUID string  `yaml:"instanceUUID"`
+	HostName     *string `yaml:"hostname"`   // default: the machine's name; "": no VMware Tools
+	Power        string  `yaml:"power"`      // on (default), off or suspended
+	Connection   string  `yaml:"connection"` // connected (default), disconnected, inaccessible, orphaned or invalid
+	Template     bool    `yaml:"template"`
+	Unreadable   bool    `yaml:"unreadable"` // connected, and without a configuration: see VCenter.SetReadable
 
 	CPUs     int32  `yaml:"cpus"`     // default 4
 	MemoryMB int32  `yaml:"memoryMB"` // default 8192

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type vm struct {
 	arrived      bool // an unreadable one came then
 	secondary    bool // of a Fault Tolerance pair
 	outside      bool // of the configured datacenters
+	instance     byte // the first byte of its instance UUID
+	address      string
 }
 
 // isSecondary reports whether the machine is known to be the secondary of a Fault Tolerance pair.
@@ -49,7 +52,10 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 		e := inventory.Entry{ID: m.id, Template: m.template, Unreadable: m.unreadable}
 		details := &inventory.Machine{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id, Secondary: m.secondary}
 		if !m.unreadable {
-			details.UUID = cmp.Or(m.uuid, inventory.UUID{1})
+			details.UUID, details.InstanceUUID = cmp.Or(m.uuid, inventory.UUID{1}), inventory.UUID{m.instance}
+			if m.address != "" {
+				details.NICs = []inventory.NIC{{DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr(m.address)}}}
+			}
 		}
 		switch {
 		case m.on && (m.unreadable || m.disconnected):
@@ -93,16 +99,12 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 	return inventory.State{VCenter: vcenter, Snapshot: s}
 }
 
-// lastFound returns where a Node's machine was last found, by the Node's record and by the
-// daemon.
-func lastFound(id inventory.Identity) (all []inventory.LastSeen) {
+// lastFound returns where a Node's VM was last found: by the Node's record, else by the daemon.
+func lastFound(id inventory.Identity) inventory.LastSeen {
 	if id.Recorded.VCenter != "" {
-		all = append(all, inventory.LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance})
+		return inventory.LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
 	}
-	if id.LastSeen.VCenter != "" {
-		all = append(all, id.LastSeen)
-	}
-	return all
+	return id.LastSeen
 }
 
 var errRefused = errors.New("connection refused")

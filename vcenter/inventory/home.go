@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"vzones/topology"
@@ -49,77 +50,167 @@ func (was LastSeen) entries(states []State) []State {
 	return homes
 }
 
-// isHome reports whether the Node's machine was last found as this one.
-func (id Identity) isHome(m match) bool {
-	return slices.ContainsFunc(id.last(), func(was LastSeen) bool { return was.is(m) })
+// A homeState is how certain it is that a Node's VM still is the managed object in which it was last found.
+type homeState int
+
+const (
+	// noHome: the VM was never found.
+	noHome homeState = iota
+	// homeShown: a snapshot shows the managed object with the Node's UUID.
+	homeShown
+	// homeUnknown: no snapshot shows it, and its vCenter has not denied that it exists.
+	homeUnknown
+	// homeGone: its vCenter denies that it exists, or shows that it is no VM of a Node any more.
+	homeGone
+	// homeRemoved: no configured entry is its vCenter.
+	homeRemoved
+)
+
+// home is the managed object in which a Node's VM was last found.
+type home struct {
+	state homeState
+	was   LastSeen
+	// match is the managed object if it is shown, and mayRun why it may run although nothing shows that.
+	match  match
+	mayRun error
+	// unknown is why it may exist if the state is homeUnknown.
+	unknown error
 }
 
-// keepsHome returns why a Node's machine may still be what it was last found as, although other
-// machines fit or none does. Nil means that it certainly is not, or that the index has it as well:
-// for each place where it was found, the vCenter is not configured any more, says that the managed
-// object is gone or has another UUID, or shows it with its power state. That it is not shown says nothing: a
-// right, a host or a datacenter may be out of sight.
-func (id Identity) keepsHome(states []State) error {
-	for _, was := range id.last() {
-		if err := id.keeps(states, was); err != nil {
-			return err
-		}
+// is reports whether a match is the home.
+func (h home) is(m match) bool { return h.state != noHome && h.was.is(m) }
+
+// home returns the home of the Node. Fits are the VMs with its UUID.
+func (id Identity) home(states []State, fits []match) home {
+	h := home{was: id.last()}
+	if h.was.VCenter == "" {
+		return h
 	}
-	return nil
-}
-
-func (id Identity) keeps(states []State, was LastSeen) error {
-	entries := was.entries(states)
+	if i := slices.IndexFunc(fits, h.was.is); i >= 0 {
+		h.state, h.match = homeShown, fits[i]
+		h.mayRun = fits[i].whyMayRun(states)
+		return h
+	}
+	entries := h.was.entries(states)
+	if len(entries) == 0 {
+		h.state = homeRemoved
+		return h
+	}
+	h.state = homeUnknown
 	for _, s := range entries {
 		only := []State{s}
 		if err := join(incompleteIndexes(only), pendingSearches(only, id)); err != nil {
-			return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", s.VCenter, quote.Plain(was.ID), err)
+			h.unknown = fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(h.was.ID), err)
+			return h
 		}
 	}
 	// One entry may show what another one, of other datacenters or another account, does not.
 	for _, s := range entries {
-		if shown, err := id.mayRunAs(s.Snapshot, was.ID); shown {
-			return err
+		e, recorded := id.RecordedIn(s.Snapshot)
+		if recorded && e.ID == h.was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
+			h.unknown = topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", s.Snapshot.describe(e.ID))
+			return h
 		}
-	}
-	if slices.ContainsFunc(entries, func(s State) bool { return s.Snapshot.Homes[was.ID] == Other }) {
-		return nil
+		if id.isShownIn(s.Snapshot, h.was.ID) || s.Snapshot.Homes[h.was.ID] == Other {
+			h.state = homeGone
+			return h
+		}
 	}
 	for _, s := range entries {
-		if reply := s.Snapshot.Homes[was.ID]; reply != Gone {
-			return &NotShown{VCenter: s.VCenter, ID: was.ID, Reply: reply}
+		if reply := s.Snapshot.Homes[h.was.ID]; reply != Gone {
+			h.unknown = &NotShown{VCenter: s.VCenter, ID: h.was.ID, Reply: reply}
+			return h
 		}
+	}
+	h.state = homeGone
+	return h
+}
+
+// isShownIn reports whether a snapshot shows a managed object with the Node's UUID, also a template or the
+// secondary of a Fault Tolerance pair.
+func (id Identity) isShownIn(in *Snapshot, moid string) bool {
+	isIt := func(e Entry) bool { return e.ID == moid }
+	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(in.Entries(u), isIt) })
+}
+
+const stillThere = "%s, which was the VM, is still there and may run, and its "
+
+// whyMayRun returns why a VM may run although no snapshot shows that now. Nil means that its power state is
+// known.
+func (m match) whyMayRun(states []State) error {
+	details := m.details()
+	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
+		return fmt.Errorf(stillThere+"power state is not known: %w", m, err)
+	}
+	switch {
+	case m.entry.Unreadable:
+		return topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", m)
+	case details == nil:
+		// The index has no connection state, without which a power state is how it was.
+		return fmt.Errorf(stillThere+"details are not read yet: they are read next", m)
+	case details.Power == PowerUnknown:
+		return fmt.Errorf(stillThere+"power state cannot be read: reconnect its host", m)
 	}
 	return nil
 }
 
-// mayRunAs reports whether a snapshot shows the Node's machine as a managed object, and returns
-// why it may run then although nothing says so.
-func (id Identity) mayRunAs(in *Snapshot, moid string) (shown bool, err error) {
-	m := in.Machines[moid]
-	e, shown := id.RecordedIn(in)
-	shown = shown && e.ID == moid
-	for _, u := range id.UUIDs {
-		if i := slices.IndexFunc(in.Entries(u), func(e Entry) bool { return e.ID == moid }); i >= 0 {
-			e, shown = in.Entries(u)[i], true
+// HomeIsOff reports whether a vCenter that can be read shows the Node's home powered off.
+func HomeIsOff(states []State, id Identity) bool {
+	was := id.last()
+	return was.VCenter != "" && slices.ContainsFunc(was.entries(states), func(s State) bool {
+		if s.Err != nil || s.Snapshot == nil {
+			return false
+		}
+		m := s.Snapshot.Machines[was.ID]
+		return m != nil && m.Power.IsOff()
+	})
+}
+
+// isReplacedBy returns nil if the only match that may run has taken the place of a home that is off, gone or
+// no longer configured.
+func (h home) isReplacedBy(states []State, id Identity, m match) error {
+	if err := m.isUsable(states, id); err != nil {
+		return err
+	}
+	if !m.runs() {
+		return mayNotRun(m)
+	}
+	if err := notAllRead(states, id); err != nil {
+		return topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", m, id, err)
+	}
+	switch {
+	case h.state == homeRemoved, h.was.isSameVM(m.details(), id.Addresses), h.state == homeShown && id.OutlivedHome:
+		return nil
+	case h.state == homeShown:
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s, which was the VM, is off, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
+			copyAdvice, h.match, m)
+	}
+	name := topology.Ref{VCenter: h.was.VCenter, Type: "VirtualMachine", ID: h.was.ID}.Located("")
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrNotShown}, "%s, which was the VM, does not exist, unless its host has left the inventory, and %s runs with the same UUID, "+
+		"another instance UUID and none of the Node's addresses: "+copyAdvice, name, m)
+}
+
+const copyAdvice = "delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)"
+
+// isSameVM reports whether there is evidence that a VM is the one that was last seen as another managed
+// object: it has the same instance UUID, or it reports an address of the Node. An address that floats
+// between VMs is no evidence.
+func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
+	if !was.VM.IsZero() && was.VM == m.InstanceUUID {
+		return true
+	}
+	if slices.Contains(of, m.GuestAddress) {
+		return true
+	}
+	for _, nic := range m.NICs {
+		isEvidence := func(a netip.Addr) bool {
+			return slices.Contains(of, a) && !slices.Contains(nic.Unusable, a) && !slices.Contains(nic.Secondary, a)
+		}
+		if nic.DeviceConfigID >= 0 && slices.ContainsFunc(nic.Addresses, isEvidence) {
+			return true
 		}
 	}
-	if !shown && slices.Contains(in.Outside, moid) && m != nil && slices.Contains(id.UUIDs, m.UUID) {
-		e, shown = Entry{ID: moid}, true
-	}
-	const still = "%s, which was the machine, is still there and may run, and its "
-	switch name := in.describe(moid); {
-	case !shown, !in.isEligible(e):
-		return shown, nil
-	case e.Unreadable:
-		return true, topology.Errorf(ErrUnreadable, still+"configuration cannot be read", name)
-	case m == nil:
-		// The index has no connection state, without which its power state says nothing.
-		return true, fmt.Errorf(still+"details are not read yet: they are read next", name)
-	case m.Power == PowerUnknown:
-		return true, fmt.Errorf(still+"power state cannot be read: reconnect its host", name)
-	}
-	return true, nil
+	return false
 }
 
 // stillReading joins the vCenters that may have a machine that fits and are still being
@@ -147,13 +238,13 @@ func notAllRead(states []State, id Identity) error {
 		reasons = append(reasons, s.whyUnreadable())
 	}
 	if err := joinFew(reasons); err != nil {
-		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last()[0].VCenter), err)
+		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last().VCenter), err)
 	}
 	return nil
 }
 
 // RecordsAnother reports whether the record on the Node is of another machine than m,
-// which exists and cannot be read. As long as it does, m is not the Node's: see keepsHome.
+// which exists and cannot be read. As long as it does, m is not the Node's.
 func RecordsAnother(states []State, id Identity, m *Machine) bool {
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.RecordedIn(s.Snapshot)

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -22,11 +23,17 @@ type Identity struct {
 	Recorded topology.Ref
 	// RecordedInstance is the own UUID of that vCenter, empty if the record has none.
 	RecordedInstance string
+	// RecordedVM is the VM's instance UUID in the record, zero if it has none.
+	RecordedVM UUID
 	// LastSeen is where this process last saw the machine, zero if it never did.
 	LastSeen LastSeen
-	// Joins reports whether the Node waits to be initialized. Running reports whether its machine
-	// runs, since the Node has just joined or is ready.
-	Joins, Running bool
+	// Joins reports whether the Node is to be initialized.
+	Joins bool
+	// OutlivedHome reports whether the Node stayed ready while its home was off, for longer than a kubelet
+	// can be silent before its Node is not ready.
+	OutlivedHome bool
+	// Addresses are those that the Node has.
+	Addresses []netip.Addr
 }
 
 // LastSeen says when a machine was last in a vCenter.
@@ -39,6 +46,8 @@ type LastSeen struct {
 	Instance string
 	// Name is the machine's name, empty if it is not known.
 	Name string
+	// VM is the VM's instance UUID, zero if it is not known.
+	VM UUID
 }
 
 // MachineKey returns a key of the machine. It stays the same when a Node gets its provider ID, which rules out
@@ -121,28 +130,24 @@ func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	return !strings.ContainsAny(now, `/\`) && !strings.Contains(now, "%2f") && !strings.Contains(now, "%5c") && !strings.HasSuffix(now, ".vmx")
 }
 
-// last returns where the Node's machine was last found, by the Node's record and by this
-// process. Both count, so that a restart changes nothing.
-func (id Identity) last() []LastSeen {
-	var all []LastSeen
+// last returns where the Node's VM was last found, zero if it never was. The record on the Node takes
+// precedence over what this process saw, so that a restart changes nothing.
+func (id Identity) last() LastSeen {
 	if id.Recorded.VCenter != "" {
-		all = append(all, LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance})
+		return LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
 	}
-	if id.LastSeen.VCenter != "" {
-		all = append(all, id.LastSeen)
-	}
-	return all
+	return id.LastSeen
 }
 
 // ownFirst returns the states with those of the vCenter first in which the Node's machine
 // was last found: a text says first what a person looks for.
 func (id Identity) ownFirst(states []State) []State {
 	last := id.last()
-	if len(last) == 0 || len(states) < 2 {
+	if last.VCenter == "" || len(states) < 2 {
 		return states
 	}
 	distance := func(s State) int {
-		if slices.ContainsFunc(last, func(was LastSeen) bool { return was.mayBeIn(s) }) {
+		if last.mayBeIn(s) {
 			return 0
 		}
 		return 1

@@ -25,6 +25,9 @@ type Machine struct {
 	Ref topology.Ref
 	// UUID is the BIOS UUID, zero if the configuration cannot be read.
 	UUID UUID
+	// InstanceUUID tells apart the VMs of one vCenter that have one BIOS UUID (config.instanceUuid). A move
+	// to another vCenter keeps it; a clone and a replica get another one. It is zero if it cannot be read.
+	InstanceUUID UUID
 	// Name is the virtual machine's name, HostName the guest's: letters, digits, dots,
 	// dashes and underscores, at most 253. It is empty while VMware Tools report none, or
 	// something else.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -31,27 +32,28 @@ type vcenterSpec struct {
 var oracleUUID = inventory.UUID{0x42, 0x2e, 0x49, 0x56, 0xad, 0x22, 0x11, 0x39, 0x6d, 0x72, 0x59, 0xcc, 0x8f, 0x26, 0xbc, 0x90}
 
 func (world) Generate(r *rand.Rand, _ int) reflect.Value {
-	one := func(in int) bool { return r.Intn(in) == 0 }
+	oneIn := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), failing: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7), hides: one(6)}
+		v := vcenterSpec{unread: oneIn(10), failing: oneIn(10), incomplete: oneIn(10), overdue: oneIn(2), unnamed: oneIn(10), contact: 30 * r.Intn(7), hides: oneIn(6)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
 				uuid:     []inventory.UUID{oracleUUID, oracleUUID.Swapped(), {1}, {}}[r.Intn(4)],
 				name:     []string{"n1", "n2", ""}[r.Intn(3)],
 				host:     []string{"n1", "n2", ""}[r.Intn(3)],
-				on:       one(2),
-				template: one(4),
-				unread:   one(6),
-				outside:  one(8),
+				on:       oneIn(2),
+				template: oneIn(4),
+				unread:   oneIn(6),
+				outside:  oneIn(8),
 			})
 			m := &v.vms[i]
-			m.unreadable = !m.outside && (one(6) || m.uuid.IsZero() && one(2))
+			m.unreadable = !m.outside && (oneIn(6) || m.uuid.IsZero() && oneIn(2))
 			m.since = 30*r.Intn(4) + r.Intn(3)
-			m.arrived = m.unreadable && m.uuid.IsZero() && one(2)
-			m.secondary = one(8)
-			m.disconnected = !m.unreadable && one(6)
+			m.arrived = m.unreadable && m.uuid.IsZero() && oneIn(2)
+			m.secondary = oneIn(8)
+			m.disconnected = !m.unreadable && oneIn(6)
+			m.instance, m.address = byte(r.Intn(3)), []string{"", "10.0.0.1", "10.0.0.2"}[r.Intn(3)]
 			m.unread = m.unread && !m.outside // an unread one is not known to be there
 		}
 		w.vcenters = append(w.vcenters, v)
@@ -61,13 +63,17 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		{UUIDs: []inventory.UUID{oracleUUID, oracleUUID.Swapped()}, Name: "n1"},
 		{Name: "n1"},
 	}[r.Intn(3)]
-	if len(w.id.UUIDs) == 1 && one(2) {
+	if len(w.id.UUIDs) == 1 && oneIn(2) {
 		w.id.Recorded = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
-	if one(2) {
+	if oneIn(2) {
 		w.id.LastSeen = inventory.LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6)), Name: []string{"n1", "n2", ""}[r.Intn(3)]}
 	}
-	w.id.Running = one(3)
+	w.id.RecordedVM, w.id.LastSeen.VM = inventory.UUID{byte(r.Intn(3))}, inventory.UUID{byte(r.Intn(3))}
+	if oneIn(2) {
+		w.id.Addresses = []netip.Addr{netip.MustParseAddr("10.0.0.1")}
+	}
+	w.id.Joins, w.id.OutlivedHome = oneIn(3), oneIn(4)
 	return reflect.ValueOf(w)
 }
 
@@ -127,20 +133,20 @@ func (w world) mayBe(i int, m vm) bool {
 // sees says whether every vCenter that may have the Node's machine was read, and
 // all of its machines are told apart from it.
 func (w world) sees() bool {
-	configured, seen := w.id.Recorded.VCenter == "", w.id.LastSeen.VCenter == ""
+	home := lastFound(w.id).VCenter
+	configured := home == ""
 	for i, v := range w.vcenters {
 		if v.unread || v.failing || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 			return false
 		}
-		configured = configured || w.id.Recorded.VCenter == fmt.Sprint("vc-", i)
-		seen = seen || w.id.LastSeen.VCenter == fmt.Sprint("vc-", i)
+		configured = configured || home == fmt.Sprint("vc-", i)
 		for _, m := range v.vms {
 			if w.mayBe(i, m) {
 				return false
 			}
 		}
 	}
-	return configured && seen
+	return configured
 }
 
 // protected reports whether a Fault Tolerance secondary has the UUID, which is
@@ -180,96 +186,169 @@ func (w world) fits(m vm) bool {
 	return m.host == w.id.Name || m.name == w.id.Name
 }
 
-// oracle answers from the description of the fleet, not from index or names: it writes down every
-// machine that could be the Node's and counts.
-func (w world) oracle() (found string, outcome error) {
-	var all, on, may, wasOff, homes []string
-	for _, was := range lastFound(w.id) {
-		homes = append(homes, fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID))
+// candidate is a VM that has what the Node names.
+type candidate struct {
+	vm
+	ref     string
+	failing bool
+}
+
+// mayRun reports whether the VM is not known to be off, or to have been off when its host was disconnected.
+func (c candidate) mayRun() bool { return c.on || c.unread }
+
+// runs reports whether the VM certainly runs.
+func (c candidate) runs() bool { return c.on && !c.unread && !c.unreadable && !c.disconnected }
+
+// wasOff reports whether the VM was off when that was last known.
+func (c candidate) wasOff() bool { return !c.mayRun() && (c.unreadable || c.disconnected) }
+
+// isSame reports whether the VM has the home's instance UUID or an address of the Node.
+func (w world) isSame(c candidate, home inventory.LastSeen) bool {
+	hasAddress := len(w.id.Addresses) > 0 && c.address == w.id.Addresses[0].String()
+	return home.VM != inventory.UUID{} && home.VM == inventory.UUID{c.instance} || hasAddress
+}
+
+// one is the answer if a VM is the only one that counts, and several if more than one count.
+func one(c candidate) (string, error) {
+	if c.unread || c.unreadable || c.outside {
+		return "", topology.ErrUnknown
 	}
-	unusable, unread, off := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	return c.ref, nil
+}
+
+func several(all []candidate) (string, error) {
+	if slices.ContainsFunc(all, func(c candidate) bool { return c.unread }) {
+		return "", topology.ErrUnknown
+	}
+	return "", topology.ErrAmbiguous
+}
+
+// oracle answers from the description of the fleet, not from index or names: it writes down every VM that
+// could be the Node's, and goes through the table of the package comment.
+func (w world) oracle() (string, error) {
+	was := lastFound(w.id)
+	homeRef := fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID)
+	hasHome := was.VCenter != ""
+	var all, others, mayRun []candidate
+	var home *candidate
+	readable := true
 	for i, v := range w.vcenters {
+		readable = readable && !v.unread && !v.failing
 		for _, m := range v.vms {
 			if v.unread || !w.fits(m) {
 				continue
 			}
-			ref := fmt.Sprintf("vc-%d:VirtualMachine:%s", i, m.id)
-			unusable[ref] = m.unread || m.unreadable || m.outside
-			unread[ref] = m.unread
-			all = append(all, ref)
-			off[ref] = !m.on && !m.unread
-			switch isUnknown := m.unreadable || m.disconnected; {
-			case m.on && !m.unread && !isUnknown:
-				on, may = append(on, ref), append(may, ref)
-			case m.on || m.unread:
-				may = append(may, ref)
-			case isUnknown && len(homes) == 0:
-				wasOff = append(wasOff, ref)
+			c := candidate{vm: m, ref: fmt.Sprintf("vc-%d:VirtualMachine:%s", i, m.id), failing: v.failing}
+			all = append(all, c)
+			if hasHome && c.ref == homeRef {
+				home = &c
+				continue
+			}
+			others = append(others, c)
+			if c.mayRun() {
+				mayRun = append(mayRun, c)
 			}
 		}
 	}
-	right := all
-	byUUID := len(w.id.UUIDs) > 0
-	if byUUID && len(may) > 0 {
-		right = slices.Concat(may, wasOff)
-	}
-	unknown := !w.sees() || w.protected()
+	sees := w.sees() && !w.protected()
 	switch {
-	case !byUUID:
-	case len(right) == 1 && slices.Contains(homes, right[0]):
-		unknown = false
-	case len(on) > 0 && len(right) > 1:
-		unknown = w.keepsHome()
-	case len(on) == 1 && len(homes) > 0:
-		unknown = w.keepsHome() || slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread || v.failing })
-	case len(on) == 1:
-		unknown = slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread && !v.failing && !v.overdue })
-	case len(all) == 1:
-		unknown = unknown || len(homes) > 0
-	default:
-		unknown = unknown || w.keepsHome()
-	}
-	switch {
-	case unknown:
+	case len(w.id.UUIDs) == 0:
+		return w.oracleByName(all, sees)
+	case home == nil && hasHome && w.mayHideHome():
 		return "", topology.ErrUnknown
-	case len(right) == 0:
+	case home != nil && len(mayRun) > 0 && (home.failing || home.unread || home.unreadable || home.disconnected):
+		return "", topology.ErrUnknown
+	case !hasHome || w.id.Joins:
+		return w.oracleWithoutHome(all, hasHome, homeRef, sees, readable)
+	case home != nil && len(mayRun) == 0:
+		return one(*home)
+	case home != nil && home.runs():
+		return several(append(mayRun, *home))
+	case len(mayRun) > 1:
+		return several(mayRun)
+	case len(mayRun) == 1:
+		removed := was.VCenter >= fmt.Sprint("vc-", len(w.vcenters))
+		other := mayRun[0]
+		if other.runs() && readable && (removed || w.isSame(other, was) || home != nil && w.id.OutlivedHome) {
+			return one(other)
+		}
+		return "", topology.ErrUnknown
+	case len(others) == 0 && sees:
 		return "", topology.ErrAbsent
-	case len(right) > 1 && slices.ContainsFunc(right, func(ref string) bool { return unread[ref] }):
-		return "", topology.ErrUnknown
-	case len(right) > 1:
-		return "", topology.ErrAmbiguous
-	case unusable[right[0]]:
-		return "", topology.ErrUnknown
-	case !slices.Contains(on, right[0]) && !slices.Contains(homes, right[0]) && (byUUID && len(homes) > 0 || w.id.Running && off[right[0]]):
-		return "", topology.ErrUnknown
 	}
-	return right[0], nil
+	return "", topology.ErrUnknown
 }
 
-// keepsHome reports whether the Node's machine may still be one that it was found as: its vCenter
-// cannot be read, does not show it and has not said that it is gone, or shows it and not whether it runs.
-func (w world) keepsHome() bool {
-	for _, was := range lastFound(w.id) {
-		for i, v := range w.vcenters {
-			if fmt.Sprint("vc-", i) != was.VCenter {
-				continue
-			}
-			if v.unread || v.failing || v.incomplete {
-				return true
-			}
-			at := slices.IndexFunc(v.vms, func(m vm) bool { return m.id == was.ID })
-			if at < 0 {
-				if v.hides {
-					return true
-				}
-				continue
-			}
-			m := v.vms[at]
-			can := m.outside || !m.template && !m.isSecondary()
-			if (m.unreadable && m.uuid.IsZero()) || can && (m.unreadable || m.unread || m.disconnected) && slices.Contains(w.id.UUIDs, m.uuid) {
-				return true
+func (world) oracleByName(all []candidate, sees bool) (string, error) {
+	switch {
+	case !sees:
+		return "", topology.ErrUnknown
+	case len(all) == 0:
+		return "", topology.ErrAbsent
+	case len(all) > 1:
+		return several(all)
+	case !all[0].mayRun():
+		return "", topology.ErrUnknown
+	}
+	return one(all[0])
+}
+
+func (w world) oracleWithoutHome(all []candidate, hasHome bool, homeRef string, sees, readable bool) (string, error) {
+	var mayRun, certain []candidate
+	for _, c := range all {
+		if c.mayRun() {
+			mayRun = append(mayRun, c)
+		}
+		if c.runs() {
+			certain = append(certain, c)
+		}
+	}
+	if len(mayRun) > 0 {
+		for _, c := range all {
+			if c.wasOff() {
+				mayRun = append(mayRun, c)
 			}
 		}
+	}
+	elsewhere := func(c candidate) bool { return hasHome && c.ref != homeRef }
+	pending := func(v vcenterSpec) bool { return v.unread && !v.failing && !v.overdue }
+	switch {
+	case len(all) == 0 && sees:
+		return "", topology.ErrAbsent
+	case len(mayRun) == 0:
+		return "", topology.ErrUnknown
+	case len(certain) > 0 && len(mayRun) > 1:
+		return several(mayRun)
+	case len(certain) == 1 && elsewhere(certain[0]) && !readable, len(certain) == 1 && slices.ContainsFunc(w.vcenters, pending):
+		return "", topology.ErrUnknown
+	case len(certain) == 1:
+		return one(certain[0])
+	case !sees:
+		return "", topology.ErrUnknown
+	case len(mayRun) > 1:
+		return several(mayRun)
+	case elsewhere(mayRun[0]):
+		return "", topology.ErrUnknown
+	}
+	return one(mayRun[0])
+}
+
+// mayHideHome reports whether the managed object in which the Node's VM was found may exist although nothing
+// shows it: its vCenter cannot be read, or has not denied that it exists.
+func (w world) mayHideHome() bool {
+	was := lastFound(w.id)
+	for i, v := range w.vcenters {
+		if fmt.Sprint("vc-", i) != was.VCenter {
+			continue
+		}
+		if v.unread || v.failing || v.incomplete {
+			return true
+		}
+		at := slices.IndexFunc(v.vms, func(m vm) bool { return m.id == was.ID })
+		if at < 0 {
+			return v.hides
+		}
+		return v.vms[at].unreadable && v.vms[at].uuid.IsZero()
 	}
 	return false
 }
@@ -339,7 +418,7 @@ func TestAbsenceIsSure(t *testing.T) {
 		if w.id.Recorded.VCenter != "" {
 			absent["of a machine known before"]++
 		}
-		return w.id.Recorded.VCenter <= last && w.id.LastSeen.VCenter <= last
+		return lastFound(w.id).VCenter <= last
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(2))}); err != nil {
 		t.Error(err)

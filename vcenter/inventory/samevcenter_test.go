@@ -163,9 +163,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 			return true
 		}
 		last := lastFound(w.id)
-		if len(last) == 0 || slices.ContainsFunc(last, func(was inventory.LastSeen) bool {
-			return was.ID != before.Ref.ID || was.Instance == "" || was.Instance != other.Instance
-		}) {
+		if last.ID != before.Ref.ID || last.Instance == "" || last.Instance != other.Instance {
 			return true
 		}
 		t.Logf("%v was found before: %v", before.Ref, err)

@@ -3,24 +3,25 @@ package inventory_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
-// TestTable: which machine is a Node's, by where it was last found (its home), the other machines that fit,
-// whether a third vCenter can be read, and whether the Node is silent, is ready or joins.
+// TestTable: which VM is a Node's, by where it was last found (its home), the other VMs that fit, whether a
+// third vCenter can be read, whether the Node runs or joins, and the evidence that another VM is the same one.
 func TestTable(t *testing.T) {
 	const nobody, home, other = "unknown", "home", "other"
 	u := oracleUUID
 	for _, at := range []string{"none", "on", "renamed", "names swapped", "failing", "off", "power unknown", "unreadable", "hidden", "unasked", "there", "gone", "of another UUID", "removed"} {
 		for _, others := range []struct{ on, off int }{{}, {on: 1}, {on: 2}, {off: 1}, {off: 2}, {on: 1, off: 1}} {
 			for _, third := range []string{"read", "failing", "not read yet"} {
-				for _, node := range []string{"silent", "ready", "joins"} {
-					running, joins := node != "silent", node == "joins"
+				for _, node := range []string{"runs, no evidence", "runs, same instance UUID", "runs, same address", "runs, outlived its home", "joins"} {
+					joins := node == "joins"
 					east, west, north := stateOf("east"), stateOf("west"), stateOf("north")
-					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Running: running, Joins: joins, RecordedInstance: "1", Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
+					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Joins: joins, RecordedInstance: "1", RecordedVM: inventory.UUID{5}, OutlivedHome: node == "runs, outlived its home", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.5")}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
 					switch at {
 					case "none":
 						id.Recorded, id.RecordedInstance = topology.Ref{}, ""
@@ -46,7 +47,14 @@ func TestTable(t *testing.T) {
 					}
 					var vms []vm
 					for i := range others.on {
-						vms = append(vms, vm{id: fmt.Sprint("vm-", 2+i), uuid: u, on: true})
+						another := vm{id: fmt.Sprint("vm-", 2+i), uuid: u, on: true, instance: 6, address: "10.0.0.6"}
+						switch node {
+						case "runs, same instance UUID":
+							another.instance = 5
+						case "runs, same address":
+							another.address = "10.0.0.5"
+						}
+						vms = append(vms, another)
 					}
 					for i := range others.off {
 						vms = append(vms, vm{id: fmt.Sprint("vm-", 5+i), uuid: u})
@@ -81,6 +89,7 @@ func TestTable(t *testing.T) {
 					}
 
 					allRead := third == "read" && at != "failing"
+					same := node == "runs, same instance UUID" || node == "runs, same address"
 					want := nobody
 					switch at {
 					case "none":
@@ -89,12 +98,7 @@ func TestTable(t *testing.T) {
 							want = "ambiguous"
 						case others.on == 1 && third != "not read yet":
 							want = other
-						case others.on == 1 || !allRead:
-						case others.off > 1:
-							want = "ambiguous"
-						case others.off == 1 && !running:
-							want = other
-						case others.off == 0:
+						case others.on == 0 && others.off == 0 && allRead:
 							want = "absent"
 						}
 					case "on", "renamed", "names swapped":
@@ -112,14 +116,10 @@ func TestTable(t *testing.T) {
 						switch {
 						case others.on > 1:
 							want = "ambiguous"
-						case others.on == 1 && allRead:
+						case others.on == 1 && allRead && (joins || same || id.OutlivedHome):
 							want = other
-						case others.on == 1:
-						case others.off == 0 && !joins:
+						case others.on == 0 && !joins:
 							want = home
-						case others.off == 0:
-						case allRead:
-							want = "ambiguous"
 						}
 					case "power unknown":
 						if others.on == 0 && (!joins || allRead) {
@@ -129,12 +129,9 @@ func TestTable(t *testing.T) {
 						switch {
 						case others.on > 1:
 							want = "ambiguous"
-						case others.on == 1 && allRead:
+						case others.on == 1 && allRead && (joins || same || at == "removed"):
 							want = other
-						case others.on == 1, !allRead, at == "removed":
-						case others.off > 1:
-							want = "ambiguous"
-						case others.off == 0:
+						case others.on == 0 && others.off == 0 && allRead && at != "removed":
 							want = "absent"
 						}
 					}
@@ -155,11 +152,15 @@ func TestTable(t *testing.T) {
 					if got != want {
 						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node %s: %s, want %s (%v)", at, others.on, others.off, third, node, got, want, err)
 					}
-					if at == "gone" && others.on == 0 && others.off == 1 && allRead != errors.Is(err, inventory.ErrPoweredOff) {
+					if at == "gone" && others.on == 0 && others.off > 0 && allRead != errors.Is(err, inventory.ErrPoweredOff) {
 						t.Errorf("gone, and another one is off, the Node %s: %v", node, err)
 					}
+					isOff := at == "off" && !joins && others.on == 0
+					if power, err := inventory.PowerOf(states, id); (power == inventory.PowerOff) != (isOff && others.off == 0) {
+						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node %s: power state %s, %v", at, others.on, others.off, third, node, power, err)
+					}
 					var not *inventory.NotShown
-					if at == "unasked" && allRead != errors.As(err, &not) && others.on == 0 {
+					if at == "unasked" && (allRead || others.on+others.off > 0) && !errors.As(err, &not) {
 						t.Errorf("home not asked about: %v", err)
 					}
 				}

@@ -171,19 +171,17 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return done || len(id.UUIDs) > 0
 }
 
-// removedVCenter returns an error if the vCenter that had the machine is not configured any
-// more, or if another vCenter has its name now.
+// removedVCenter returns an error if the vCenter that had the VM is not configured any more, or if another
+// vCenter has its name now.
 func removedVCenter(states []State, id Identity) error {
-	for _, was := range id.last() {
-		switch {
-		case len(was.entries(states)) > 0:
-		case StateOf(states, was.VCenter).VCenter != "":
-			return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID: delete the Node if its machine is gone",
-				quote.Value(was.VCenter), quote.Plain(was.ID))
-		default:
-			return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration: add it again, or delete the Node if its machine is gone",
-				quote.Value(was.VCenter), quote.Plain(was.ID))
-		}
+	was := id.last()
+	switch {
+	case was.VCenter == "", len(was.entries(states)) > 0:
+		return nil
+	case StateOf(states, was.VCenter).VCenter != "":
+		return fmt.Errorf("vCenter %s, which had the VM as %s, is another one now, by its own UUID: delete the Node if its VM is gone",
+			quote.Value(was.VCenter), quote.Plain(was.ID))
 	}
-	return nil
+	return fmt.Errorf("vCenter %s, which had the VM as %s, is not in the configuration: add it again, or delete the Node if its VM is gone",
+		quote.Value(was.VCenter), quote.Plain(was.ID))
 }

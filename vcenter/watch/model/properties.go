@@ -9,7 +9,7 @@ import (
 // MachineProperties are what is read of a Node's machine.
 var MachineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
-	"config.uuid", SummaryUUID, "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
+	"config.uuid", SummaryUUID, "config.instanceUuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "runtime.connectionState", faultTolerance, GuestHostName, guestNet, guestAddress,
 	// One key alone: others, such as guestinfo.userdata, hold secrets.
 	GuestMetadata,

@@ -137,6 +137,8 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
+	// Without it there is less evidence after a move, and nothing else is lost.
+	m.InstanceUUID, _ = inventory.ParseUUID(read.string("config.instanceUuid"))
 	r := read.guestNetwork()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	if len(r.nics) == 0 && !r.partial && r.refused == nil {
