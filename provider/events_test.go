@@ -143,6 +143,7 @@ func TestNoEventForARunningNode(t *testing.T) {
 // TestLastSeen: a machine is seen as of the vCenter's last answer, and for as
 // long as its Node is there.
 func TestLastSeen(t *testing.T) {
+	sameVM := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(uuidB) }
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		seen := func(want inventory.LastSeen) {
 			t.Helper()
@@ -152,7 +153,7 @@ func TestLastSeen(t *testing.T) {
 			}
 		}
 		seen(inventory.LastSeen{})
-		east := stateOf("east", machine(uuidA))
+		east := stateOf("east", machine(uuidA, sameVM))
 		east.LastContact = time.Now().Add(-time.Second)
 		c.fleet.become(east, stateOf("west"))
 		first := inventory.LastSeen{VCenter: "east", At: east.LastContact}
@@ -173,7 +174,7 @@ func TestLastSeen(t *testing.T) {
 		c.pass(again)
 		seen(inventory.LastSeen{VCenter: "east", At: east.LastContact})
 
-		west := stateOf("west", machine(uuidA))
+		west := stateOf("west", machine(uuidA, sameVM))
 		west.LastContact = time.Now()
 		c.fleet.become(stateOf("east"), west)
 		seen(inventory.LastSeen{VCenter: "west", At: west.LastContact})

@@ -77,6 +77,7 @@ func TestInstanceExists(t *testing.T) {
 
 func TestInstanceShutdown(t *testing.T) {
 	power := func(p inventory.Power) *inventory.Machine { return machine(uuidA, withPower(p)) }
+	recorded := func() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")) }
 	for _, c := range []struct {
 		name   string
 		node   *v1.Node
@@ -85,13 +86,16 @@ func TestInstanceShutdown(t *testing.T) {
 		err    error
 	}{
 		{"on", ours(), states{stateOf("east", power(inventory.PowerOn))}, false, nil},
-		{"off", ours(), states{stateOf("east", power(inventory.PowerOff))}, true, nil},
-		{"suspended", ours(), states{stateOf("east", power(inventory.PowerSuspended))}, true, nil},
+		{"off", recorded(), states{stateOf("east", power(inventory.PowerOff))}, true, nil},
+		{"suspended", recorded(), states{stateOf("east", power(inventory.PowerSuspended))}, true, nil},
 		{"cannot be read", ours(), states{stateOf("east", power(inventory.PowerUnknown))}, false, topology.ErrUnknown},
 		{"stale, on", ours(), states{failing(stateOf("east", power(inventory.PowerOn)))}, false, topology.ErrUnknown},
 		{"stale, off", ours(), states{failing(stateOf("east", power(inventory.PowerOff)))}, false, topology.ErrUnknown},
 		{"on, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOn)), failing(stateOf("west"))}, false, nil},
-		{"off, another vCenter in trouble", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), states{stateOf("east", power(inventory.PowerOff)), failing(stateOf("west"))}, true, nil},
+		{"off, and a copy is off too", recorded(), states{stateOf("east", power(inventory.PowerOff)), stateOf("west", power(inventory.PowerOff))}, false, topology.ErrUnknown},
+		{"off, never found before", ours(), states{stateOf("east", power(inventory.PowerOff))}, false, inventory.ErrPoweredOff},
+		{"joins, off", aNode("node-1", withSystemUUID(uuidA)), states{stateOf("east", power(inventory.PowerOff))}, false, inventory.ErrPoweredOff},
+		{"off, another vCenter in trouble", recorded(), states{stateOf("east", power(inventory.PowerOff)), failing(stateOf("west"))}, true, nil},
 		{"off, never found before, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOff)), failing(stateOf("west"))}, false, topology.ErrUnknown},
 		{"off, last found in a vCenter in trouble", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("west/vm-1")), states{stateOf("east", power(inventory.PowerOff)), failing(stateOf("west"))}, false, topology.ErrUnknown},
 		{"on, last found in a vCenter in trouble", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("west/vm-1")), states{stateOf("east", power(inventory.PowerOn)), failing(stateOf("west"))}, false, topology.ErrUnknown},

@@ -207,7 +207,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		{"the machine reports none any more", claimant(), b(withoutAddress), true, true},
 		{"the machine reports none", claimant(), b(withoutAddress), false, false},
 		{"the machine is off", claimant(), b(off), true, false},
-		{"and is configured with it", claimant(silent), b(off, static), false, true},
+		{"and is configured with it", claimant(silent, withRecord("west/vm-1")), b(off, static), false, true},
 		{"the machine was suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true, true},
 		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), false, false},
 		{"the machine is gone", claimant(silent), stateOf("west"), true, false},
@@ -306,7 +306,7 @@ func TestANodeThatIsReplaced(t *testing.T) {
 			n.Labels = map[string]string{topology.LabelZone: "b"}
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: "n"}, {Type: v1.NodeInternalIP, Address: address}, {Type: v1.NodeExternalIP, Address: address}}
 		}), machine(uuidA)},
-		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, silent), aNode("n", withUID("new"), withSystemUUID(uuidB), silent), machine(uuidA, withPower(inventory.PowerOff))},
+		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, withRecord("east/vm-1"), silent), aNode("n", withUID("new"), withSystemUUID(uuidB), silent), machine(uuidA, withPower(inventory.PowerOff))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			withBoth(t, &fakeFleet{states: there(c.a)}, "", func(cl *cluster) {
