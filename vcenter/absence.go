@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
@@ -47,7 +46,7 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	if s == nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", v.name)
 	}
-	if err := v.checkDiscovered(ctx, s, published); err != nil {
+	if err := v.checkHold(ctx, s, published.reading, id); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 	}
 	last := v.lastSeen(s, id)
@@ -71,36 +70,6 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 		}
 	}
 	return joinAnswers(errs)
-}
-
-// hostsHold bounds how long a host that is not connected delays an absence, in multiples of the hold.
-const hostsHold = 12
-
-// checkDiscovered returns why the vCenter may lack machines that exist. One that was restored from
-// a backup discovers those that were made since, under new managed object IDs, once their hosts are
-// connected.
-func (v *vCenter) checkDiscovered(ctx context.Context, s *session.Session, published *status) error {
-	const lacks = "it may lack machines, as after a restore from a backup"
-	until := published.readSince.Add(v.absenceHold)
-	switch {
-	case v.absenceHold == 0, !published.interrupted && published.readSince.IsZero():
-		return nil
-	case published.interrupted:
-		return errors.New("it is being read again: " + lacks)
-	case time.Until(until) > 0:
-		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--absence-hold)", lacks, until.UTC().Format("15:04:05 MST"))
-	case v.discovered.Load() == published.readSince.UnixNano(), time.Since(published.readSince) > hostsHold*v.absenceHold:
-		return nil
-	}
-	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
-	switch {
-	case err != nil:
-		return fmt.Errorf("reading whether its hosts are connected: %w", err)
-	case host != "":
-		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v", lacks, quote.Plain(host), hostsHold*v.absenceHold)
-	}
-	v.discovered.Store(published.readSince.UnixNano())
-	return nil
 }
 
 // inParallel fills errs with what do returns for each index. None panics.

@@ -95,8 +95,8 @@ func TestConfirmAbsent(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsHeld after an outage, a new session and another address, and not when the process
-// begins; longer while a host is not connected.
+// TestAbsenceIsHeld from the first reading, unless the process has seen the VM, and after an outage, a new session
+// and another address in any case; longer while a host is not connected.
 func TestAbsenceIsHeld(t *testing.T) {
 	t.Parallel()
 	opts := quick
@@ -105,11 +105,11 @@ func TestAbsenceIsHeld(t *testing.T) {
 	w := runWith(t, twoVCenters, opts, a.read, nil)
 	east := w.sim.VCenter("east")
 	nobody := identity(t, stranger)
-	read := func() {
-		w.until("both vCenters read", func(states []inventory.State) bool {
-			return states[0].Snapshot != nil && states[0].Err == nil && states[1].Snapshot != nil
-		})
-	}
+	seen := nobody
+	seen.LastSeen = inventory.LastSeen{VCenter: "east", ID: "vm-99999", At: time.Now()}
+	w.until("both vCenters read", func(states []inventory.State) bool {
+		return states[0].Snapshot != nil && states[1].Snapshot != nil
+	})
 	confirmed := func([]inventory.State) bool { return w.fleet.ConfirmAbsent(w.ctx, nobody) == nil }
 	held := func(why string) {
 		t.Helper()
@@ -118,12 +118,19 @@ func TestAbsenceIsHeld(t *testing.T) {
 			return errors.Is(err, topology.ErrUnknown) && strings.Contains(err.Error(), why)
 		})
 	}
-	read()
-	if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
-		t.Errorf("at the start: %v", err)
+	if err := w.fleet.ConfirmAbsent(w.ctx, seen); err != nil {
+		t.Errorf("absence of a VM that the process has seen, after the first reading: %v, want none", err)
 	}
+	began := time.Now()
+	held("not seen the VM since")
+	w.until("confirmed after the first reading", confirmed)
+	if took := time.Since(began); took < opts.AbsenceHold/2 {
+		t.Errorf("absence of a VM that the process has not seen was confirmed %v after the first reading, want %v", took, opts.AbsenceHold)
+	}
+	// The absence of a VM that the process has seen is held after a break too.
+	nobody = seen
 	for name, end := range map[string]func(){
-		"an outage":     func() { east.Refuse(); held("it is being read again"); w.do(east.Recover()) },
+		"an outage":     func() { east.Refuse(); held("it is being read"); w.do(east.Recover()) },
 		"a new session": east.EndSessions,
 		"other credentials": func() {
 			east.SetPassword("second-example")

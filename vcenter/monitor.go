@@ -191,9 +191,9 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.outage, m.unusable = faults.Outage{}, faults.Outage{}
 }
 
-// interrupt notes that the vCenter may not be what it was before.
+// interrupt ends the reading: the vCenter may not be what it was before.
 func (m *monitor) interrupt() {
-	m.now.interrupted = true
+	m.now.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
 	m.publish(false)
 }
 

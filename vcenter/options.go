@@ -49,9 +49,9 @@ type Options struct {
 	FirstPage time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
-	// AbsenceHold is how long a vCenter has to be read without a break, after an outage, a
-	// new session or another address, before a machine that it does not have is absent. If it
-	// is not zero, each host has to be connected at a time after that, too.
+	// AbsenceHold is how long a reading of a vCenter has to last before a VM that the vCenter does
+	// not have is absent: see inventory.Reading. If it is not zero, all hosts have to be connected
+	// once in that reading, too.
 	AbsenceHold time.Duration
 	// Observer is called for each request to a vCenter; nil for none.
 	Observer Observer

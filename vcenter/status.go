@@ -20,11 +20,8 @@ type status struct {
 	// credentialsErr says why credentials could not be read when they last were to be, nil if
 	// they were.
 	credentialsErr error
-	// interrupted reports whether an outage, a new session or another address has broken the
-	// reading, which has not begun again yet. readSince is when it last did, zero if it was never
-	// broken since the process began.
-	interrupted bool
-	readSince   time.Time
+	// reading is never nil.
+	reading *reading
 }
 
 // isOf reports whether the status is of the vCenter at the address of a spec.

@@ -21,10 +21,8 @@ type vCenter struct {
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
 	slots watch.Slots
-	// absenceHold is that of the options. discovered is the readSince after which all hosts were
-	// connected at a time, in nanoseconds.
+	// absenceHold is Options.AbsenceHold.
 	absenceHold time.Duration
-	discovered  atomic.Int64
 
 	// inbox goes to the watches. specChanged says that spec has changed, credentialsChanged
 	// that the credentials may have.
@@ -43,7 +41,7 @@ func newVCenter(s *spec, opts Options) *vCenter {
 		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(&s.Requirements), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
-	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
+	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts), reading: &reading{}})
 	return v
 }
 

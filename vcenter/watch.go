@@ -99,8 +99,8 @@ func (m *monitor) read(ctx context.Context, p watch.Publication) {
 	if lasted, ended := m.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
-	if m.now.interrupted {
-		m.now.interrupted, m.now.readSince = false, time.Now()
+	if last := m.now.reading.Reading; last.Since.IsZero() {
+		m.now.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterBreak: last.AfterBreak}}
 	}
 	m.now.state = inventory.State{VCenter: m.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }

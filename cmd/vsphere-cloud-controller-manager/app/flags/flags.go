@@ -50,7 +50,9 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
 			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
 	set.DurationVar(&f.AbsenceHold, "absence-hold", 5*time.Minute,
-		"How long a vCenter has to be read without a break, after an outage or a new login, before the Node of a machine that it lacks is deleted. It holds until each host was connected at a time, too, for up to twelve times as long. 0 means neither.")
+		"How long a vCenter has to be read without a break, after an outage or a new login, before the Node of a VM that it lacks is deleted. "+
+			"For a VM that this process has never seen, the time also starts at the first reading. "+
+			"It holds until each host was connected at a time, too, for up to twelve times as long. 0 means neither.")
 	set.BoolVar(&f.WarmStandby, "warm-standby", false,
 		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing to a Node, "+
 			"so that this one leads without a login and a full reading. "+
