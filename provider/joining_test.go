@@ -322,6 +322,46 @@ func TestNamesThatAreOld(t *testing.T) {
 	}
 }
 
+// TestANodeWaitsForTheFirstReading of what gives it a label that is not required: without backfill nothing adds the
+// label later. After a reading that failed, and for a label that is known to have no value, it does not wait.
+func TestANodeWaitsForTheFirstReading(t *testing.T) {
+	rack, site := topology.Rule{Label: "example.com/rack", Category: "rack"}, topology.Rule{Label: "example.com/site", HostGroup: "site-*"}
+	optional := topology.Rule{Label: topology.LabelZone, Category: "k8s-zone"}
+	for name, c := range map[string]struct {
+		rule    topology.Rule
+		tagsErr error
+		groups  *topology.Membership
+		waits   bool
+	}{
+		"a level's tags are not read yet":        {rack, topology.ErrNotRead, nil, true},
+		"a level's tags cannot be read":          {rack, errors.New("503"), nil, false},
+		"a level's tags may not be read":         {rack, topology.ErrNotPermitted, nil, false},
+		"a level has no tag":                     {rack, nil, nil, false},
+		"an optional zone's tags, not read yet":  {optional, topology.ErrNotRead, nil, true},
+		"host groups are not read yet":           {site, nil, nil, true},
+		"host groups cannot be read":             {site, nil, &topology.Membership{Err: errors.New("no answer")}, false},
+		"in no host group":                       {site, nil, &topology.Membership{}, false},
+		"host groups, beside tags, not read yet": {site, topology.ErrNotRead, &topology.Membership{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.Topology.Policy = topology.Policy{Levels: topology.Rules{c.rule}}
+			if c.rule.Label == topology.LabelZone {
+				cfg.Topology.Policy = topology.Policy{Rules: topology.Rules{c.rule}}
+			}
+			m := machine(uuidA)
+			for _, o := range m.Paths[0].Objects {
+				o.Tags, o.TagsErr, o.HostGroups = nil, c.tagsErr, c.groups
+			}
+			p := New(&fakeFleet{states: states{stateOf("east", m)}}, cfg, Options{})
+			metadata, err := p.InstanceMetadata(t.Context(), aNode("node-1", withSystemUUID(uuidA)))
+			if err != nil || (metadata == nil) != c.waits {
+				t.Errorf("the Node is initialized with %+v, error %v; want that it waits: %t", metadata, err, c.waits)
+			}
+		})
+	}
+}
+
 // TestANodeWaitsForNames until they were read, also by a vCenter that takes longer than
 // the interval, and is woken then although it had been described before.
 func TestANodeWaitsForNames(t *testing.T) {

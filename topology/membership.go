@@ -13,12 +13,15 @@ import (
 func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
 	var names []string
+	var err error
 	if host != nil {
-		names, unknown = member(rule, host, cluster)
+		names, err = member(rule, host, cluster)
 	}
 	switch {
 	case unknown != "":
 		r.fail(rule, Errorf(ErrUnknown, "label %s: %s", rule.Label, unknown))
+	case err != nil:
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
 	case len(names) == 0 && rule.Required:
 		if host != nil {
 			absent = outside(rule, host)
@@ -80,27 +83,28 @@ func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown st
 	return host, p.Objects[1], "", ""
 }
 
-// member returns what the host belongs to of all that the rule means, or why that is
-// not known.
-func member(rule *Rule, host, cluster *Object) (names []string, unknown string) {
+// member returns what the host belongs to of all that the rule means. The error is ErrUnknown, and
+// ErrNotRead before the first reading.
+func member(rule *Rule, host, cluster *Object) ([]string, error) {
 	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.String(), "the host"
 	if rule.HostGroup != "" {
 		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.String(), "the cluster"
 	}
 	switch {
 	case of == nil:
-		return nil, "not read yet, and read next: " + what
+		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not read yet, and read next: %s", what)
 	case errors.Is(of.Err, ErrNotPermitted):
-		return nil, fmt.Sprintf("%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
+		return nil, Errorf(ErrUnknown, "%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
 	case of.Err != nil:
-		return nil, fmt.Sprintf("%s cannot be read, which is tried again: %v", what, of.Err)
+		return nil, Errorf(ErrUnknown, "%s cannot be read, which is tried again: %v", what, of.Err)
 	}
+	var names []string
 	for _, name := range of.Names {
 		if rule.HostGroup == "" || fits(rule.HostGroup, name) {
 			names = append(names, name)
 		}
 	}
-	return names, ""
+	return names, nil
 }
 
 // outside returns the text that a host it belongs to nothing that the rule means.

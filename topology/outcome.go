@@ -30,6 +30,10 @@ var ErrNoCategory = errors.New("no such tag category that the account can see")
 // ErrNotPermitted means that the account may not read the tags of an object: it lacks the privilege System.Read there.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
+// ErrNotRead means that something was not read for the first time yet. After a reading that failed, its error
+// takes the place of this one.
+var ErrNotRead = errors.New("not read yet")
+
 // Errorf returns an error that is of a kind, such as ErrUnknown, for errors.Is, and whose text
 // is that of the format alone: the kind's name tells a person nothing. What %w wraps is in
 // it too.

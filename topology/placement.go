@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -99,6 +100,17 @@ func (p Placement) decision(label string) (Decision, bool) {
 func (p Placement) WhyUndecided(label string) error {
 	for _, u := range p.Undecided {
 		if u.Label == label {
+			return u.Err
+		}
+	}
+	return nil
+}
+
+// NotRead returns why a label is undecided of which something was not read for the first time yet, nil if there is
+// none.
+func (p Placement) NotRead() error {
+	for _, u := range p.Undecided {
+		if errors.Is(u.Err, ErrNotRead) {
 			return u.Err
 		}
 	}

@@ -120,7 +120,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, families, addressErr := p.choose(states, m, node)
-	for _, why := range []error{d.MachineErr, tooOld(in, p.maxAge), placeErr, addressErr} {
+	for _, why := range []error{d.MachineErr, tooOld(in, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}

@@ -9,12 +9,8 @@ import (
 	"vzones/topology"
 )
 
-var (
-	// ErrNotRead says that the tags of an object were not read yet, or not asked for.
-	ErrNotRead = errors.New("not read yet")
-	// ErrDeleted says that the tagging service does not know an object that SOAP shows.
-	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
-)
+// ErrDeleted says that the tagging service does not know an object that SOAP shows.
+var ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
 
 // Attachments are the tags attached to a set of objects, as one reading has found them.
 // They are never changed.
@@ -42,7 +38,7 @@ type Attachments struct {
 }
 
 // Of returns the tags of an object. It never takes tags that were not read for tags
-// that are not there.
+// that are not there: the error is topology.ErrNotRead, also if nobody asked for them.
 func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	if a.Err != nil {
 		return nil, a.Err
@@ -52,7 +48,7 @@ func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	}
 	tags, ok := a.tags[ref]
 	if !ok {
-		return nil, ErrNotRead
+		return nil, topology.ErrNotRead
 	}
 	return tags, nil
 }

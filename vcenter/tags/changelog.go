@@ -85,7 +85,7 @@ func (l *changeLog) logRefused(ctx context.Context, a Attachments, paths map[Ref
 		if _, still := refused[ref]; still {
 			continue
 		}
-		if _, err := a.Of(ref); !errors.Is(err, ErrNotRead) {
+		if _, err := a.Of(ref); !errors.Is(err, topology.ErrNotRead) {
 			logger.Info("Can read the tags of the object again", "object", quote.Name(path), "type", ref.Type, "moid", ref.Value)
 		}
 	}

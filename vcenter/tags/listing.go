@@ -256,7 +256,7 @@ func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 			continue
 		}
 		if errs[ref] = o.refused[ref].err; errs[ref] == nil {
-			errs[ref] = ErrNotRead
+			errs[ref] = topology.ErrNotRead
 		}
 	}
 	return errs

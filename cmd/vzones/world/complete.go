@@ -10,7 +10,6 @@ import (
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/tags"
 )
 
 // isRead reports whether each vCenter was read, or has failed: with the details of all machines, or
@@ -107,7 +106,7 @@ func (w *World) lacking(states []inventory.State) int {
 // tagsAreRead reports whether the tags above a machine were read, or could not be.
 func (w *World) tagsAreRead(m *inventory.Machine) bool {
 	return !hasObject(m, func(p *topology.Path, _ int, o *topology.Object) bool {
-		return w.isTagged(p) && errors.Is(o.TagsErr, tags.ErrNotRead)
+		return w.isTagged(p) && errors.Is(o.TagsErr, topology.ErrNotRead)
 	})
 }
 
@@ -133,7 +132,7 @@ func (w *World) TagsErr(s *inventory.State) error {
 		})
 		switch {
 		case found == nil || slices.Contains(s.Snapshot.Outside, id):
-		case errors.Is(found, tags.ErrNotRead):
+		case errors.Is(found, topology.ErrNotRead):
 			return fmt.Errorf("no answer within %v", w.timeout)
 		default:
 			return found

@@ -88,7 +88,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	facts := model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains}
 	err := r.readObjects(ctx, facts)
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
-	attached := tags.Attachments{Err: tags.ErrNotRead}
+	attached := tags.Attachments{Err: topology.ErrNotRead}
 	if len(q.Categories) > 0 {
 		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
 		s.TagsErr = r.failed("reading tags", attached.Err)
