@@ -322,6 +322,28 @@ func TestNamesThatAreOld(t *testing.T) {
 	}
 }
 
+// TestAVMIsSeenWhileItsNodeJoins: if it is destroyed right after that, --absence-hold does not keep its Node.
+func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
+	node := aNode("node-1", withSystemUUID(uuidA))
+	for name, c := range map[string]struct {
+		state inventory.State
+		seen  bool
+	}{
+		"found":                        {stateOf("east", machine(uuidA)), true},
+		"found, in a failing vCenter":  {failing(stateOf("east", machine(uuidA))), false},
+		"absent":                       {stateOf("east"), false},
+		"found, and it has no address": {stateOf("east", machine(uuidA, withoutAddress)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := provide(states{c.state})
+			_, _ = p.placer.Join(node, false)
+			if id, err := p.placer.Identify(node); err != nil || id.Seen != c.seen {
+				t.Errorf("seen: %t, error %v; want seen: %t", id.Seen, err, c.seen)
+			}
+		})
+	}
+}
+
 // TestANodeWaitsForTheFirstReading of what gives it a label that is not required: without backfill nothing adds the
 // label later. After a reading that failed, and for a label that is known to have no value, it does not wait.
 func TestANodeWaitsForTheFirstReading(t *testing.T) {

@@ -106,7 +106,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	east := w.sim.VCenter("east")
 	nobody := identity(t, stranger)
 	seen := nobody
-	seen.LastSeen = inventory.LastSeen{VCenter: "east", ID: "vm-99999", At: time.Now()}
+	seen.Seen = true
 	w.until("both vCenters read", func(states []inventory.State) bool {
 		return states[0].Snapshot != nil && states[1].Snapshot != nil
 	})

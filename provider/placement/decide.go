@@ -163,12 +163,16 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machin
 		return nil, in, err, err
 	}
 	in = inventory.StateOf(states, m.Ref.VCenter)
-	if lost = in.CheckReachable(); lost == nil && !nodeinfo.IsUninitialized(n) {
-		k := p.memory.of(n.UID)
+	if lost = in.CheckReachable(); lost != nil {
+		return m, in, lost, nil
+	}
+	k := p.memory.of(n.UID)
+	k.seen = true
+	if !nodeinfo.IsUninitialized(n) {
 		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name, VM: m.InstanceUUID}
 		k.confirm(n, m)
 	}
-	return m, in, lost, nil
+	return m, in, nil, nil
 }
 
 // readyGrace is longer than a kubelet can be silent before its Node is not ready: kube-controller-manager's
@@ -180,6 +184,7 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	id, err := p.Statement(node)
 	k := p.memory.read(node.UID)
 	id.LastSeen = k.lastSeen
+	id.Seen = k.seen
 	id.Joins = nodeinfo.IsUninitialized(node)
 	id.Addresses = addresses.ClaimedBy(node)
 	switch {

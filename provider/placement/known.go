@@ -30,6 +30,8 @@ type known struct {
 	// readyWithoutHome is the time since which the Node has been ready while its home was off, zero if it is
 	// not so.
 	readyWithoutHome time.Time
+	// seen is Identity.Seen.
+	seen bool
 	// confirmed are the addresses that the Node claims and that its machine had at the last reading.
 	confirmed []netip.Addr
 	// confirmedBy has the Node and the machine that confirmed and lost follow from.

@@ -34,6 +34,8 @@ type Identity struct {
 	OutlivedHome bool
 	// Addresses are those that the Node has.
 	Addresses []netip.Addr
+	// Seen reports whether this process has ever found the VM, also while its Node was joining.
+	Seen bool
 }
 
 // LastSeen says when a machine was last in a vCenter.

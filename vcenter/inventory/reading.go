@@ -18,7 +18,7 @@ type Reading struct {
 // is zero during the first reading of a process that has seen the VM, because no restore can have hidden the VM
 // since.
 func (r Reading) HeldUntil(id Identity, hold time.Duration) time.Time {
-	if !r.AfterBreak && id.LastSeen.VCenter != "" {
+	if !r.AfterBreak && id.Seen {
 		return time.Time{}
 	}
 	return r.Since.Add(hold)
