@@ -38,13 +38,21 @@ type passes struct {
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet, and next is when the next pass may begin, in
-	// nanoseconds. Any goroutine may use them.
-	generation, next atomic.Int64
+	// generation counts the changes of the fleet, and next is when the next pass may begin, nil before the
+	// first. It has a monotonic reading, so that a change of the wall clock delays no pass. Any goroutine
+	// may use both.
+	generation atomic.Int64
+	next       atomic.Pointer[time.Time]
 }
 
 // pause returns how long the next pass over all Nodes has to wait.
-func (p *passes) pause() time.Duration { return max(time.Until(time.Unix(0, p.next.Load())), 0) }
+func (p *passes) pause() time.Duration {
+	next := p.next.Load()
+	if next == nil {
+		return 0
+	}
+	return max(time.Until(*next), 0)
+}
 
 // begin notes a pass over all Nodes.
 func (p *passes) begin(nodes int) {
@@ -52,7 +60,8 @@ func (p *passes) begin(nodes int) {
 	if nodes > fewNodes {
 		pause = min(time.Duration(nodes)*timePerNode, observeEvery)
 	}
-	p.next.Store(time.Now().Add(pause).UnixNano())
+	next := time.Now().Add(pause)
+	p.next.Store(&next)
 }
 
 // fleetChanged enqueues a pass after a change of the fleet. Nodes whose machine is absent are enqueued at once,

@@ -60,8 +60,8 @@ type Endpoint struct {
 	legacyLogin atomic.Bool
 	// soapRenewal and restRenewal are of the sessions that are open, one after the other.
 	soapRenewal, restRenewal renewal
-	// lastAnswer is the time of the last answer, in nanoseconds since 1970.
-	lastAnswer atomic.Int64
+	// lastAnswer is the time of the last answer, with its monotonic reading, nil before the first.
+	lastAnswer atomic.Pointer[time.Time]
 	// certificateEnds is until when the certificate of the last new connection is valid, in
 	// seconds since 1970.
 	certificateEnds atomic.Int64
@@ -90,8 +90,8 @@ func hostPort(cfg *config.VCenter) string {
 
 // LastAnswer returns when a call was last answered, zero if none was.
 func (e *Endpoint) LastAnswer() time.Time {
-	if at := e.lastAnswer.Load(); at != 0 {
-		return time.Unix(0, at)
+	if at := e.lastAnswer.Load(); at != nil {
+		return *at
 	}
 	return time.Time{}
 }
@@ -127,7 +127,8 @@ func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Durat
 	})
 	took := time.Since(began)
 	if err == nil {
-		e.lastAnswer.Store(time.Now().UnixNano())
+		now := time.Now()
+		e.lastAnswer.Store(&now)
 	}
 	e.observer.Requested(e.name, name, took, err)
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {

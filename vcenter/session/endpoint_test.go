@@ -65,3 +65,25 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("a call that waits for a slot: %v", err)
 	}
 }
+
+// TestLastAnswer is zero before the first answer, stays after an error, and does not move with the wall clock.
+func TestLastAnswer(t *testing.T) {
+	e := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
+	if at := e.LastAnswer(); !at.IsZero() {
+		t.Errorf("before the first call: %v, want zero", at)
+	}
+	call := func(err error) time.Time {
+		_ = e.Do(t.Context(), "test", func(context.Context) error { return err })
+		return e.LastAnswer()
+	}
+	if at := call(errors.New("refused")); !at.IsZero() {
+		t.Errorf("after an error: %v, want zero", at)
+	}
+	first := call(nil)
+	if time.Since(first) > time.Minute || first == first.Round(0) {
+		t.Errorf("after an answer: %v, want now, with a monotonic reading", first)
+	}
+	if at := call(errors.New("refused")); at != first {
+		t.Errorf("after an answer and an error: %v, want %v", at, first)
+	}
+}
