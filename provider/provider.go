@@ -64,7 +64,8 @@ var _ cloudprovider.InformerUser = (*Provider)(nil)
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 	placer := placement.New(fleet, cfg, opts)
-	return &Provider{placer: placer, checker: absence.NewChecker(fleet, placer), nodes: placer.NodeCache()}
+	nodes := placer.NodeCache()
+	return &Provider{placer: placer, checker: absence.NewChecker(fleet, placer), nodes: nodes, guard: write.Guard{Current: nodes.Get}}
 }
 
 // Placer returns what says where Nodes are.

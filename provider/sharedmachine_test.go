@@ -6,12 +6,16 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
@@ -329,5 +333,70 @@ func TestANodeThatIsReplaced(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestANodeThatIsReplacedWhileTheFrameworkReads: for two of its patches the framework asks the provider nothing. It
+// takes the change from the Node in the cache, and reads the Node of that name again before it writes. The new Node
+// gets nothing of the old one's.
+func TestANodeThatIsReplacedWhileTheFrameworkReads(t *testing.T) {
+	labeled := func(zone, beta string) func(*v1.Node) {
+		return func(n *v1.Node) {
+			n.Labels = map[string]string{topology.LabelZone: zone, v1.LabelFailureDomainBetaZone: beta}
+		}
+	}
+	shutDown := func(n *v1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintNodeShutdown, Effect: v1.TaintEffectNoSchedule})
+	}
+	isShutDown := func(n *v1.Node) bool {
+		return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintNodeShutdown })
+	}
+	const nobodys = "422e4956-ad22-1139-6d72-00000000000f"
+	for name, c := range map[string]struct {
+		old, new *v1.Node
+		// done reports whether the patch has changed the Node, so that the framework was seen to write it.
+		done func(*v1.Node) bool
+	}{
+		"to copy a label": {
+			aNode("n", runs, labeled("b", "a")), aNode("n", withUID("new"), withSystemUUID(nobodys)),
+			func(n *v1.Node) bool { return n.Labels[topology.LabelZone] == "a" },
+		},
+		"to remove the taint of a VM that is shut down": {
+			aNode("n", runs, shutDown), aNode("n", withUID("new"), withSystemUUID(nobodys), silent, shutDown),
+			func(n *v1.Node) bool { return !isShutDown(n) },
+		},
+	} {
+		for _, replaced := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, replaced: %t", name, replaced), func(t *testing.T) {
+				withBoth(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, "", func(cl *cluster) {
+					var reads atomic.Int64
+					cl.client.PrependReactor("get", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+						reads.Add(1)
+						old, err := cl.client.Tracker().Get(a.GetResource(), "", "n")
+						if n, ok := old.(*v1.Node); err == nil && ok && replaced && n.UID == c.old.UID {
+							if err := cl.client.Tracker().Delete(a.GetResource(), "", "n"); err != nil {
+								cl.Error(err)
+							}
+							if err := cl.client.Tracker().Create(a.GetResource(), c.new, ""); err != nil {
+								cl.Error(err)
+							}
+						}
+						return false, nil, nil
+					})
+					cl.create(c.old)
+					cl.pass(time.Minute)
+					if reads.Load() == 0 {
+						cl.Fatal("the framework has not read the Node")
+					}
+					n, want := cl.node("n"), c.old.UID
+					if replaced {
+						want = c.new.UID
+					}
+					if n.UID != want || c.done(n) == replaced {
+						cl.Errorf("the Node has UID %s, labels %v, taints %v; want UID %s, changed: %t", n.UID, n.Labels, n.Spec.Taints, want, !replaced)
+					}
+				})
+			})
+		}
 	}
 }

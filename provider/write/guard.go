@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,9 +33,12 @@ import (
 const answersKept = 10 * time.Minute
 
 // A Guard remembers the answers to the framework about each Node and wraps the framework's client, so that a Node
-// that has taken over the name of another one gets nothing of that other Node. The zero value is ready. The
-// methods may be called concurrently.
+// that has taken over the name of another one gets nothing of that other Node. The methods may be called
+// concurrently.
 type Guard struct {
+	// Current returns the Node of a name from the cache that the framework's controllers read.
+	Current func(name string) (*v1.Node, error)
+
 	mu sync.Mutex
 	// answers are by the Node's name, and swept is when old ones were removed last.
 	answers map[string]*answers
@@ -150,6 +154,8 @@ func (g *Guard) last(name string) answers {
 //     daemon which starts right after it knows the machine.
 //   - The patch of the addresses and that of the shutdown taint carry the Node's UID. The one that
 //     follows the update also writes our condition.
+//   - The other patches follow from no answer but from the Node in the cache, and carry its UID: the copy of
+//     labels from their beta keys, and the removal of the shutdown taint.
 //   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
@@ -225,8 +231,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete adds the additions and the Node's UID, which the API server compares, to a patch of addresses or of the
-// shutdown taint. Other patches do not follow from an answer, and stay as they are.
+// complete adds the Node's UID, which the API server compares, to a patch, and the additions to a patch of addresses.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var is v1.Node
 	var all map[string]any
@@ -242,10 +247,12 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
 		uid = last.off
 	default:
-		return patch, nil
+		if n, err := g.Current(name); err == nil && followsFrom(n, &is) {
+			uid = n.UID
+		}
 	}
 	if uid == "" {
-		return nil, fmt.Errorf("it was replaced by another Node of its name")
+		return nil, errors.New("it was replaced by another Node of its name, or has changed")
 	}
 	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
 	if err == nil && m.changesFormer {
@@ -265,6 +272,24 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 		return nil, fmt.Errorf("adding to the patch: %w", err)
 	}
 	return json.Marshal(all)
+}
+
+// betaKeys has the labels that the framework copies, and the keys that it copies them from.
+var betaKeys = map[string]string{
+	v1.LabelTopologyZone:       v1.LabelFailureDomainBetaZone,
+	v1.LabelTopologyRegion:     v1.LabelFailureDomainBetaRegion,
+	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
+}
+
+// followsFrom reports whether the framework derives a patch from a Node without asking the provider. It reads the
+// Node of that name again for the patch, and that may be another Node.
+func followsFrom(n, patch *v1.Node) bool {
+	for key, value := range patch.Labels {
+		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
+			return false
+		}
+	}
+	return len(patch.Labels) > 0 || nodeinfo.IsReady(n)
 }
 
 // gave returns the last answer that gave a Node these addresses, zero if none did. The

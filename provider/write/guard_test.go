@@ -1,6 +1,7 @@
 package write
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,21 +101,47 @@ func TestWhoseAddresses(t *testing.T) {
 	}
 }
 
-// TestOtherPatches stay as they are, and what is in a patch beside the UID too.
+// TestOtherPatches: what follows from no answer has to follow from the Node in the cache. What is in a patch beside
+// the UID stays.
 func TestOtherPatches(t *testing.T) {
-	var g Guard
-	g.Shutdown(aNode("one"), true)
-	for patch, want := range map[string]string{
-		`{"metadata":{"labels":{"a":"b"}}}`:                           `{"metadata":{"labels":{"a":"b"}}}`,
-		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`: `{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`,
-		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`: `{"metadata":{"resourceVersion":"7","uid":"one"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`,
+	ready := []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	labeled, is, silent := aNode("labeled"), aNode("ready"), aNode("silent")
+	labeled.Labels = map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelFailureDomainBetaRegion: "r", "other": "b"}
+	is.Status.Conditions = ready
+	const (
+		zone    = `"topology.kubernetes.io/zone":"a"`
+		region  = `"topology.kubernetes.io/region":"r"`
+		taint   = `"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}`
+		noTaint = `"spec":{"taints":null}`
+		version = `"resourceVersion":"7"`
+	)
+	for name, c := range map[string]struct {
+		current     *v1.Node
+		patch, want string // empty for an error
+	}{
+		"labels of the Node":                  {labeled, `{"metadata":{"labels":{` + region + `,` + zone + `}}}`, `{"metadata":{"labels":{` + region + `,` + zone + `},"uid":"labeled"}}`},
+		"another value":                       {labeled, `{"metadata":{"labels":{"topology.kubernetes.io/zone":"b"}}}`, ""},
+		"labels of another Node":              {is, `{"metadata":{"labels":{` + zone + `}}}`, ""},
+		"a label that the framework does not": {labeled, `{"metadata":{"labels":{"other":"b"}}}`, ""},
+		"of a Node that is gone":              {nil, `{"metadata":{"labels":{` + zone + `}}}`, ""},
+		"the taint goes":                      {is, `{"metadata":{` + version + `},` + noTaint + `}`, `{"metadata":{` + version + `,"uid":"ready"},` + noTaint + `}`},
+		"the taint of a Node that is silent":  {silent, `{"metadata":{` + version + `},` + noTaint + `}`, ""},
+		"the taint comes":                     {silent, `{"metadata":{` + version + `},` + taint + `}`, `{"metadata":{` + version + `,"uid":"off"},` + taint + `}`},
+		"no patch":                            {is, `{`, ""},
 	} {
-		if got, err := g.complete("n", []byte(patch), nil); err != nil || string(got) != want {
-			t.Errorf("%s, %v, want %s", got, err, want)
-		}
-	}
-	if got, err := g.complete("n", []byte(`{`), nil); err == nil {
-		t.Errorf("%s", got)
+		t.Run(name, func(t *testing.T) {
+			g := Guard{Current: func(string) (*v1.Node, error) {
+				if c.current == nil {
+					return nil, errors.New("not found")
+				}
+				return c.current, nil
+			}}
+			g.Shutdown(aNode("off"), true)
+			got, err := g.complete("n", []byte(c.patch), nil)
+			if (err != nil) != (c.want == "") || string(got) != c.want {
+				t.Errorf("the patch becomes %s, error %v; want %s", got, err, c.want)
+			}
+		})
 	}
 }
 
