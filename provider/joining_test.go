@@ -112,6 +112,26 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 	})
 }
 
+// TestWokenAfterARejectionOfTheSameVM: the names of tags get too old between the announcement and the question of the
+// framework. Once they are read again the Node is announced at once, although its VM is the same as before.
+func TestWokenAfterARejectionOfTheSameVM(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		same := w.state(true)[0]
+		w.fleet.become(named(same, 29*time.Second, needed...))
+		w.want(1, "when the VM is known")
+		w.pass(2 * time.Second)
+		if w.asks() {
+			t.Fatal("initialized with names that are too old")
+		}
+		w.fleet.become(named(same, 0, needed...))
+		w.pass(gather)
+		w.want(2, "once the names are read again")
+		if !w.asks() {
+			t.Fatal("not initialized with names that were just read")
+		}
+	})
+}
+
 // TestALateQuestionReservesNothing: the framework may ask about a Node that is gone. Another one of
 // the name gets the machine at once.
 func TestALateQuestionReservesNothing(t *testing.T) {

@@ -181,6 +181,43 @@ func TestUnchangedMachinesAreTheSame(t *testing.T) {
 	}
 }
 
+// TestPowerOfAVMThatIsNotConnected: the vCenter shows the last power state that it knew, which may be wrong by now. A VM
+// that was off then is not taken for one that runs either.
+func TestPowerOfAVMThatIsNotConnected(t *testing.T) {
+	const (
+		on, off, suspended = types.VirtualMachinePowerStatePoweredOn, types.VirtualMachinePowerStatePoweredOff, types.VirtualMachinePowerStateSuspended
+		connected          = types.VirtualMachineConnectionStateConnected
+	)
+	for _, c := range []struct {
+		uuid       string
+		connection any
+		power      types.VirtualMachinePowerState
+		want       inventory.Power
+		wasOff     bool
+	}{
+		{stranger, connected, on, inventory.PowerOn, false},
+		{stranger, connected, off, inventory.PowerOff, false},
+		{stranger, connected, suspended, inventory.PowerSuspended, false},
+		{stranger, types.VirtualMachineConnectionStateDisconnected, on, inventory.PowerUnknown, false},
+		{stranger, types.VirtualMachineConnectionStateDisconnected, off, inventory.PowerUnknown, true},
+		{stranger, types.VirtualMachineConnectionStateInaccessible, suspended, inventory.PowerUnknown, true},
+		{stranger, types.VirtualMachineConnectionStateOrphaned, off, inventory.PowerUnknown, true},
+		{stranger, nil, on, inventory.PowerUnknown, false},
+		{stranger, nil, off, inventory.PowerUnknown, true},
+		{"", connected, on, inventory.PowerUnknown, false},
+		{"", connected, off, inventory.PowerUnknown, true},
+	} {
+		m := New("east", types.ServiceContent{}, nil)
+		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{
+			{Name: "config.uuid", Val: c.uuid}, {Name: "runtime.connectionState", Val: c.connection}, {Name: "runtime.powerState", Val: c.power},
+		}})
+		vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]
+		if vm == nil || vm.Power != c.want || vm.WasOff != c.wasOff {
+			t.Errorf("UUID %q, connection %v, %s: got %+v, want power %q, was off: %t", c.uuid, c.connection, c.power, vm, c.want, c.wasOff)
+		}
+	}
+}
+
 // TestTagsThatFailAlikeStay the values that snapshots have: what an error holds may be in use.
 func TestTagsThatFailAlikeStay(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
