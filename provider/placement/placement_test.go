@@ -70,6 +70,8 @@ func TestReservationsEnd(t *testing.T) {
 	}{
 		"nothing":         {func(*Placer) {}, "a", "a", true},
 		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
+		"kubelet writes":  {func(p *Placer) { p.NodeChanged(aNode("a")) }, "a", "a", true},
+		"shows addresses": {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
 		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
 		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
 		"gets one":        {func(p *Placer) { p.memory.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
