@@ -77,7 +77,9 @@ func TestInstanceExists(t *testing.T) {
 
 func TestInstanceShutdown(t *testing.T) {
 	power := func(p inventory.Power) *inventory.Machine { return machine(uuidA, withPower(p)) }
-	recorded := func() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")) }
+	recorded := func() *v1.Node {
+		return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))
+	}
 	for _, c := range []struct {
 		name   string
 		node   *v1.Node
