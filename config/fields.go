@@ -198,7 +198,7 @@ var Fields = []Field{
 		Doc: "The user name. See [credentials](#credentials)."},
 	{In: SectionBoth, Key: "password", Kind: KindPassword, Inherited: true, Env: "VSPHERE_PASSWORD", Effect: EffectCredentials,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Password },
-		Doc: "The password, taken as it is written: digits need no quotes."},
+		Doc: "The password, taken as it is written: digits need no quotes. Without quotes a blank and a `#` end it, with a [warning](#warnings)."},
 	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
 		Doc: "The address: an IP address or a host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name. The entry's name has at most 253 bytes then. A host name with a `_` gives a [warning](#warnings). If no entry has `global.server` as its name or address, `global.server` is one more vCenter, with the address as its name."},

@@ -24,8 +24,16 @@ const noName = "is not a valid name of a vCenter: write one of at most 253 bytes
 // key's kind, and goes on. The checker judges the meaning of values.
 type decoder struct {
 	*Problems
+	// root is the content of the file, places are its sections with keys.
+	root   *Section
+	places []place
 	// size is how many bytes the file has, visits how many keys and elements were taken.
 	size, visits int
+}
+
+// newDecoder returns a decoder of a file of some bytes, whose content becomes root.
+func newDecoder(p *Problems, root *Section, size int) *decoder {
+	return &decoder{Problems: p, root: root, places: placesOf(root, p.Dialect), size: size}
 }
 
 // find returns the key of a name, or nil. Letter case counts in YAML alone.
@@ -139,7 +147,7 @@ func (d *decoder) secret(n *Node) *Value {
 	}
 	v := d.text(n)
 	if !v.Set && n.has(CutByComment) {
-		d.bad(v, "is empty, since a comment begins at a ; or #: put the value in quotes")
+		d.bad(v, "is empty, since a comment begins at a %s: put the value in quotes", d.Dialect.Comment)
 	}
 	v.Data, v.Text, v.Hidden = config.NewPassword(v.Text), "", true
 	return v
@@ -147,7 +155,7 @@ func (d *decoder) secret(n *Node) *Value {
 
 // cutShort warns of a comment that may be a part of the value.
 func (d *decoder) cutShort(n *Node) {
-	d.Warnf(n.At, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
+	d.Warnf(n.At, "ends at the %s that begins a comment: put the value in quotes if the rest belongs to it", d.Dialect.Comment)
 }
 
 // number takes a whole number.
@@ -240,6 +248,9 @@ func (d *decoder) entries(n *Node, f *config.Field, v *Value) {
 		switch {
 		case !isEntryName(entry.Key):
 			d.Errorf(entry.At, noName)
+			v.Bad = true
+		case !hasServer(entry) && d.misplaced(entry):
+			// A key stands in place of the name of an entry.
 			v.Bad = true
 		case !d.isMapping(entry):
 			v.Bad = true

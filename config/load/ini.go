@@ -47,7 +47,7 @@ type block struct {
 // that section.
 func readINI(data []byte, p *Problems) *Section {
 	root := new(Section)
-	d := &decoder{Problems: p, size: len(data)}
+	d := newDecoder(p, root, len(data))
 	keys := keysOf(config.SectionRoot, &INI)
 	var order []*Section
 	nodes := make(map[*Section][]*Node)

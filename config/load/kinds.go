@@ -288,9 +288,12 @@ func parseName(s string) (string, *config.ValueError) {
 // labels of metrics, so it is no longer than a host name.
 func isEntryName(s string) bool { _, wrong := parseName(s); return wrong == nil && len(s) <= 253 }
 
-// alternatives lists words between commas, with an or.
+// alternatives lists words between commas, with an or before the last of several.
 func alternatives(words []string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

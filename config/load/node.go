@@ -66,6 +66,17 @@ func (n *Node) asks() bool {
 	return n.Kind != Null && n.Text != "" && n.Text != "false" && n.Text != "0"
 }
 
+// fits reports whether the value has the shape of a kind: a mapping, or something else.
+func (n *Node) fits(k config.Kind) bool {
+	switch k {
+	case config.KindMapping, config.KindEntries, config.KindLabels:
+		return n.Kind == Mapping || n.Kind == Null
+	case config.KindRule:
+		return n.Kind != Sequence
+	}
+	return n.Kind != Mapping
+}
+
 // hasOddTag reports whether a scalar has a tag that means nothing here.
 func (n *Node) hasOddTag() bool {
 	switch n.Tag {

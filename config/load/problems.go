@@ -186,12 +186,16 @@ type Dialect struct {
 	// Place says in which section a key belongs, Global in the one for all vCenters. Entry is one vCenter's
 	// section, and VCenters the path of all of those.
 	Place, Global, Entry, VCenters string
+	// Section names a section in Place, and Element one of the sections that a key has several of.
+	Section, Element string
 	// Several says how to write more than one value.
 	Several string
 	// NoBreak says how to write a text without a line break at its end.
 	NoBreak string
 	// InlineCA says where certificates themselves can stand, with an or behind it.
 	InlineCA string
+	// Comment is what begins a comment.
+	Comment string
 	// Lines says how to write a text of several lines.
 	Lines string
 	// Trust names the keys for a certificate that no public authority has signed.
@@ -205,11 +209,14 @@ type Dialect struct {
 // YAML is the YAML format.
 var YAML = Dialect{
 	Place:      "under %s",
+	Section:    "%s",
+	Element:    "an entry of %s",
 	Global:     "under global",
 	Entry:      "entry under vcenter",
 	VCenters:   "vcenter",
 	Several:    "each as an element of its own",
 	NoBreak:    "after | write |-, or write it on one line in quotes",
+	Comment:    "#",
 	InlineCA:   "it under caData, or ",
 	Lines:      "each line of it on a line of its own",
 	Trust:      "caData, caFile or thumbprint",
@@ -219,11 +226,14 @@ var YAML = Dialect{
 
 // INI is the INI format.
 var INI = Dialect{
-	Place:      "in [%s]",
+	Place:      "in %s",
+	Section:    "[%s]",
+	Element:    "[%s \"NAME\"]",
 	Global:     "in [Global]",
 	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
 	Several:    "with a comma between the two",
 	NoBreak:    `remove the \n`,
+	Comment:    "; or #",
 	Lines:      `in quotes and with \n for each line break`,
 	Trust:      "ca-file or thumbprint",
 	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",

@@ -57,10 +57,15 @@ func (d *decoder) unknown(n *Node, keys []key, into *Section) {
 		what, form = "section", "[%s]"
 	}
 	known := names(keys, func(key) bool { return true })
+	isSpelling := func(name string) bool { return suggest.Plain(name) == suggest.Plain(n.Key) }
+	if what == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(n) {
+		return
+	}
 	near := suggest.Nearest(n.Key, known)
 	if near == "" {
-		if place := d.place(n.Key); place != "" && what == "key" {
-			d.Errorf(n.At, "unknown key in this place: it belongs %s", place)
+		if what == "key" && isEntry(n) {
+			d.Errorf(n.At, "unknown key in this place: the entry of a vCenter belongs under vcenter")
+			d.root.V("vcenter").Bad = true
 			return
 		}
 		known = names(keys, func(k key) bool { return k.use == own })
@@ -77,23 +82,86 @@ func (d *decoder) unknown(n *Node, keys []key, into *Section) {
 	markPresent(into, meant, n.At)
 }
 
-// place returns where a key belongs that is not known in its place, if that is one place only.
-func (d *decoder) place(name string) string {
-	var places []string
-	for _, section := range keysOf(config.SectionRoot, d.Dialect) {
-		if d.Dialect == &YAML && section.use == own && section.name == name {
-			places = append(places, "at the top level")
+// misplaced reports a key that is known in other sections alone, and marks it as given there.
+func (d *decoder) misplaced(n *Node) bool {
+	var name string
+	var belongs, below []string
+	for _, p := range d.places {
+		k := p.find(n)
+		switch {
+		case k == nil:
+			continue
+		case p.path == "":
+			belongs = append(belongs, "at the top level")
+		default:
+			below = append(below, p.path)
 		}
-		if section.use == own && section.field.Of != config.SectionRoot {
-			if k := d.find(keysOf(section.field.Of, d.Dialect), name); k != nil && k.use == own {
-				places = append(places, fmt.Sprintf(d.Dialect.Place, section.name))
+		name = k.name
+		if p.section != nil {
+			markPresent(p.section, *k, n.At)
+		}
+	}
+	if len(below) > 0 {
+		belongs = append(belongs, fmt.Sprintf(d.Dialect.Place, alternatives(below)))
+	}
+	if len(belongs) == 0 {
+		return false
+	}
+	d.Errorf(n.At, "unknown key in this place: %s belongs %s", name, alternatives(belongs))
+	return true
+}
+
+// A place is a section that a file can have.
+type place struct {
+	// path names the section in messages. It is empty for the root.
+	path string
+	keys []key
+	// section is the content. It is nil for the sections of which a file has several: rules, entries and levels.
+	section *Section
+}
+
+// find returns the key of a place that a node is, in whatever spelling, or nil.
+func (p *place) find(n *Node) *key {
+	for i, k := range p.keys {
+		if k.use == own && suggest.Plain(k.name) == suggest.Plain(n.Key) && n.fits(k.field.Kind) {
+			return &p.keys[i]
+		}
+	}
+	return nil
+}
+
+// placesOf returns the sections with keys that a file can have, by the table of keys.
+func placesOf(root *Section, dialect *Dialect) (all []place) {
+	var add func(name, form string, in config.Section, section *Section)
+	add = func(name, form string, in config.Section, section *Section) {
+		keys := keysOf(in, dialect)
+		if dialect == &YAML || in != config.SectionRoot { // the root of the INI format has sections alone
+			all = append(all, place{fmt.Sprintf(form, name), keys, section})
+		}
+		for _, k := range keys {
+			sub := strings.TrimPrefix(name+"."+k.name, ".")
+			switch {
+			case k.use != own:
+			case k.field.Kind == config.KindMapping:
+				add(sub, dialect.Section, k.field.Of, section.sub(k.field.Key))
+			case k.field.Kind == config.KindRule && dialect == &YAML:
+				add(sub, dialect.Section, k.field.Of, nil)
+			case k.field.Kind == config.KindEntries, k.field.Kind == config.KindLevels:
+				add(sub, dialect.Element, k.field.Of, nil)
 			}
 		}
 	}
-	if len(places) == 1 {
-		return places[0]
-	}
-	return ""
+	add("", "%s", config.SectionRoot, root)
+	return all
+}
+
+// isEntry reports whether a node in place of a key is the entry of a vCenter, whose name can be any.
+func isEntry(n *Node) bool {
+	return n.Kind == Mapping && isFullAddress(n.Key) || hasServer(n)
+}
+
+func hasServer(n *Node) bool {
+	return n.Kind == Mapping && slices.ContainsFunc(n.children(shownKey), func(c *Node) bool { return c.Key == "server" })
 }
 
 func names(keys []key, are func(key) bool) []string {

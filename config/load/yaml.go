@@ -39,7 +39,7 @@ func readYAML(data []byte, p *Problems) *Section {
 			"write one document, without a further --- line")
 	}
 	root := new(Section)
-	(&decoder{Problems: p, size: len(data)}).mapping(n, root)
+	newDecoder(p, root, len(data)).mapping(n, root)
 	return root
 }
 
@@ -100,6 +100,9 @@ func nodeOf(key string, at Position, y *yaml.Node) *Node {
 		}
 		if y.Style == 0 {
 			n.Style |= Plain
+		}
+		if y.Style == 0 && n.Kind == Scalar && y.LineComment != "" {
+			n.Style |= CutByComment
 		}
 	}
 	return n
