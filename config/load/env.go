@@ -33,6 +33,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		name, value, _ := strings.Cut(entry, "=")
 		values[name] = value
 	}
+	c.checkProxy(values)
 	g := c.Global
 	isNamed := len(c.vcenters.Sections) > 0 || c.vcenters.Bad || g.V("server").Set
 	c.isApart = (g.V("secretName").Set || g.V("secretNamespace").Set) != g.V("secretsDirectory").Set

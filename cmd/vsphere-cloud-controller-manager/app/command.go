@@ -64,6 +64,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 // whatever the format of the log is.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
+	logProxy(ctx, opts)
 	opts.WebhookServing = nil // there are no webhooks, and its certificate takes two RSA keys to make
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {

@@ -42,7 +42,7 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 		}
 	}
 	for name, value := range variables {
-		if isSetting(name) {
+		if isSetting(name) || load.IsProxy(name) {
 			d.Environ = append(d.Environ, name+"="+value)
 		}
 	}

@@ -126,6 +126,7 @@ func withEverything(p *v1.Pod) {
 	c.EnvFrom = []v1.EnvFromSource{{Prefix: "VSPHERE_", ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "env"}}}}
 	c.Env = []v1.EnvVar{
 		{Name: "WHERE", Value: "east"},
+		{Name: "HTTPS_PROXY", Value: "http://proxy:3128"},
 		{Name: "VSPHERE_PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "login"}, Key: "pw"}}},
 		{Name: "TOKEN", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "nobody-reads-this"}, Key: "pw"}}},
 		{Name: "POD_NAME", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
@@ -156,7 +157,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"VSPHERE_PASSWORD=p$(WHERE)", "VSPHERE_USER=u"}; !slices.Equal(d.Environ, want) {
+	if want := []string{"HTTPS_PROXY=http://proxy:3128", "VSPHERE_PASSWORD=p$(WHERE)", "VSPHERE_USER=u"}; !slices.Equal(d.Environ, want) {
 		t.Errorf("environment %q", d.Environ)
 	}
 	if !slices.Equal(d.NodeLabels, []string{"zone=east,pod=a"}) {
