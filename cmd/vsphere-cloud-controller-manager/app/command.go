@@ -34,6 +34,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	cmd.SilenceUsage = true
 	cmd.SetArgs(a.args)
 	setFlagDefaults(cmd)
+	gates := ignoreUnknownGates(cmd.Flags())
 	// The framework contacts the API server before it makes the provider. A mistake in the
 	// configuration is reported before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,6 +46,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 				return err
 			}
 		}
+		gates.log(ctx)
 		if err := a.flags.Check(); err != nil {
 			return err
 		}

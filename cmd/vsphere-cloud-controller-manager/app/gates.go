@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/klog/v2"
+)
+
+// gates is the value of --feature-gates without the gates that the framework does not know. Kubernetes removes a
+// gate some releases after its feature is on for good, and a command line that still sets it must not end the daemon.
+type gates struct {
+	pflag.Value
+	// unknown are the gates that were left out, with their values.
+	unknown []string
+}
+
+// ignoreUnknownGates has a set of flags ignore feature gates that the framework does not know.
+func ignoreUnknownGates(set *pflag.FlagSet) *gates {
+	f := set.Lookup("feature-gates")
+	g := &gates{Value: f.Value}
+	f.Value = g
+	return g
+}
+
+// Set sets the known gates. It leaves anything but GATE=VALUE to the framework, for its error.
+func (g *gates) Set(value string) error {
+	all := utilfeature.DefaultMutableFeatureGate.GetAll()
+	var known []string
+	for gate := range strings.SplitSeq(value, ",") {
+		name, _, isPair := strings.Cut(strings.TrimSpace(gate), "=")
+		if _, isKnown := all[featuregate.Feature(strings.TrimSpace(name))]; isPair && !isKnown {
+			g.unknown = append(g.unknown, strings.TrimSpace(gate))
+		} else {
+			known = append(known, gate)
+		}
+	}
+	return g.Value.Set(strings.Join(known, ","))
+}
+
+// log logs the gates that were left out.
+func (g *gates) log(ctx context.Context) {
+	for _, gate := range g.unknown {
+		klog.FromContext(ctx).Info("A feature gate has no effect, since this release does not have it: remove it from --feature-gates", "gate", gate)
+	}
+}
