@@ -33,8 +33,8 @@ once. -o wide shows all objects and commands. vzones explain ID explains a findi
 
 With --offline, check reads files and contacts nothing. It prints each mistake as
 FILE:LINE: FIELD: what is wrong and what to write. In a Kubernetes manifest it reads the
-values of keys that end in .yaml, .yml or .conf, and the credentials in Secrets. The file
-- is standard input.
+values of the keys config and cloud-config and of keys that end in .yaml, .yml or .conf,
+and the credentials in Secrets. The file - is standard input.
 
 The exit status is 1 if a file has a mistake, or if a finding has the severity of
 --fail-on or a worse one. A finding of the severity info never causes exit status 1.`

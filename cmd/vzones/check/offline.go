@@ -86,7 +86,7 @@ func validateManifest(report io.Writer, file string, data []byte, o load.Options
 	}
 	if !found {
 		return fmt.Errorf("%s: there is no configuration and there are no credentials in the manifests: "+
-			"a configuration is in a ConfigMap or Secret under a key that ends in .yaml, .yml or .conf", file)
+			"a configuration is in a ConfigMap or Secret under the key config or cloud-config, or one that ends in .yaml, .yml or .conf", file)
 	}
 	return err
 }
@@ -110,9 +110,10 @@ func validateData(report io.Writer, file string, data []byte, o load.Options, mo
 	return c, nil
 }
 
-// isConfiguration reports whether a key is that of a configuration.
+// isConfiguration reports whether a key is that of a configuration. OpenShift's ConfigMap has the key config, and
+// ConfigMaps of other installers cloud-config.
 func isConfiguration(key string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
+	return key == "config" || key == "cloud-config" || slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
 }
 
 // validateCredentials reads the credentials in a Secret as the daemon does: those of the
