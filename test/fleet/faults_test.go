@@ -342,6 +342,37 @@ func TestOutOfSight(t *testing.T) {
 	}
 }
 
+// TestTagsOfUnknownObjects: the tagging service answers 403 for an object that does not exist, and for a batch with one.
+func TestTagsOfUnknownObjects(t *testing.T) {
+	v, c := start(t)
+	ctx := within(t, time.Minute)
+	m := tags.NewManager(c.rest)
+	known, err := v.Reference("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := v.Machines()[0].Reference()
+	ask := func(when string, want outcome, refs ...mo.Reference) {
+		t.Helper()
+		if _, err := m.ListAttachedTagsOnObjects(ctx, refs); !want(err) {
+			t.Errorf("%s, a batch: %v", when, err)
+		}
+		if _, err := m.ListAttachedTags(ctx, refs[0]); !want(err) {
+			t.Errorf("%s, one object: %v", when, err)
+		}
+	}
+	ask("both exist", succeeds, node, known)
+	if err := v.Destroy("node"); err != nil {
+		t.Fatal(err)
+	}
+	ask("deleted", status(http.StatusForbidden), node, known)
+	ask("the other one", succeeds, known)
+	if err := c.rest.Logout(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ask("no session", status(http.StatusUnauthorized), node)
+}
+
 // TestGuests: what tests of clients that must not take notice change.
 func TestGuests(t *testing.T) {
 	v, c := start(t)

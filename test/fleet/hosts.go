@@ -131,6 +131,19 @@ func (v *VCenter) SetFaultDomain(host, domain string) error {
 	})
 }
 
+// RemoveHost takes a host without VMs out of the inventory.
+func (v *VCenter) RemoveHost(host string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
+		if len(h.Vm) > 0 {
+			return fmt.Errorf("fleet: vCenter %q: host %q has VMs", v.name, host)
+		}
+		b.ungroup(cluster, h)
+		simulator.RemoveReference(&cluster.Host, h.Self)
+		b.reg.Remove(b.ctx, h.Self)
+		return nil
+	})
+}
+
 // LoseHost makes a host stop responding: its vCenter reports its machines as disconnected,
 // and not whether they run.
 func (v *VCenter) LoseHost(host string) error {

@@ -176,22 +176,46 @@ func (c *conditions) refusesTags(r *http.Request, body []byte) int {
 	if !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return 0
 	}
-	var asked struct {
-		Object  taggedObject   `json:"object_id"`
-		Objects []taggedObject `json:"object_ids"`
-	}
-	if json.Unmarshal(body, &asked) != nil {
-		return 0
-	}
 	status := 0
-	for _, o := range append(asked.Objects, asked.Object) {
-		ref := o.reference()
+	for _, ref := range askedFor(body) {
 		if c.noRead[ref] {
 			return http.StatusForbidden
 		}
 		status = cmp.Or(c.deleted[ref].status(), status)
 	}
 	return status
+}
+
+// refuseUnknown answers a request for the tags of an object that does not exist, or that the account may not see, with
+// 403: a real vCenter has no other answer for it than for a missing privilege.
+func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *response {
+	if res.status != http.StatusOK || !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
+		return res
+	}
+	for _, ref := range askedFor(body) {
+		if v.registry().Get(ref) == nil {
+			return restError(http.StatusForbidden)
+		}
+	}
+	return res
+}
+
+// askedFor returns the objects whose tags a request asks for.
+func askedFor(body []byte) (all []types.ManagedObjectReference) {
+	var asked struct {
+		Object  taggedObject   `json:"object_id"`
+		Objects []taggedObject `json:"object_ids"`
+	}
+	if json.Unmarshal(body, &asked) != nil {
+		return nil
+	}
+	if asked.Object != (taggedObject{}) {
+		all = append(all, asked.Object.reference())
+	}
+	for _, o := range asked.Objects {
+		all = append(all, o.reference())
+	}
+	return all
 }
 
 type taggedObject struct {

@@ -2,6 +2,7 @@ package tags
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -9,8 +10,13 @@ import (
 	"vzones/topology"
 )
 
-// ErrDeleted says that the tagging service does not know an object that SOAP shows.
-var ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
+var (
+	// ErrDeleted says that the tagging service does not know an object that SOAP shows.
+	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
+	// errForbidden is the reason for HTTP 403. vCenter has no other answer for an object that the tagging service does
+	// not know.
+	errForbidden = fmt.Errorf("%w, or it was deleted or made just now", topology.ErrNotPermitted)
+)
 
 // Attachments are the tags attached to a set of objects, as one reading has found them.
 // They are never changed.
@@ -80,7 +86,8 @@ func (a Attachments) Covers(refs []Ref) bool {
 // Len returns of how many objects the tags are known, objects without any included.
 func (a Attachments) Len() int { return len(a.tags) }
 
-// NotPermitted returns the objects whose tags the account may not read, in order.
+// NotPermitted returns the objects whose tags the account may not read, in order. The tagging service may also not know
+// them: because they were deleted, or made just now.
 func (a Attachments) NotPermitted() []Ref {
 	var refs []Ref
 	for ref, err := range a.errs {

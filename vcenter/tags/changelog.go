@@ -75,11 +75,11 @@ func (l *changeLog) logRefused(ctx context.Context, a Attachments, paths map[Ref
 			continue
 		}
 		if found++; found <= refusedNamed {
-			logger.Info("Cannot read the tags of an object", "object", quote.Name(paths[ref]), "type", ref.Type, "moid", ref.Value, "err", topology.ErrNotPermitted)
+			logger.Info("Cannot read the tags of an object", "object", quote.Name(paths[ref]), "type", ref.Type, "moid", ref.Value, "err", errForbidden)
 		}
 	}
 	if found > refusedNamed {
-		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "err", topology.ErrNotPermitted)
+		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "err", errForbidden)
 	}
 	for ref, path := range l.refused {
 		if _, still := refused[ref]; still {

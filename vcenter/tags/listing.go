@@ -181,7 +181,7 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.pause = recheckMin * refresh
 		o.recheck = l.now.Add(o.pause)
 	}
-	err := topology.ErrNotPermitted
+	err := errForbidden
 	switch rest.ClassOf(l.last) {
 	case rest.NotFound:
 		err = ErrDeleted

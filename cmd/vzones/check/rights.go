@@ -14,6 +14,7 @@ import (
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
 )
 
 // mayMiss reports whether the place of a Node or a host below an object is not known.
@@ -29,8 +30,10 @@ func (f *facts) mayMiss(o *topology.Object, places []world.HostPlace) bool {
 	})
 }
 
-// isUnread reports whether the account may not read the tags of an object.
-func isUnread(o *topology.Object) bool { return errors.Is(o.TagsErr, topology.ErrNotPermitted) }
+// isUnread reports whether the account may not read the tags of an object, or the tagging service does not know it.
+func isUnread(o *topology.Object) bool {
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) || errors.Is(o.TagsErr, tags.ErrDeleted)
+}
 
 // unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
 // anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
@@ -41,8 +44,10 @@ func (f *facts) unread(i int, places []world.HostPlace) (found []finding.Finding
 		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !f.mayMiss(o.Object, places) {
 			continue
 		}
-		one := finding.Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags: it lacks the privilege System.Read"}
-		if s.About.User != "" {
+		one := finding.Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
+		if errors.Is(o.TagsErr, tags.ErrDeleted) {
+			one.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
+		} else if s.About.User != "" {
 			one.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
 		}
 		found = append(found, one)

@@ -66,6 +66,8 @@ type reader struct {
 	q    *Query
 	// tree has the objects.
 	tree *model.Tree
+	// confirmed are the reasons why the tags of objects cannot be read that the inventory has confirmed.
+	confirmed map[types.ManagedObjectReference]error
 }
 
 // readOne reads one vCenter. What cannot be read is an error of its part.
@@ -92,6 +94,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	if len(q.Categories) > 0 {
 		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
 		s.TagsErr = r.failed("reading tags", attached.Err)
+		r.confirm(ctx, attached.NotPermitted())
 		attached.Err, s.Invisible = s.TagsErr, attached.Absent
 		if q.Definitions {
 			s.Categories, s.Visible, err = r.categories(ctx)
@@ -162,6 +165,41 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 	return r.session.Retrieve(ctx, spec, r.tree.Add)
 }
 
+// overallStatus is a property that every object has, and that only accounts with System.Read on it are shown.
+const overallStatus = "overallStatus"
+
+// confirm asks the inventory about objects that the tagging service answers 403 for: it does so for a missing privilege,
+// and for objects that were deleted or made just now. Objects that do not exist any more are forgotten. If the inventory
+// does not answer, the reason stays open.
+func (r *reader) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
+	if len(refused) == 0 {
+		return
+	}
+	spec := types.PropertyFilterSpec{
+		PropSet:                       []types.PropertySpec{{Type: "ManagedEntity", PathSet: []string{overallStatus}}},
+		ReportMissingObjectsInResults: types.NewBool(true),
+	}
+	for _, ref := range refused {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	confirmed := make(map[types.ManagedObjectReference]error, len(refused))
+	err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
+		confirmed[o.Obj] = tags.ErrDeleted
+		if slices.ContainsFunc(o.MissingSet, func(p types.MissingProperty) bool { return p.Path == overallStatus }) {
+			confirmed[o.Obj] = topology.ErrNotPermitted
+		}
+	})
+	if err != nil {
+		return
+	}
+	r.confirmed = confirmed
+	for _, ref := range refused {
+		if confirmed[ref] == nil {
+			r.tree.Remove(ref)
+		}
+	}
+}
+
 // refs returns the objects that were read.
 func (r *reader) refs() (refs []types.ManagedObjectReference) {
 	for _, kind := range []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"} {
@@ -186,6 +224,7 @@ func (r *reader) objects(facts model.HostFacts, attached tags.Attachments) []*Ob
 	for _, ref := range r.refs() {
 		o := &topology.Object{Ref: r.ref(ref), Name: r.tree.Name(ref), Path: r.tree.Path(ref)}
 		o.Tags, o.TagsErr = attached.Of(ref)
+		o.TagsErr = cmp.Or(r.confirmed[ref], o.TagsErr)
 		o.HostGroups, o.FaultDomain = hosts.Of(r.tree, ref)
 		all[ref] = &Object{Object: o}
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/internal/survey"
+	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/tags"
 )
 
 const settings = `
@@ -103,6 +105,44 @@ func TestSurveyWithoutRights(t *testing.T) {
 	}
 	if len(s.Machines) != 1 || s.Machines[w.moid("n1")] != (survey.Machine{}) {
 		t.Errorf("%+v", s.Machines)
+	}
+	tidy(w)
+}
+
+// TestSurveyOfObjectsThatTheTaggingServiceRefuses: its 403 means that the account lacks a privilege, or that it does not
+// know the object.
+func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
+	t.Parallel()
+	w := surveyed(t, settings)
+	east := w.sim.VCenter("east")
+	if err := errors.Join(east.DenyRead("c1"), east.ForgetObject("c2", fleet.DeletedForbidden)); err != nil {
+		t.Fatal(err)
+	}
+	const openREST = "POST /com/vmware/cis/session"
+	east.DelayMethod(openREST, time.Second)
+	before := east.Requests()[openREST]
+	removed := make(chan error, 1)
+	go func() { // between the reading of the objects and that of their tags
+		for east.Requests()[openREST] == before {
+			time.Sleep(time.Millisecond)
+		}
+		removed <- east.RemoveHost("h2")
+	}()
+	s := w.read(everything)[0]
+	if err := <-removed; err != nil {
+		t.Fatal(err)
+	}
+	if errs := errorsOf(&s); !slices.Equal(errs, []string{"tags"}) {
+		t.Error(errs)
+	}
+	got := map[string]error{}
+	for _, o := range s.Objects {
+		if o.TagsErr != nil || o.Name == "h2" {
+			got[o.Name] = o.TagsErr
+		}
+	}
+	if len(got) != 2 || !errors.Is(got["c1"], topology.ErrNotPermitted) || !errors.Is(got["c2"], tags.ErrDeleted) {
+		t.Errorf("got the errors %v of objects, want one of the privilege on c1, and that c2 is not known", got)
 	}
 	tidy(w)
 }
