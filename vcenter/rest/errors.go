@@ -20,7 +20,8 @@ type Class int
 const (
 	// Unclassified is an error that is no answer, or an answer that says none of the following.
 	Unclassified Class = iota
-	// Denied means that the account lacks a privilege.
+	// Denied means that the account lacks a privilege. The tagging service also answers so for an object that it does not
+	// know.
 	Denied
 	// NotFound means that the service does not have the object.
 	NotFound
