@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // ParseTemplate reads the value of a rule for a label, such as {region}-{zone}. In
@@ -68,7 +70,7 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		known[i] = "{" + string(what) + "}"
 	}
 	return Part{}, fmt.Errorf("names the source {%s}, which is not known: write {region}, {zone}, the label of a level in braces, {tag:CATEGORY} or one of %s",
-		name, strings.Join(known, ", "))
+		quote.Name(name), strings.Join(known, ", "))
 }
 
 // Cycle returns labels of which each is composed of the next one, and the last of
