@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"fmt"
 	"time"
 
 	"vzones/vcenter/inventory"
@@ -12,6 +13,8 @@ type status struct {
 	// spec is of the vCenter that the other fields describe.
 	spec  *spec
 	state inventory.State
+	// reader is the watch that has read state.Snapshot.
+	reader reader
 	// tags is how the last reading of tags ended.
 	tags TagReading
 	// session is nil without one, and may be of another address.
@@ -24,8 +27,34 @@ type status struct {
 	reading *reading
 }
 
+// A reader describes the watch that has read a snapshot. It is zero without a snapshot.
+type reader struct {
+	// with is the spec that the watch was begun with.
+	with *spec
+	// running reports whether the watch is running. Only while it is does the snapshot get changes.
+	running bool
+}
+
 // isOf reports whether the status is of the vCenter at the address of a spec.
 func (s *status) isOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
+
+// stateFor returns what is known of the vCenter by a spec, which is of the same address. This is the only
+// place that decides whether a snapshot is current: a state without an error has a snapshot of a running watch
+// that the spec needs no other one for.
+func (s *status) stateFor(v *spec) inventory.State {
+	state := s.state
+	if state.Snapshot == nil {
+		return state
+	}
+	with := s.reader.with
+	needsOther := with == nil || v.needsRestart(with, with.cfg.Diff(&v.cfg))
+	if state.Err == nil && (needsOther || !s.reader.running) {
+		state.Err = fmt.Errorf("vCenter %q is being read again, since its configuration or its session has changed: wait", state.VCenter)
+		state.Cause = inventory.CausePending
+	}
+	state.Outdated = needsOther || state.Cause == inventory.CausePending
+	return state
+}
 
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32

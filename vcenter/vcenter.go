@@ -69,7 +69,7 @@ func (v *vCenter) state() inventory.State {
 	published, configured := v.status.Load(), v.spec.Load()
 	s := inventory.State{VCenter: v.name}
 	if published.isOf(configured) {
-		s = published.state
+		s = published.stateFor(configured)
 	}
 	s.Address = configured.cfg.Address()
 	return s

@@ -19,14 +19,20 @@ import (
 // place of the previous one, and the watch has ended.
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reporter{name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
-	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(), r)
+	with := &spec{*m.cfg, m.wanted.Requirements}
+	r := &reporter{with: with, name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
+	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(with), r)
 	var failure error
 	over, wait := faults.Go(func() {
 		defer cancel() // of a login that is under way
 		failure = w.Run(ctx)
 	})
-	defer func() { cancel(); <-over }()
+	defer func() {
+		cancel()
+		<-over
+		m.now.reader.running = false
+		m.publish(false)
+	}()
 	// Read at once: the watch before may have ended before it took up changed credentials.
 	check := time.NewTimer(0)
 	defer check.Stop()
@@ -84,17 +90,17 @@ func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.
 	return m.logIn(ctx, creds, nil)
 }
 
-func (m *monitor) watchOptions() watch.Options {
+func (m *monitor) watchOptions(with *spec) watch.Options {
 	return watch.Options{
-		VCenter: m.name, Datacenters: m.cfg.Datacenters, Requirements: m.wanted.Requirements,
+		VCenter: m.name, Datacenters: with.cfg.Datacenters, Requirements: with.Requirements,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
 		Guard: m.guard, Slots: m.slots,
 	}
 }
 
-// read takes a snapshot, which ends an outage.
-func (m *monitor) read(ctx context.Context, p watch.Publication) {
+// read takes a snapshot of the watch that is running, which ends an outage. With is the spec of that watch.
+func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
 	m.now.endpoint.Useful()
 	if lasted, ended := m.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
@@ -103,12 +109,15 @@ func (m *monitor) read(ctx context.Context, p watch.Publication) {
 		m.now.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterBreak: last.AfterBreak}}
 	}
 	m.now.state = inventory.State{VCenter: m.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
+	m.now.reader = reader{with: with, running: true}
 }
 
 // A reporter sends a monitor what its watch finds out.
 type reporter struct {
 	name     string
 	observer Observer
+	// with is the spec of the watch.
+	with *spec
 	// updates and credentialsChanged are the monitor's.
 	updates            chan<- update
 	credentialsChanged signal.Signal
@@ -126,7 +135,7 @@ func (r *reporter) send(ctx context.Context, u update) {
 // Publish sends a snapshot of a vCenter that is well and answered then.
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	r.send(ctx, func(m *monitor) bool {
-		m.read(ctx, p)
+		m.read(ctx, r.with, p)
 		return true
 	})
 }

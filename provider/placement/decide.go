@@ -214,10 +214,13 @@ func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Mac
 	return m
 }
 
-// tooOld returns an error if a vCenter has not answered for so long that its machines may have moved, and its
-// snapshot must not initialize a Node. The error names the limit and not the age, so that the text stays the
+// tooOld returns an error if a vCenter has not answered for so long that its machines may have moved, or if it is
+// to be read again, so that its snapshot must not initialize a Node. The error names the limit and not the age, so that the text stays the
 // same.
 func tooOld(s inventory.State, maxAge time.Duration) error {
+	if s.Outdated {
+		return topology.Errorf(topology.ErrUnknown, "%w", s.CheckReachable())
+	}
 	if time.Since(s.LastContact) <= maxAge {
 		return nil
 	}

@@ -139,6 +139,9 @@ type State struct {
 	// Err says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
 	Err error
+	// Outdated reports whether Snapshot initializes no Node, however new it is: it was read with another
+	// configuration, or the vCenter answers and is about to be read again. Err is not nil then.
+	Outdated bool
 	// Cause is what Err says. A login that is postponed keeps the cause of the failure before it.
 	Cause Cause
 	// Overdue reports whether the vCenter was neither read nor failed in the time that

@@ -92,6 +92,8 @@ func condition(h *vcenter.Health) string {
 	switch {
 	case h.Err != nil && h.Snapshot == nil:
 		return "down, never read" + next + ": " + h.Cause.Error()
+	case h.Err != nil && h.Cause == inventory.CausePending:
+		return fmt.Sprintf("being read again, last answer %v ago", time.Since(h.LastContact).Round(time.Second))
 	case h.Err != nil:
 		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, h.Cause)
 	case h.Snapshot == nil && h.Answered:

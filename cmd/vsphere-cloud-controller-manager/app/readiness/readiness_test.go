@@ -69,6 +69,7 @@ func TestReadiness(t *testing.T) {
 			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
 			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-3 * time.Second), Err: errSecret, Cause: inventory.CausePending, Outdated: true}}, 200, "being read again, last answer 3s ago"},
 			{vcenter.Health{State: well, Rejected: true}, 200, "synced, in a session that cannot be renewed: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true, Tags: vcenter.TagsFailed}, 200, "synced, but its tags cannot be read: credentials rejected"},
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now, Err: errSecret, Cause: inventory.CauseUnreachable}, CredentialsErr: errSecret}, 200, "down, last answer 0s ago: unreachable"},
