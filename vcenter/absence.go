@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
@@ -49,6 +50,9 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	if err := v.checkHold(ctx, s, published.reading, id); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 	}
+	if err := v.catchUp(ctx); err != nil {
+		return err
+	}
 	last := v.lastSeen(s, id)
 	errs := make([]error, 1+len(last))
 	v.inParallel(ctx, errs, func(i int) error {
@@ -70,6 +74,20 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 		}
 	}
 	return joinAnswers(errs)
+}
+
+// catchUpTimeout bounds the wait for the changes that a vCenter has reported.
+const catchUpTimeout = 10 * time.Second
+
+// catchUp waits until the snapshots have what the vCenter has reported by now. A search cannot take the place of that: it
+// may not find a machine whose configuration cannot be read, which the index has.
+func (v *vCenter) catchUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	if err := v.inbox.CatchUp(ctx); err != nil {
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: its changes are not read within %v: it is searched again", v.name, catchUpTimeout)
+	}
+	return nil
 }
 
 // inParallel fills errs with what do returns for each index. None panics.

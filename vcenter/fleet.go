@@ -40,7 +40,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 		credentials: credentials,
 		opts:        opts.withDefaults(),
 		applied:     signal.New(),
-		interest:    watch.NewInterest(nil),
+		interest:    watch.NewInterest(nil, nil),
 	}
 	f.vcenters.Store(new([]*vCenter))
 	f.Apply(vcenters, opts.Requirements)
@@ -157,10 +157,9 @@ func (f *Fleet) changed(announce bool) {
 
 // Follow replaces the machines whose details are read.
 func (f *Fleet) Follow(ids []inventory.Identity) {
-	interest := watch.NewInterest(ids)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.interest = interest
+	f.interest = watch.NewInterest(ids, f.interest)
 	for _, v := range *f.vcenters.Load() {
 		v.inbox.Follow(f.interest)
 	}

@@ -160,12 +160,15 @@ func switchOthers(v *fleet.VCenter, n int) error {
 	return errors.Join(v.PowerOn("n3"), v.SetIPs("n3", fmt.Sprintf("10.0.0.%d", 1+n%250)))
 }
 
+// fiveTimes has the polls and the readings of tags happen five times as often as by default.
+func fiveTimes(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second }
+
 func asItIs(*testing.T, *fleet.VCenter) {}
 
 func loadModes() []loadMode {
 	return []loadMode{
 		{name: "when the daemon starts", start: asItIs},
-		{name: "at rest", faster: 5, opts: func(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second }},
+		{name: "at rest", faster: 5, opts: fiveTimes},
 		{
 			name: "accepts connections and answers nothing", faster: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
 			goes: begins((*fleet.VCenter).Hang),
@@ -211,7 +214,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			name: "clones ten machines a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "clones ten machines a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 3 {
 					if err := v.SetReadable(fmt.Sprintf("clone-%d", n-3), true); err != nil {
 						return err
@@ -221,12 +224,28 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
+			name: "creates and deletes ten machines a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+				if n >= 5 {
+					if err := v.Destroy(fmt.Sprintf("other-%d", n-5)); err != nil {
+						return err
+					}
+				}
+				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
+			}),
+		},
+		{
+			// Just after the poll that follows a rest has reported no news.
+			name: "creates a machine every 26 seconds", faster: 5, opts: fiveTimes, goes: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
+				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
+			}),
+		},
+		{
 			name: "creates a hundred machines a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
-		{name: "switches machines of others off and on ten times a second", goes: every(100*time.Millisecond, switchOthers)},
-		{name: "switches machines of others off and on a hundred times a second", goes: every(10*time.Millisecond, switchOthers)},
+		{name: "switches machines of others off and on ten times a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, switchOthers)},
+		{name: "switches machines of others off and on a hundred times a second", faster: 5, opts: fiveTimes, goes: every(10*time.Millisecond, switchOthers)},
 		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {

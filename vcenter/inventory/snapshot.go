@@ -136,8 +136,8 @@ type State struct {
 	Address string
 	// Snapshot is the latest one, nil before the first.
 	Snapshot *Snapshot
-	// Err says why the vCenter cannot be read now. Nil means that Snapshot
-	// has every change that the vCenter has reported.
+	// Err says why the vCenter cannot be read now. Nil means that Snapshot has every change that the vCenter has
+	// reported. It may report changes of VMs without a Node a poll later: see watch.Inbox.CatchUp.
 	Err error
 	// Outdated reports whether Snapshot initializes no Node, however new it is: it was read with another
 	// configuration, or the vCenter answers and is about to be read again. Err is not nil then.

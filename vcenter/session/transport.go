@@ -13,7 +13,7 @@ import (
 
 const (
 	// smallAnswer and largeAnswer bound answers, in bytes after decompression. Large ones are read
-	// one at a time, so that the nine requests that may be in flight have 6 MiB together: empty
+	// one at a time, so that the ten requests that may be in flight have 6 MiB together: empty
 	// objects of XML take up to 50 times as much memory, and the Pod's limit is 512 MiB. A page of 1,000
 	// machines of the index has less than 1 MB; of pages that are too large, smaller ones are read.
 	smallAnswer = 256 << 10

@@ -33,7 +33,7 @@ func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	w.model.ApplyIndex("f", &types.ObjectUpdate{Obj: model.MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 	f := NewInterest([]inventory.Identity{
 		n1, recorded(n1, "east", "vm-4"), recorded(n1, "east", "vm-5"), recorded(n1, "west", "vm-6"), recorded(n1, "east", "vm-3"),
-	})
+	}, nil)
 	check := func(when string, wantLeft, wantNamed []string) {
 		t.Helper()
 		if left, named := w.outside(f.uuids, f.annotatedIn("east", "")); !slices.Equal(left, wantLeft) || !slices.Equal(named, wantNamed) {
@@ -271,7 +271,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 					for _, u := range uuids {
 						ids = append(ids, identity(t, u))
 					}
-					w.inbox.Follow(NewInterest(ids))
+					w.inbox.Follow(NewInterest(ids, nil))
 				}
 				follow(stranger)
 				ended := make(chan error, 1)

@@ -19,6 +19,10 @@
 //	ready    a snapshot is published after each      –
 //	         change that is there with all its pages
 //
+// A change that concerns only VMs without a Node is followed by a rest, since others decide how often that happens. During
+// the rest the model is behind: the watch takes up no other interest, and an alarm, with a collector of its own for the
+// VMs of Nodes, ends the rest when one of them changes.
+//
 // In each phase an error ends the watch; a [Restart] is one that says that nothing is wrong.
 // While a change is partial, since further pages of it are to come, nothing is published.
 package watch

@@ -84,6 +84,12 @@ func (w *Watch) follow(ctx context.Context) error {
 				return err
 			}
 		}
+		if !w.behind && !w.partial {
+			for _, done := range w.waiting {
+				close(done)
+			}
+			w.waiting = nil
+		}
 	}
 }
 
@@ -92,8 +98,24 @@ func (w *Watch) follow(ctx context.Context) error {
 func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool, err error) {
 	select {
 	case page := <-w.poller.updates:
+		w.behind = false
 		return w.receive(ctx, page)
+	case <-w.poller.rests:
+		w.behind = true
+		return false, nil
+	case done := <-w.inbox.catchUps:
+		w.waiting = append(w.waiting, done)
+		if w.behind {
+			w.inbox.Poll()
+		}
+		return false, nil
 	case <-w.inbox.interestChanged:
+		if w.behind {
+			// A Node that joins gets no VM by an index that may lack another one.
+			w.unpublished = true
+			w.poller.hurry.Notify()
+			return false, nil
+		}
 	case asked := <-w.prober.answered:
 		if asked.After(w.contact) {
 			w.contact = asked
@@ -256,7 +278,10 @@ func (w *Watch) logProgress(ctx context.Context) {
 // reconcile has the list of followed machines and the wanted tags follow the model, and
 // publishes what is known.
 func (w *Watch) reconcile(ctx context.Context) error {
-	i := w.inbox.interest.Load()
+	if !w.behind {
+		w.interest = w.inbox.interest.Load()
+	}
+	i := w.interest
 	annotated := i.annotatedIn(w.opts.VCenter, w.model.Instance())
 	changed, err := w.names.update(ctx, i.names, w.model)
 	if err != nil {
@@ -284,6 +309,9 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	}
 	if w.progress.due != nil {
 		w.poller.hurry.Notify()
+	}
+	if joining := i.isJoining(w.model, named); w.poller.joining.Swap(joining) != joining && joining {
+		w.inbox.Poll()
 	}
 	if w.progress.phase == ready && w.unpublished {
 		w.unpublished = false

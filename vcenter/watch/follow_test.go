@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -102,6 +103,48 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestBehind: while the poller rests, no VM is taken for a Node that joins and nobody is told that the model is up to
+// date. Both come with the next poll, even if that has no news.
+func TestBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &counting{}
+		w, _ := newWatch(server, nil)
+		w.progress.late = true // details are not waited for
+		filter := indexFilter(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.follow(ctx) }()
+		w.poller.updates <- &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+			Filter: filter, ObjectSet: []types.ObjectUpdate{update(types.ObjectUpdateKindEnter, "config.uuid", stranger)},
+		}}}
+		caughtUp := func() <-chan error {
+			done := make(chan error, 1)
+			go func() { done <- w.inbox.CatchUp(ctx) }()
+			synctest.Wait()
+			return done
+		}
+		if len(caughtUp()) == 0 {
+			t.Error("not up to date although the poller does not rest")
+		}
+		w.poller.rests <- struct{}{}
+		w.poller.hurry.Clear()
+		w.inbox.Follow(NewInterest([]inventory.Identity{identity(t, stranger)}, nil))
+		waits := caughtUp()
+		if server.read > 0 || len(waits) > 0 || len(w.poller.hurry) == 0 || len(w.poller.soon) == 0 {
+			t.Errorf("during a rest: %d VMs read, up to date %d, the next poll is hurried %d, is soon %d", server.read, len(waits), len(w.poller.hurry), len(w.poller.soon))
+		}
+		w.poller.updates <- nil
+		synctest.Wait()
+		if server.read != 1 || len(waits) == 0 {
+			t.Errorf("after it: %d VMs read, want 1, up to date %d, want 1", server.read, len(waits))
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v", err)
+		}
+	})
 }
 
 // TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost.

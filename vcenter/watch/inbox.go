@@ -1,13 +1,16 @@
 package watch
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"vzones/topology"
 	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
 )
 
 // Requirements are what is read of a vCenter besides machines.
@@ -32,21 +35,24 @@ type Inbox struct {
 
 	// interestChanged is about interest, and about the paths of tags.
 	interestChanged signal.Signal
-	// probe asks for a proof that the vCenter answers.
-	probe signal.Signal
+	// probe asks for a proof that the vCenter answers, poll for the end of a rest.
+	probe, poll signal.Signal
 	// refreshTags asks for tags to be read now, readNames for names of tags that are
 	// recent.
 	refreshTags, readNames signal.Signal
 	homes                  homeQuestions
+	// catchUps are closed when the model has what was reported.
+	catchUps chan chan<- struct{}
 }
 
 // NewInbox returns an inbox that requires these tags and no machines.
 func NewInbox(required *Requirements) *Inbox {
 	i := &Inbox{
-		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
+		interestChanged: signal.New(), probe: signal.New(), poll: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
+		catchUps: make(chan chan<- struct{}),
 	}
 	i.homes.changed = signal.New()
-	i.interest.Store(NewInterest(nil))
+	i.interest.Store(NewInterest(nil, nil))
 	i.required.Store(required)
 	return i
 }
@@ -70,6 +76,25 @@ func (i *Inbox) Require(now *Requirements, goesOn bool) {
 	}
 }
 
+// Poll has the vCenter polled soon for changes, also while the polls rest because only VMs without a Node change.
+func (i *Inbox) Poll() { i.poll.Notify() }
+
+// CatchUp waits until a snapshot has everything that the vCenter has reported by now, also of VMs without a Node.
+func (i *Inbox) CatchUp(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case i.catchUps <- done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
 // Probe has the vCenter prove that it answers.
 func (i *Inbox) Probe() { i.probe.Notify() }
 
@@ -84,6 +109,28 @@ type Interest struct {
 	// annotated are the machines that Nodes name as those they were found as. Kubelets can write
 	// that: it decides about no other Node's machine.
 	annotated []inventory.LastSeen
+	// joining has the UUIDs of each Node that is not initialized yet, none if it has no UUID, by the key of its
+	// VM. lastJoined is when the last of them came.
+	joining    map[string][]inventory.UUID
+	lastJoined time.Time
+}
+
+// joinTime is how long the changes of all VMs are polled at the usual pace for a Node that has joined and whose VM is
+// not shown yet.
+const joinTime = 15 * time.Second
+
+// isJoining reports whether a Node has joined lately whose VM neither the model nor a look-up by name has.
+func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEntry) bool {
+	if time.Since(i.lastJoined) > joinTime {
+		return false
+	}
+	for key, uuids := range i.joining {
+		isShown := slices.ContainsFunc(uuids, func(u inventory.UUID) bool { return len(m.Entries(u)) > 0 })
+		if !isShown && len(named[key]) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // annotatedIn returns the machines that Nodes name in a vCenter, by managed object ID.
@@ -97,10 +144,20 @@ func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	return ids
 }
 
-// NewInterest returns the interest in the machines of these Nodes.
-func NewInterest(ids []inventory.Identity) *Interest {
-	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}}
+// NewInterest returns the interest in the machines of these Nodes, which follows on another one, nil if it is the first.
+func NewInterest(ids []inventory.Identity, before *Interest) *Interest {
+	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, joining: map[string][]inventory.UUID{}}
+	if before != nil {
+		i.lastJoined = before.lastJoined
+	}
 	for _, id := range ids {
+		if id.Joins {
+			key := id.MachineKey()
+			i.joining[key] = id.UUIDs
+			if before == nil || !before.has(key) {
+				i.lastJoined = time.Now()
+			}
+		}
 		for _, u := range id.UUIDs {
 			i.uuids[u] = true
 		}
@@ -112,4 +169,9 @@ func NewInterest(ids []inventory.Identity) *Interest {
 		}
 	}
 	return i
+}
+
+func (i *Interest) has(key string) bool {
+	_, ok := i.joining[key]
+	return ok
 }

@@ -61,9 +61,9 @@ func TestNamesAreWatched(t *testing.T) {
 	}
 	looked := func(node, want string) {
 		t.Helper()
-		f := NewInterest(nil)
+		f := NewInterest(nil, nil)
 		if node != "" {
-			f = NewInterest([]inventory.Identity{{Name: node}})
+			f = NewInterest([]inventory.Identity{{Name: node}}, nil)
 		}
 		if _, err := w.names.update(t.Context(), f.names, w.model); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 	w, _ := newWatch(&filtering{}, nil)
 	w.views.containers = []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}}
 	w.progress.indexed()
-	f := NewInterest([]inventory.Identity{{Name: "node"}})
+	f := NewInterest([]inventory.Identity{{Name: "node"}}, nil)
 	w.inbox.Follow(f)
 	for _, id := range []string{"vm-1", "vm-2"} {
 		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.MachineRef(id)})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -23,71 +24,171 @@ const (
 	pollsAtOnce = 5
 )
 
-// A poller waits for changes, in a goroutine of its own.
-type poller struct {
+// A feed reads the changes that one property collector reports, page by page. One goroutine uses it.
+type feed struct {
 	session   Session
 	collector types.ManagedObjectReference
 	// pollTime is how long the server may hold a poll open, timeout how much longer its
 	// answer is waited for, and firstPage the least wait for the first one.
 	pollTime, timeout, firstPage time.Duration
-	// arrived is closed by run when the first page has come. updates has the pages, nil
-	// where nothing has changed; run sends, and nobody closes it.
-	arrived chan struct{}
-	updates chan *types.UpdateSet
-	// hurry says that something waits for the next page: the goroutine of the model sends.
-	hurry signal.Signal
+	// version is the server's name for what was read, empty before the first page. objects is how many
+	// changes it is asked to put on a page.
+	version string
+	objects int32
 }
 
-// run hands changes over page by page, smaller ones after one that is too large. Each page has a
-// deadline of its own. That of the first is longer: the server collects everything for it. Once a
-// change is there with all its pages, the next poll is paced unless something waits for it, since
-// others decide how often a vCenter changes and whether it holds a poll open.
-func (p *poller) run(ctx context.Context) error {
-	seconds := int32(p.pollTime / time.Second)
-	version, first, page := "", true, int32(updatesPerPage)
-	pace := rate.NewLimiter(rate.Every(time.Second), pollsAtOnce)
+// next returns the next page, nil if nothing has changed or changes in a time. Each page has a deadline of its own.
+// That of the first is longer: the server collects everything for it. Smaller pages follow one that is too large.
+func (f *feed) next(ctx context.Context, within time.Duration) (*types.UpdateSet, error) {
+	seconds := int32(within / time.Second)
+	deadline := within + f.timeout
+	if f.version == "" {
+		deadline = max(deadline, f.firstPage)
+	}
 	for {
-		deadline := p.pollTime + p.timeout
-		if first {
-			deadline = max(deadline, p.firstPage)
-		}
-		res, err := methods.WaitForUpdatesEx(ctx, p.session.LongPoll(deadline), &types.WaitForUpdatesEx{
-			This:    p.collector,
-			Version: version,
-			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: page},
+		res, err := methods.WaitForUpdatesEx(ctx, f.session.LongPoll(deadline), &types.WaitForUpdatesEx{
+			This:    f.collector,
+			Version: f.version,
+			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: f.objects},
 		})
-		if errors.Is(err, session.LargeAnswer) && page > 1 {
-			page /= 10
+		if errors.Is(err, session.LargeAnswer) && f.objects > 1 {
+			f.objects /= 10
 			continue
 		}
 		if err != nil && faults.Gone(err) {
 			err = &faults.SessionLostError{Err: err} // the collector is the session's own
 		}
 		if err != nil {
-			return fmt.Errorf("waiting for changes: %w", err)
+			return nil, fmt.Errorf("waiting for changes: %w", err)
+		}
+		if res.Returnval != nil {
+			f.version = res.Returnval.Version
+		}
+		return res.Returnval, nil
+	}
+}
+
+// A poller waits for changes, in a goroutine of its own.
+type poller struct {
+	feed
+	// views tells which filters report Nodes' VMs.
+	views *views
+	alarm *alarm
+	// arrived is closed by run when the first page has come. updates has the pages, nil
+	// where nothing has changed, and rests a token after each page that is followed by a rest. Run sends, and nobody closes
+	// them.
+	arrived chan struct{}
+	updates chan *types.UpdateSet
+	rests   chan struct{}
+	// hurry ends any pause between two polls: the goroutine of the model sends. soon ends a rest.
+	hurry, soon signal.Signal
+	// joining reports whether a Node has joined lately whose VM no poll has shown yet. The goroutine of the
+	// model sets it.
+	joining atomic.Bool
+}
+
+// run hands changes over page by page. Others decide how often a vCenter changes and whether it holds a poll open, so
+// the polls are paced. Once a change is there with all its pages, the next poll follows within a second. If the change
+// concerns only VMs without a Node, the poller rests for pollTime first, so that these cause no more polls than if
+// nothing changed, and the alarm watches the VMs of Nodes meanwhile. A change that concerns both is one of Nodes.
+func (p *poller) run(ctx context.Context) error {
+	pace := rate.NewLimiter(rate.Every(time.Second), pollsAtOnce)
+	urgent := true // the first change has everything
+	within := p.pollTime
+	for first := true; ; {
+		// Earlier requests for the next poll are met by the one that begins now.
+		p.hurry.Clear()
+		p.soon.Clear()
+		page, err := p.next(ctx, within)
+		if err != nil {
+			return err
 		}
 		if first {
 			first = false
 			close(p.arrived)
 		}
-		if res.Returnval != nil {
-			version = res.Returnval.Version
-		}
 		select {
-		case p.updates <- res.Returnval:
+		case p.updates <- page:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if isPartial(res.Returnval) {
+		urgent = urgent || page == nil || p.views.concernsNodes(page)
+		if isPartial(page) {
 			continue
 		}
 		turn := pace.Reserve()
+		within = p.pollTime
+		if !urgent && !p.joining.Load() {
+			// The poll after the rest reports what has changed until then and returns: the model is behind until it does.
+			within = 0
+			if err := p.rest(ctx); err != nil {
+				return err
+			}
+		}
+		urgent = false
 		select {
 		case <-time.After(turn.Delay()):
 		case <-p.hurry:
 			turn.Cancel()
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// rest waits until pollTime is over or something waits for the next poll.
+func (p *poller) rest(ctx context.Context) error {
+	p.alarm.armed.Notify()
+	select {
+	case p.rests <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(p.pollTime):
+	case <-p.soon:
+	case <-p.hurry:
+		p.hurry.Notify() // for the pace
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// An alarm watches the VMs of Nodes while the poller rests, in a goroutine of its own. Its collector reports
+// nothing but them, so the changes of all other VMs do not end its polls. It only triggers the poller, which then
+// reads the same changes with all others: the model gets each change from one collector.
+type alarm struct {
+	feed
+	// create makes the collector, when it is first needed.
+	create func(context.Context) (types.ManagedObjectReference, error)
+	// armed starts a poll, and trigger ends the poller's rest.
+	armed, trigger signal.Signal
+}
+
+func (a *alarm) run(ctx context.Context) error {
+	for {
+		select {
+		case <-a.armed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if a.collector.Value == "" {
+			var err error
+			if a.collector, err = a.create(ctx); err != nil {
+				return err
+			}
+		}
+		page, err := a.next(ctx, a.pollTime)
+		for ; err == nil && isPartial(page); page, err = a.next(ctx, a.pollTime) {
+			a.trigger.Notify()
+		}
+		if err != nil {
+			return err
+		}
+		// The first page also has what the poller has read, and may have what has changed since.
+		if page != nil && len(page.FilterSet) > 0 {
+			a.trigger.Notify()
 		}
 	}
 }

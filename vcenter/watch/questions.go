@@ -62,6 +62,8 @@ type homeAsker struct {
 	session   Session
 	slots     Slots
 	questions *homeQuestions
+	// catchUp waits until the model has what the vCenter has reported.
+	catchUp func(context.Context) error
 	// replies is sent to by run, and received from by the goroutine of the model. Nobody closes it.
 	replies chan map[string]inventory.Reply
 }
@@ -87,6 +89,10 @@ func (h *homeAsker) run(ctx context.Context) error {
 		}
 		for id := range replies {
 			asked[id] = time.Now()
+		}
+		// A machine that is gone may have been registered again, which the index shows then.
+		if err := h.catchUp(ctx); err != nil {
+			return err
 		}
 		select {
 		case h.replies <- replies:

@@ -37,15 +37,36 @@ func newViews(s Session, hosts model.HostFacts) *views {
 }
 
 // begin makes the property collector.
-func (v *views) begin(ctx context.Context) error {
+func (v *views) begin(ctx context.Context) (err error) {
+	v.collector, err = v.newCollector(ctx)
+	return err
+}
+
+func (v *views) newCollector(ctx context.Context) (types.ManagedObjectReference, error) {
 	client := v.session.Client()
 	res, err := methods.CreatePropertyCollector(ctx, client, &types.CreatePropertyCollector{This: client.ServiceContent.PropertyCollector})
 	if err != nil {
-		return fmt.Errorf("making a property collector: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("making a property collector: %w", err)
 	}
-	v.collector = res.Returnval
-	v.session.Track(v.collector)
-	return nil
+	v.session.Track(res.Returnval)
+	return res.Returnval, nil
+}
+
+// newDetailCollector makes a property collector that reports only the machines on a list.
+func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObjectReference) (types.ManagedObjectReference, error) {
+	collector, err := v.newCollector(ctx)
+	if err == nil {
+		_, err = v.newFilter(ctx, collector, model.DetailSpec(list, v.hosts))
+	}
+	return collector, err
+}
+
+// concernsNodes reports whether a page has anything but changes of the index and of names. Any goroutine may call it
+// once the filters over details and datacenters are made.
+func (v *views) concernsNodes(page *types.UpdateSet) bool {
+	return slices.ContainsFunc(page.FilterSet, func(f types.PropertyFilterUpdate) bool {
+		return v.details[f.Filter] || v.datacenters[f.Filter]
+	})
 }
 
 // watchIndex makes the views of all machines below the roots.
@@ -79,12 +100,19 @@ func (v *views) watchDetails(ctx context.Context, list types.ManagedObjectRefere
 
 // filter makes a filter and adds it to a set.
 func (v *views) filter(ctx context.Context, into filters, spec types.PropertyFilterSpec) error {
-	res, err := methods.CreateFilter(ctx, v.session.Client(), &types.CreateFilter{This: v.collector, Spec: spec})
-	if err != nil {
-		return fmt.Errorf("watching: %w", err)
+	f, err := v.newFilter(ctx, v.collector, spec)
+	if err == nil {
+		into[f] = true
 	}
-	into[res.Returnval] = true
-	return nil
+	return err
+}
+
+func (v *views) newFilter(ctx context.Context, collector types.ManagedObjectReference, spec types.PropertyFilterSpec) (types.ManagedObjectReference, error) {
+	res, err := methods.CreateFilter(ctx, v.session.Client(), &types.CreateFilter{This: collector, Spec: spec})
+	if err != nil {
+		return types.ManagedObjectReference{}, fmt.Errorf("watching: %w", err)
+	}
+	return res.Returnval, nil
 }
 
 // containerView makes a view of everything of a type below an object.

@@ -53,6 +53,7 @@ type Watch struct {
 	tags    *tagSchedule
 	tagLoop *tagLoop
 	poller  *poller
+	alarm   *alarm
 	prober  *prober
 	homes   *homeAsker
 	// homeReplies is what the vCenter said of machines that it does not show.
@@ -62,6 +63,12 @@ type Watch struct {
 	// partial reports whether further pages of a change are to come: until then the model may show
 	// a machine half moved.
 	partial bool
+	// behind reports whether the poller rests, so that the model may lack changes of VMs without a Node. waiting is
+	// closed when it is not behind any more.
+	behind  bool
+	waiting []chan<- struct{}
+	// interest is that of the inbox, but none that has come while the model is behind.
+	interest *Interest
 	// unpublished reports whether something is not published yet.
 	unpublished bool
 	// contact is when the vCenter last answered, logged when the progress of a long
@@ -89,12 +96,19 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,
 		refresh: opts.TagRefresh, retryMin: opts.TagRetry,
 	}
+	changes := feed{session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage, objects: updatesPerPage}
+	w.alarm = &alarm{
+		feed: changes, armed: signal.New(), trigger: inbox.poll,
+		create: func(ctx context.Context) (types.ManagedObjectReference, error) {
+			return v.newDetailCollector(ctx, w.details.view)
+		},
+	}
 	w.poller = &poller{
-		session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage,
-		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), hurry: signal.New(),
+		feed: changes, views: v, alarm: w.alarm,
+		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), rests: make(chan struct{}), hurry: signal.New(), soon: inbox.poll,
 	}
 	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
-	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, replies: make(chan map[string]inventory.Reply)}
+	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, catchUp: inbox.CatchUp, replies: make(chan map[string]inventory.Reply)}
 	w.homeReplies = homeReplies{}
 	return w
 }
@@ -116,6 +130,7 @@ func (w *Watch) run(ctx context.Context) error {
 		g.Go(func() error { return guard.Run(ctx, what, func() error { return f(ctx) }) })
 	}
 	run("waiting for changes", w.poller.run)
+	run("waiting for changes of Nodes' VMs", w.alarm.run)
 	if w.opts.Tags {
 		run("reading tags", w.tagLoop.run)
 	}
