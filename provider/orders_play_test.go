@@ -25,9 +25,13 @@ import (
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
+	"vzones/topology"
 	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
+
+// absenceHold is --absence-hold.
+const absenceHold = 20 * time.Second
 
 // waitFor is how long a Fleet waits for a vCenter that is silent.
 const waitFor = 2 * time.Second
@@ -42,6 +46,7 @@ type orderPlay struct {
 
 	mu          sync.Mutex
 	states      []inventory.State
+	readings    []inventory.Reading
 	homes       []map[string]inventory.Reply
 	named       []map[string]bool
 	subscribers []signal.Signal
@@ -70,13 +75,13 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 		host := func(m *inventory.Machine) {
 			m.HostName, m.Name, m.Ref.ID = fmt.Sprint("node-", i), fmt.Sprint("node-", i), p.homeID(i)
 		}
-		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs("a="+n.address(vcenter, i))
+		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", p.zoneNow(vcenter))), withNICs("a="+n.address(vcenter, i))
 		if p.isDestroyed(i) {
 			n = n.after()
 		}
 		instance := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(n.instanceUUID(vcenter, i)) }
 		switch power := n.machines[vcenter]; {
-		case n.hidden && n.home == vcenter:
+		case n.hidden && n.home == vcenter, p.isLacking(i, vcenter):
 		case power == on:
 			machines = append(machines, machine(nodeUUID(i), here, address, host, instance))
 		case power == off:
@@ -111,6 +116,42 @@ func (n nodeFact) instanceUUID(vcenter, i int) string {
 		vcenter = 9
 	}
 	return fmt.Sprintf("522e4956-ad22-1139-6d72-0000000000%d%d", vcenter, i)
+}
+
+// isLacking reports whether a vCenter does not know a Node's machine yet, after a restore from a backup.
+func (p *orderPlay) isLacking(i, vcenter int) bool {
+	return p.nodes[i].home == vcenter && time.Since(p.began) < seconds(p.nodes[i].lacksUntil)
+}
+
+// zoneNow is the zone of a vCenter's machines now.
+func (p *orderPlay) zoneNow(vcenter int) int {
+	if vcenter == p.order.move.vcenter && time.Since(p.began) >= seconds(p.order.move.at) {
+		return vcenter + moved
+	}
+	return vcenter
+}
+
+// errPending is the error of a vCenter that is read again.
+var errPending = errors.New("it is being read again")
+
+// readAgain has a vCenter be read again for a new configuration, while its machines move to another zone.
+func (p *orderPlay) readAgain() {
+	m := p.order.move
+	p.mu.Lock()
+	mine := p.life
+	p.mu.Unlock()
+	p.change(m.vcenter, func(s *inventory.State) {
+		if s.Snapshot != nil && s.Err == nil {
+			s.Err, s.Cause, s.Outdated = errPending, inventory.CausePending, true
+			s.LastContact = time.Now()
+		}
+	})
+	time.Sleep(seconds(m.lasts))
+	p.change(m.vcenter, func(s *inventory.State) {
+		if mine == p.life && errors.Is(s.Err, errPending) {
+			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(m.vcenter), LastContact: time.Now()}
+		}
+	})
 }
 
 // isDestroyed reports whether the machine of a Node that dies is.
@@ -211,15 +252,21 @@ func (p *orderPlay) SearchOutside(context.Context, inventory.Identity) error { r
 
 // ConfirmAbsent asks the vCenters that answer now.
 func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) error {
+	p.mu.Lock()
+	readings := slices.Clone(p.readings)
+	p.mu.Unlock()
 	for i, s := range p.States() {
 		if s.Err != nil || s.Snapshot == nil {
 			return errors.New("no answer")
+		}
+		if readings[i].HeldUntil(id, absenceHold).After(time.Now()) {
+			return topology.Errorf(topology.ErrUnknown, "held")
 		}
 		for j, n := range p.nodes {
 			if p.isDestroyed(j) {
 				n = n.after()
 			}
-			if n.machines[i] != none && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
+			if n.machines[i] != none && !p.isLacking(j, i) && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
 				return errors.New("it is there")
 			}
 		}
@@ -236,6 +283,9 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 			for flip, at := range n.flips {
 				time.AfterFunc(seconds(at), func() { p.setSilent(i, n.silent != ((len(n.flips)-flip-1)%2 == 1)) })
 			}
+			if n.lacksUntil > 0 {
+				time.AfterFunc(seconds(n.lacksUntil), func() { p.reread(n.home) })
+			}
 			if n.dies >= 0 {
 				time.AfterFunc(seconds(n.diesAt), func() { p.reread(n.dies) })
 			}
@@ -244,6 +294,9 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 				continue
 			}
 			time.AfterFunc(seconds(o.created[i]), func() { p.create(i) })
+		}
+		if o.move.vcenter >= 0 {
+			time.AfterFunc(seconds(o.move.at), p.readAgain)
 		}
 		for i := range o.lies {
 			p.lie(i)
@@ -266,7 +319,7 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
-	p.states, p.named, p.homes, p.subscribers = nil, nil, nil, nil
+	p.states, p.readings, p.named, p.homes, p.subscribers = nil, make([]inventory.Reading, len(l.plans)), nil, nil, nil
 	cfg := testConfig()
 	cfg.VCenters = nil
 	for i := range l.plans {
@@ -309,10 +362,14 @@ func (p *orderPlay) events(l life) []orderEvent {
 			all = append(all, orderEvent{seconds(at), func() { p.change(vcenter, change) }})
 		}
 	}
-	fails := func(s *inventory.State) { s.Err = fmt.Errorf("vCenter %q: connection refused", s.VCenter) }
 	for i, plan := range l.plans {
+		fails := func(s *inventory.State) {
+			s.Err = fmt.Errorf("vCenter %q: connection refused", s.VCenter)
+			p.readings[i] = inventory.Reading{AfterBreak: !p.readings[i].Since.IsZero()}
+		}
 		add(plan.fails, i, fails)
 		add(plan.read, i, func(s *inventory.State) {
+			p.readings[i].Since = time.Now()
 			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), LastContact: time.Now()}
 		})
 		add(plan.ends, i, fails)

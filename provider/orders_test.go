@@ -49,7 +49,20 @@ type nodeFact struct {
 	// first life began. It is negative if none is.
 	dies   int
 	diesAt float64
+	// lacksUntil is when the vCenter home shows the machine, in seconds after the first life began. It was
+	// restored from a backup, does not know the machine until then, and answers that it does not exist.
+	lacksUntil float64
 }
+
+// A move takes all machines of a vCenter to another zone while the vCenter is read again, because the
+// configuration has changed: from a time for some seconds.
+type move struct {
+	vcenter   int // negative for none
+	at, lasts float64
+}
+
+// moved is added to the number of a vCenter for its second zone.
+const moved = 10
 
 // evidence is how copies of a VM show that they are the same VM.
 type evidence int
@@ -98,6 +111,27 @@ type order struct {
 	down, unsure, never []bool
 	// lies are Nodes that claim a machine that cannot be read.
 	lies []lie
+	move move
+	// hasMoved is for the oracle: the zones after the move are meant.
+	hasMoved bool
+}
+
+// zone is that of a vCenter's machines.
+func (o *order) zone(vcenter int) int {
+	if o.hasMoved && vcenter == o.move.vcenter {
+		return vcenter + moved
+	}
+	return vcenter
+}
+
+// kept are the ends of a Node that keeps what it has: its zone may have been corrected before.
+func (o *order) kept(e end) []end {
+	corrected := e
+	corrected.zone = o.zone(e.zone)
+	if corrected == e {
+		return []end{e}
+	}
+	return []end{e, corrected}
 }
 
 func newOrder(r *rand.Rand) *order {
@@ -140,6 +174,21 @@ func newOrder(r *rand.Rand) *order {
 			l.plans = append(l.plans, o.planOrder(r, i, calm))
 		}
 		o.lives = append(o.lives, l)
+	}
+	for i := range o.nodes {
+		n := &o.nodes[i]
+		elsewhere := slices.ContainsFunc(n.machines, func(p power) bool { return p != none }) && n.machines[n.home] == none
+		for i, p := range n.machines {
+			elsewhere = elsewhere || i != n.home && p != none
+		}
+		isTwin := slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
+		if one(2) && n.runs && n.recorded && !n.hidden && !isTwin && !elsewhere && n.machines[n.home] == on {
+			n.lacksUntil = 18 * r.Float64()
+		}
+	}
+	o.move = move{-1, 0, 0}
+	if one(3) {
+		o.move = move{r.IntN(vcenters), 2 + 10*r.Float64(), 1 + 9*r.Float64()}
 	}
 	for range r.IntN(3) {
 		o.lies = append(o.lies, lie{vcenter: r.IntN(vcenters), of: r.IntN(len(o.nodes)+1) - 1, silent: one(2)})
@@ -217,6 +266,33 @@ func (o *order) first(i int) int { return i - o.nodes[i].twin }
 // its machine exists and runs is as for any other.
 func (o *order) allowed(i int) []end {
 	n := o.nodes[i]
+	w := *o
+	w.hasMoved = o.move.vcenter >= 0
+	ends := w.allowedAt(i)
+	if w.hasMoved && o.unsure[o.move.vcenter] {
+		ends = append(ends, o.allowedAt(i)...)
+	}
+	if (!n.runs || !n.recorded) && o.lied(i) {
+		ends = append(ends, w.kept(end{waits: !n.runs, zone: n.home})...)
+	}
+	if !o.later(i) {
+		return ends
+	}
+	var keeps []end
+	for _, e := range ends {
+		if e.gone {
+			keeps = append(keeps, e)
+			continue
+		}
+		e.waits, e.zone = !n.runs, n.home
+		keeps = append(keeps, w.kept(e)...)
+	}
+	return keeps
+}
+
+// allowedAt are those ends before the move, or after it.
+func (o *order) allowedAt(i int) []end {
+	n := o.nodes[i]
 	ends := o.alone(n.after())
 	if n.dies >= 0 && o.unsure[n.dies] { // it may not have been received that the machine is destroyed
 		ends = append(ends, o.alone(n.before())...)
@@ -232,17 +308,6 @@ func (o *order) allowed(i int) []end {
 			ends = append(ends, end{gone: true})
 		}
 		n.silent = false
-	}
-	if (!n.runs || !n.recorded) && o.lied(i) {
-		ends = append(ends, end{waits: !n.runs, zone: n.home})
-	}
-	if !o.later(i) {
-		return ends
-	}
-	for j := range ends {
-		if !ends[j].gone {
-			ends[j].waits, ends[j].zone = !n.runs, n.home
-		}
 	}
 	return ends
 }
@@ -289,9 +354,9 @@ func (o *order) allowedByName(n nodeFact) []end {
 	case i < 0, n.machines[i] == off, slices.ContainsFunc(n.machines[i+1:], has):
 		return []end{waits}
 	case sure:
-		return []end{{zone: i}}
+		return []end{{zone: o.zone(i)}}
 	}
-	return []end{{zone: i}, waits}
+	return []end{{zone: o.zone(i)}, waits}
 }
 
 // given is what becomes of the Node if these vCenters were received.
@@ -314,37 +379,44 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	homeIsOff := hasHome && slices.Contains(stopped, n.home)
 	switch {
 	case n.hidden && hasHome, len(running) > 1:
-		return []end{keeps}
+		return o.kept(keeps)
 	case len(running) == 1 && hasHome && running[0] != n.home && !all:
-		return []end{keeps}
+		return o.kept(keeps)
 	case len(running) == 1 && hasHome && running[0] != n.home && n.evidence == noEvidence && (!homeIsOff || n.silent):
-		return []end{keeps}
+		return o.kept(keeps)
 	case len(running) == 1:
-		return []end{{zone: running[0]}}
+		return []end{{zone: o.zone(running[0])}}
 	case !n.silent || !hasHome:
-		return []end{keeps}
+		return o.kept(keeps)
 	case len(stopped) == 0 && all:
 		return []end{{gone: true}}
 	case len(stopped) != 1 || !homeIsOff:
-		return []end{keeps}
+		return o.kept(keeps)
 	case !all:
-		return []end{shut, keeps}
+		return append(o.kept(shut), o.kept(keeps)...)
 	}
-	return []end{shut}
+	return o.kept(shut)
 }
 
 // passing are the ends that a Node may have on the way: besides those allowed, what it
 // began as.
 func (o *order) passing(i int) []end {
 	n := o.nodes[i]
-	ends := []end{{waits: !n.runs, zone: n.home}}
+	ends := o.kept(end{waits: !n.runs, zone: n.home})
+	moves := []move{o.move}
+	if o.move.vcenter >= 0 && (n.runs || o.created[i] < o.move.at) {
+		moves = append(moves, move{vcenter: -1}) // a Node that comes later has the zone after the move, or none
+	}
 	w := *o
 	w.nodes = slices.Clone(o.nodes)
 	for _, silent := range []bool{false, true} {
+		if silent != n.silent && len(n.flips) == 0 {
+			continue
+		}
 		for _, fact := range []nodeFact{n.before(), n.after()} {
-			w.nodes[i] = fact
-			w.nodes[i].silent = silent
-			if silent == n.silent || len(n.flips) > 0 {
+			for _, w.move = range moves {
+				w.nodes[i] = fact
+				w.nodes[i].silent = silent
 				ends = append(ends, w.allowed(i)...)
 			}
 		}
