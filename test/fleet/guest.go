@@ -84,7 +84,7 @@ func (v *VCenter) HideNICs(vm string) error {
 	})
 }
 
-// SetIPs sets the addresses of the machine's first interface.
+// SetIPs sets the addresses of the machine's first interface: ADDRESS or ADDRESS/BITS.
 func (v *VCenter) SetIPs(vm string, ips ...string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		if len(m.nics) == 0 {

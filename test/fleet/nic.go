@@ -62,19 +62,29 @@ func adapter(nic types.GuestNicInfo, i int) types.BaseVirtualDevice {
 func setIPs(nic *types.GuestNicInfo, ips []string) {
 	nic.IpAddress, nic.IpConfig = nil, new(types.NetIpConfigInfo)
 	for _, ip := range ips {
-		addr, err := netip.ParseAddr(ip)
+		p, err := parseIP(ip)
 		if err != nil {
 			continue
 		}
-		bits := int32(24)
-		if addr.Is6() {
-			bits = 64
-		}
-		nic.IpAddress = append(nic.IpAddress, ip)
+		nic.IpAddress = append(nic.IpAddress, p.Addr().String())
 		nic.IpConfig.IpAddress = append(nic.IpConfig.IpAddress, types.NetIpConfigInfoIpAddress{
-			IpAddress: ip, PrefixLength: bits, State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
+			IpAddress: p.Addr().String(), PrefixLength: int32(p.Bits()), State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
 		})
 	}
+}
+
+// parseIP parses ADDRESS or ADDRESS/BITS. Without bits, the prefix of an IPv4 address has 24 and that of an IPv6
+// address 64.
+func parseIP(s string) (netip.Prefix, error) {
+	if strings.Contains(s, "/") {
+		return netip.ParsePrefix(s)
+	}
+	a, err := netip.ParseAddr(s)
+	bits := 24
+	if a.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(a, bits), err
 }
 
 // address is the default address of the n-th machine, in a /16 of its vCenter.

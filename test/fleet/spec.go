@@ -131,7 +131,7 @@ type VMSpec struct {
 type NICSpec struct {
 	Network        string   `yaml:"network"`        // default VM Network
 	MAC            string   `yaml:"mac"`            // default: derived from the machine's UUID
-	IPs            []string `yaml:"ips"`            // default: one IPv4 address on the first interface, none on others
+	IPs            []string `yaml:"ips"`            // ADDRESS or ADDRESS/BITS, by default with 24 or 64 bits; default: one IPv4 address on the first interface, none on others
 	DeviceConfigID *int32   `yaml:"deviceConfigId"` // default 4000, 4001, …; -1 for an interface of the guest's own
 }
 

@@ -184,8 +184,8 @@ func (c *checker) vm(vm *VMSpec) {
 	for _, nic := range vm.NICs {
 		for _, ip := range nic.IPs {
 			addresses++
-			if _, err := netip.ParseAddr(ip); err != nil {
-				c.errorf("nics: %q is no IP address", ip)
+			if _, err := parseIP(ip); err != nil {
+				c.errorf("nics: %q is no IP address, with or without a prefix length", ip)
 			}
 		}
 	}

@@ -28,9 +28,8 @@ type Machine struct {
 	// InstanceUUID tells apart the VMs of one vCenter that have one BIOS UUID (config.instanceUuid). A move
 	// to another vCenter keeps it; a clone and a replica get another one. It is zero if it cannot be read.
 	InstanceUUID UUID
-	// Name is the virtual machine's name, HostName the guest's: letters, digits, dots,
-	// dashes and underscores, at most 253. It is empty while VMware Tools report none, or
-	// something else.
+	// Name is the VM's name. HostName is the guest's, for which IsHostName holds. It is empty while VMware Tools
+	// report none or an invalid one.
 	Name     string
 	HostName string
 	// InventoryPath is the machine's, "/dc1/vm/folder/name", on one line and of a bounded
@@ -89,6 +88,7 @@ type NIC struct {
 	Unusable []netip.Addr
 	// Secondary are those of Addresses that are not what the interface is known
 	// by: deprecated and temporary ones, those of an interface that is down, and
-	// IPv4 addresses with a prefix of 32 bits, which float between machines.
+	// addresses with a prefix of 32 bits (IPv4) or 128 bits (IPv6) that DHCP has not
+	// assigned: virtual IPs, which move between VMs.
 	Secondary []netip.Addr
 }

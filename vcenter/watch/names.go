@@ -75,12 +75,12 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 	}
 	now.filter = filter
 	for _, change := range u.ChangeSet {
-		name, _ := change.Val.(string)
 		switch change.Name {
 		case "name":
+			name, _ := change.Val.(string)
 			now.own = strings.ToLower(name)
 		case model.GuestHostName:
-			now.host = strings.ToLower(name)
+			now.host = strings.ToLower(model.HostNameOf(change.Val))
 		}
 	}
 	n.byID[id] = now

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -34,8 +33,6 @@ const (
 	maxAddressText = 64
 	maxNetworkName = 320
 	maxMAC         = 64
-	// maxHostName is the length of the longest host name there can be.
-	maxHostName = 253
 )
 
 // guestNetwork is what is kept of the interfaces that VMware Tools report.
@@ -168,8 +165,9 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 		types.NetIpConfigInfoIpAddressStatusInaccessible:
 		return isSecondary
 	}
+	// A virtual IP has the prefix of a single address. DHCPv6 leases have it too.
 	a, ok := addressOf(c.IpAddress)
-	floats := ok && a.Unmap().Is4() && c.PrefixLength == 32
+	floats := ok && int(c.PrefixLength) == a.Unmap().BitLen() && c.Origin != string(types.NetIpConfigInfoIpAddressOriginDhcp)
 	if floats || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
 		return isSecondary
 	}
@@ -187,13 +185,10 @@ func staticOf(value any) []netip.Addr {
 	return addresses
 }
 
-// hostNameOf returns a host name, empty if it is none.
-func hostNameOf(value any) string {
+// HostNameOf returns the host name in a guest's report, empty if it is invalid.
+func HostNameOf(value any) string {
 	name, _ := value.(string)
-	isInvalid := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
-	}
-	if len(name) > maxHostName || strings.ContainsFunc(name, isInvalid) {
+	if !inventory.IsHostName(name) {
 		return ""
 	}
 	return name

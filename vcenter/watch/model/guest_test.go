@@ -65,13 +65,14 @@ func TestNICs(t *testing.T) {
 			ip("fd00::1", "preferred", "dhcp", 128), ip("fd00::2", "preferred", "random", 64), ip("fd00::3", "deprecated", "linklayer", 64),
 			ip("fd00::4", "tentative", "", 64), ip("fd00::5", "duplicate", "", 64), ip("fd00::6", "invalid", "", 64),
 			ip("fd00::7", "inaccessible", "", 64), ip("nonsense", "invalid", "", 64),
+			ip("fd00::8", "preferred", "", 128), ip("10.0.0.8", "preferred", "dhcp", 32), ip("::ffff:10.0.0.9", "preferred", "manual", 32),
 		}},
 	}, {DeviceConfigId: -1, IpAddress: []string{"172.17.0.1"}}}})
 	want := []inventory.NIC{{
 		Network: "VM Network", MAC: "00:50:56:00:00:01", DeviceConfigID: 4000,
-		Addresses: addrs("10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2", "fd00::3", "fd00::4", "fd00::5", "fd00::6", "fd00::7"),
+		Addresses: addrs("10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2", "fd00::3", "fd00::4", "fd00::5", "fd00::6", "fd00::7", "fd00::8", "10.0.0.8", "::ffff:10.0.0.9"),
 		Unusable:  addrs("fd00::4", "fd00::5", "fd00::6"),
-		Secondary: addrs("10.0.0.2", "fd00::2", "fd00::3", "fd00::7"),
+		Secondary: addrs("10.0.0.2", "fd00::2", "fd00::3", "fd00::7", "fd00::8", "::ffff:10.0.0.9"),
 	}, {DeviceConfigID: -1, Addresses: addrs("172.17.0.1")}}
 	if diff := cmp.Diff(want, got.nics, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
@@ -136,8 +137,7 @@ func TestReportsAreBounded(t *testing.T) {
 // TestHostNamesOfGuests: what is no host name does not count.
 func TestHostNamesOfGuests(t *testing.T) {
 	for name, odd := range map[string]bool{
-		"": false, "n1": false, "N1.example.com": false, "a_b-c": false, strings.Repeat("x", maxHostName): false,
-		strings.Repeat("x", maxHostName+1): true, strings.Repeat("x", 1<<20): true,
+		"": false, "n1": false, "N1.example.com": false, "a_b-c": false, "localhost": true, "...": true, strings.Repeat("x", 1<<20): true,
 		"a b": true, "a\nb": true, "\x1b[2J": true, "zürich": true, "a/b": true, "a\x00": true, "\xff": true, "$(reboot)": true,
 	} {
 		p := properties{}

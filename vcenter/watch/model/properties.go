@@ -119,7 +119,7 @@ func (p properties) set(name string, value any) {
 		a, _ := addressOf(s)
 		p[name] = a.Unmap()
 	case name == GuestHostName:
-		p[name] = hostNameOf(value)
+		p[name] = HostNameOf(value)
 	case name == GuestMetadata:
 		p[name] = staticOf(value)
 	case name == ClusterConfig:
