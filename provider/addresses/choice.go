@@ -251,7 +251,7 @@ func (c *choice) check(refused error) error {
 // claimed is the error of an address that another Node claims.
 func (c *choice) claimed(who string, v *Result) error {
 	claim := c.claims[v.Address]
-	return topology.Errorf(ErrClaimed, "%s %s, which Node %s has, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
+	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
 		who, v.Address, claim.Node, claim.Why, claim.Node)
 }
 

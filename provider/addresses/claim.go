@@ -96,16 +96,39 @@ func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 // Candidates returns the addresses to which the claims of other Nodes count: those of
 // interfaces with a virtual device, and those that the kubelet was given.
 func (in *Input) Candidates() []netip.Addr {
-	var all usable
-	for i := range in.NICs {
-		for _, a := range in.NICs[i].Addresses {
-			if in.NICs[i].DeviceConfigID != -1 {
+	all := ofDevices(in.NICs)
+	all.add(provided(in.Provided)...)
+	return all
+}
+
+// IsOfFamily reports whether an address is of a configured family.
+func (in *Input) IsOfFamily(a netip.Addr) bool { return slices.Contains(in.Families, familyOf(a)) }
+
+// Reported returns the addresses that a machine reports and that its Node may get: those of interfaces with a virtual
+// device, or the address without an interface.
+func Reported(m *inventory.Machine) []netip.Addr {
+	all := ofDevices(m.NICs)
+	all.add(m.GuestAddress)
+	return all
+}
+
+// ofDevices returns the addresses of interfaces with a virtual device.
+func ofDevices(nics []inventory.NIC) (all usable) {
+	for i := range nics {
+		for _, a := range nics[i].Addresses {
+			if nics[i].DeviceConfigID != -1 {
 				all.add(a.Unmap())
 			}
 		}
 	}
-	all.add(provided(in.Provided)...)
 	return all
+}
+
+// IsWithout reports whether a Node has no address of the family of an address yet. The addresses of a Node that waits
+// are its kubelet's statement.
+func IsWithout(node *v1.Node, a netip.Addr) bool {
+	return nodeinfo.IsUninitialized(node) ||
+		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
 // provided returns the addresses in a kubelet's annotation, at most two. If there are more, it returns none,

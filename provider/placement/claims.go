@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/addresses"
@@ -23,14 +25,50 @@ func AddressesDiffer(before, now *v1.Node) bool {
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// claim adds the claims of other Nodes to the input of the choice of addresses. Before the Nodes are known
-// it adds none; no Node is initialized then.
-func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
-	if !p.nodes.IsStarted() {
+// claims finds the claims of other Nodes to the addresses of a Node, by the states of one decision.
+type claims struct {
+	p      *Placer
+	states []inventory.State
+	// chosen has the addresses that other Nodes without one would get now.
+	chosen map[types.UID][]v1.NodeAddress
+}
+
+func newClaims(p *Placer, states []inventory.State) *claims {
+	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
+}
+
+// choose selects the addresses of a Node, and returns of how many families they are.
+func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
+	s := c.p.settings.Load()
+	families := s.families[m.Ref.VCenter]
+	if len(families) == 0 {
+		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
+	}
+	in := addresses.For(m, node, &s.cfg.Addresses, families)
+	if err := c.addTo(&in, m, node); err != nil {
+		return addresses.Selection{}, len(families), err
+	}
+	chosen, err := addresses.Select(in)
+	return chosen, len(families), err
+}
+
+// addTo adds the claims of other Nodes to the input of the choice of addresses, and removes a guest's host name that
+// is the name of another Node. Before the Nodes are known it changes nothing; no Node is initialized then.
+func (c *claims) addTo(in *addresses.Input, m *inventory.Machine, node *v1.Node) error {
+	if !c.p.nodes.IsStarted() {
 		return nil
 	}
+	if other, err := c.p.nodes.Get(strings.ToLower(in.HostName)); err == nil && other.Name != node.Name {
+		in.HostName = ""
+	}
 	for _, a := range in.Candidates() {
-		claim, err := p.claimTo(a, states, m, node)
+		claim, err := c.to(a, m, node)
+		if err == nil && (claim == nil || claim.Void) && in.IsOfFamily(a) {
+			var elder *v1.Node
+			if elder, err = c.elder(a, m, node); elder != nil {
+				claim = &addresses.Claim{Node: elder.Name, Why: "that Node is older"}
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -45,25 +83,28 @@ func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *invento
 	return nil
 }
 
-// claimTo returns the claim of another Node to an address, or nil. Of several claims it prefers one that is
+// to returns the claim of another Node to an address, or nil. Of several claims it prefers one that is
 // not void. A Node with the same machine has no claim: the first of the two Nodes gets the addresses, and the
-// other one waits.
-func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
-	claimants, err := p.nodes.ByAddress(a.String())
+// other one waits. If the machine reports the address, a Node has no claim before which this Node comes by isElder.
+func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
+	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
 		return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the address %s, which is tried again: %w", a, err)
 	}
 	var claim *addresses.Claim
 	for _, other := range claimants {
-		if other.Name == node.Name || p.has(states, other, m) {
+		if other.Name == node.Name || c.p.has(c.states, other, m) {
 			continue
 		}
-		why, holds := p.holds(states, other, a)
+		if isElder(node, other, a) && slices.Contains(addresses.Reported(m), a) {
+			continue
+		}
+		why, holds := c.p.holds(c.states, other, a)
 		if claim == nil || holds && (claim.Void || other.Name < claim.Node) {
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := p.memory.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
+	if other := c.p.memory.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil
@@ -76,11 +117,12 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	if k.confirmedBy.machine == nil {
 		k.confirm(node, m)
 	}
+	others := newClaims(p, states)
 	for a, since := range k.lost {
 		if time.Since(since) >= p.addressWait {
 			continue
 		}
-		if claim, err := p.claimTo(a, states, m, node); err == nil && (claim == nil || claim.Void) {
+		if claim, err := others.to(a, m, node); err == nil && (claim == nil || claim.Void) {
 			return true
 		}
 	}

@@ -119,7 +119,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
-	chosen, families, addressErr := p.choose(states, m, node)
+	chosen, families, addressErr := newClaims(p, states).choose(m, node)
 	for _, why := range []error{d.MachineErr, tooOld(in, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
@@ -233,21 +233,6 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 	}
 	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
 		s.VCenter, maxAge, reason)
-}
-
-// choose selects the addresses of a Node, and returns of how many families they are.
-func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
-	s := p.settings.Load()
-	families := s.families[m.Ref.VCenter]
-	if len(families) == 0 {
-		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
-	}
-	in := addresses.For(m, node, &s.cfg.Addresses, families)
-	if err := p.claim(&in, states, m, node); err != nil {
-		return addresses.Selection{}, len(families), err
-	}
-	chosen, err := addresses.Select(in)
-	return chosen, len(families), err
 }
 
 // changesAddresses reports whether an initialized Node gets the addresses that were chosen, or returns the

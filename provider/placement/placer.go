@@ -2,7 +2,7 @@
 //
 // It owns the search for a Node's machine, what this process remembers about a Node (where its
 // machine was last seen, which machine and addresses it was given a moment ago), the Nodes that share
-// a machine, and the placement that a machine's tags give. A Node has the same placement as long as
+// a machine or claim an address, and the placement that a machine's tags give. A Node has the same placement as long as
 // everything that it follows from is the same: see place. The package writes to no Node and contacts no vCenter; it only asks the
 // fleet to read tags again, or to ask whether a machine exists.
 package placement
@@ -65,7 +65,8 @@ type Placer struct {
 	mu     sync.Mutex
 	memory memory
 	// basis has the facts behind all placements beside the machines.
-	basis basis
+	basis   basis
+	reports reports
 }
 
 // settings have the configuration, and what is derived from it.
@@ -83,6 +84,7 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
 		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
 		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
 		memory:      memory{known: map[types.UID]*known{}, reserving: map[types.UID]*known{}},
+		reports:     reports{},
 	}
 	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)

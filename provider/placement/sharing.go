@@ -31,30 +31,40 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 	if !p.nodes.IsStarted() {
 		return s, nil
 	}
-	keys := []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)}
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		if key == "" {
-			continue
-		}
-		others, err := p.nodes.ByMachine(key)
-		if err != nil {
-			return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the machine of Node %s, which is tried again: %w", node.Name, err)
-		}
-		for _, other := range others {
-			switch {
-			case other.Name == node.Name || !p.has(states, other, m):
-			case p.compareOwners(other, node, m) < 0:
-				s.before = append(s.before, other)
-			default:
-				s.after = append(s.after, other)
-			}
+	others, err := p.naming(m)
+	if err != nil {
+		return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the machine of Node %s, which is tried again: %w", node.Name, err)
+	}
+	for _, other := range others {
+		switch {
+		case other.Name == node.Name || !p.has(states, other, m):
+		case p.compareOwners(other, node, m) < 0:
+			s.before = append(s.before, other)
+		default:
+			s.after = append(s.after, other)
 		}
 	}
 	for _, nodes := range [][]*v1.Node{s.before, s.after} {
 		slices.SortFunc(nodes, func(a, b *v1.Node) int { return p.compareOwners(a, b, m) })
 	}
 	return s, nil
+}
+
+// naming returns the Nodes that may have a machine by its UUID, or by its name or its guest's.
+func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
+	keys := []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if key == "" {
+			continue
+		}
+		named, err := p.nodes.ByMachine(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, named...)
+	}
+	return all, nil
 }
 
 // has reports whether a machine is or may be that of a Node. The machine that is found decides, and not the

@@ -66,7 +66,7 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 		return
 	}
 	s.standIn = true
-	s.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: u.String()}}
+	s.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: u.String(), CreationTimestamp: metav1.Now()}}
 	s.node.Spec.ProviderID = nodeinfo.ProviderID(u)
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
@@ -104,6 +104,13 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	for _, a := range in.Candidates() {
 		claimants, _ := w.Placer.NodeCache().ByAddress(a.String()) // the index is in memory
 		others = append(others, claimants...)
+	}
+	if nodeinfo.IsUninitialized(s.node) { // of Nodes that wait, the oldest gets an address that several machines report
+		for _, n := range w.Nodes {
+			if nodeinfo.IsUninitialized(n) {
+				others = append(others, n)
+			}
+		}
 	}
 	others = slices.DeleteFunc(others, func(n *v1.Node) bool { return n.Name == s.node.Name })
 	return w.FollowAlso(ctx, w.Statements(others))

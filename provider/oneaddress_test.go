@@ -1,0 +1,125 @@
+package provider
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/report"
+	"vzones/vcenter/inventory"
+)
+
+// waitingVM is a Node that has no address yet, and its VM.
+type waitingVM struct {
+	name    string
+	made    int    // when the Node was created, in minutes
+	reports string // as nics reads it
+	node    []func(*v1.Node)
+	vm      []func(*inventory.Machine)
+}
+
+// TestTheOlderNodeGetsTheAddress that the VMs of several Nodes without an address report, in whatever order the
+// framework asks. Each of the Nodes gets what it would get if the Nodes were asked about by their age.
+func TestTheOlderNodeGetsTheAddress(t *testing.T) {
+	const waits = "AddressConflict"
+	off := withPower(inventory.PowerOff)
+	for _, c := range []struct {
+		name string
+		vms  []waitingVM
+		want map[string]string // the internal IP of each Node, or why it has none
+	}{
+		{"the only address", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "10.0.0.1", "a": waits}},
+		{"created in the same second", []waitingVM{{name: "z", reports: "a=10.0.0.1"}, {name: "a", reports: "a=10.0.0.1"}},
+			map[string]string{"z": waits, "a": "10.0.0.1"}},
+		{"the younger has another one", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1,10.0.0.2"}},
+			map[string]string{"z": "10.0.0.1", "a": "10.0.0.2"}},
+		{"the older prefers another one", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.2,10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "10.0.0.2", "a": "10.0.0.1"}},
+		{"three in a row", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "y", made: 2, reports: "a=10.0.0.1,10.0.0.2"}, {name: "x", made: 3, reports: "a=10.0.0.2,10.0.0.3"}},
+			map[string]string{"z": "10.0.0.1", "y": "10.0.0.2", "x": "10.0.0.3"}},
+		{"as --node-ip of both", []waitingVM{
+			{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
+			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
+		}, map[string]string{"z": "10.0.0.1", "a": waits}},
+		{"as --node-ip of the younger", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}}},
+			map[string]string{"z": "10.0.0.1", "a": waits}},
+		{"as --node-ip that the VM of the older does not report", []waitingVM{
+			{name: "z", made: 1, node: []func(*v1.Node){nodeIP("10.0.0.1")}, vm: []func(*inventory.Machine){withoutAddress}},
+			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
+		}, map[string]string{"z": waits, "a": "10.0.0.1"}},
+		{"the VM of the older is off", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){off}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "MachinePoweredOff", "a": "10.0.0.1"}},
+		{"the older has no zone yet", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){in("east", "")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "TopologyMissing", "a": waits}},
+		{"the older is another provider's", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("other://1")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "foreign", "a": "10.0.0.1"}},
+		{"the older contradicts itself", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("vsphere://" + uuidOf(9))}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "ProviderIDMismatch", "a": "10.0.0.1"}},
+		{"on an interface that the guest made", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.2; b=10.0.0.1", vm: []func(*inventory.Machine){func(m *inventory.Machine) { m.NICs[1].DeviceConfigID = -1 }}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+			map[string]string{"z": "10.0.0.2", "a": "10.0.0.1"}},
+	} {
+		for _, order := range permutations(len(c.vms)) {
+			t.Run(fmt.Sprintf("%s/%v", c.name, order), func(t *testing.T) {
+				var nodes []*v1.Node
+				var machines []*inventory.Machine
+				for i, vm := range c.vms {
+					n := aNode(vm.name, append([]func(*v1.Node){withSystemUUID(uuidOf(i)), madeAt(vm.made)}, vm.node...)...)
+					nodes = append(nodes, n)
+					changes := []func(*inventory.Machine){func(m *inventory.Machine) {
+						m.Name, m.HostName = vm.name, vm.name
+						if vm.reports != "" {
+							m.NICs = nics(vm.reports)
+						}
+					}}
+					machines = append(machines, machine(uuidOf(i), append(changes, vm.vm...)...))
+				}
+				alone(t, &fakeFleet{states: states{stateOf("east", machines[:1]...), stateOf("west", machines[1:]...)}}, func(cl *cluster) {
+					got := map[string]string{}
+					for _, i := range order {
+						got[c.vms[i].name] = cl.joinsWith(c.vms[i].name)
+					}
+					if diff := cmp.Diff(c.want, got); diff != "" {
+						t.Errorf("asked in the order %v, the Nodes get (-want +got):\n%s", order, diff)
+					}
+				}, nodes...)
+			})
+		}
+	}
+}
+
+// joinsWith asks as the framework does, and returns the internal IP that a Node gets, or the reason for which it waits.
+func (c *cluster) joinsWith(name string) string {
+	n := c.node(name)
+	if c.provider.placer.IsForeign(n) {
+		return "foreign"
+	}
+	d, err := c.provider.placer.Join(n, true)
+	if err != nil {
+		return report.Of(err).Event
+	}
+	i := slices.IndexFunc(d.Metadata.NodeAddresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
+	return d.Metadata.NodeAddresses[i].Address
+}
+
+// uuidOf is the UUID of the n-th VM of a test.
+func uuidOf(n int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-0000000001%02d", n) }
+
+func nodeIP(ip string) func(*v1.Node) { return func(n *v1.Node) { withNodeIP(n, ip) } }
+
+// permutations returns all orders of the numbers below n.
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	var all [][]int
+	for _, shorter := range permutations(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(shorter), i, n-1))
+		}
+	}
+	return all
+}

@@ -1,0 +1,112 @@
+package placement
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"weak"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/addresses"
+	"vzones/provider/nodeinfo"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// compareAge compares two Nodes by the time of their creation, in whole seconds, and then by their names.
+func compareAge(a, b *v1.Node) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}
+
+// isElder reports whether a Node gets an address before another Node if the machines of both report it: neither has an
+// address of that family yet, and the Node is older. So the order in which Nodes are decided about does not matter.
+func isElder(node, other *v1.Node, a netip.Addr) bool {
+	return addresses.IsWithout(node, a) && addresses.IsWithout(other, a) && compareAge(node, other) < 0
+}
+
+// elder returns the Node that gets an address before a Node by isElder, or nil. What an elder would get now depends on
+// its own elders.
+func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
+	if !addresses.IsWithout(node, a) {
+		return nil, nil
+	}
+	type candidate struct {
+		node    *v1.Node
+		machine *inventory.Machine
+	}
+	var elders []candidate
+	for _, its := range c.p.reports.of(c.states, a) {
+		if its.UUID == m.UUID {
+			continue
+		}
+		named, err := c.p.naming(its)
+		if err != nil {
+			return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes get the address %s, which is tried again: %w", a, err)
+		}
+		for _, other := range named {
+			if isElder(other, node, a) && c.isOwner(other, its) {
+				elders = append(elders, candidate{other, its})
+			}
+		}
+	}
+	slices.SortFunc(elders, func(a, b candidate) int { return compareAge(a.node, b.node) })
+	for _, e := range elders {
+		given, isKnown := c.chosen[e.node.UID]
+		if !isKnown {
+			s, _, _ := c.choose(e.machine, e.node) // with an error it has no addresses
+			given = s.Addresses
+			c.chosen[e.node.UID] = given
+		}
+		if slices.ContainsFunc(given, func(one v1.NodeAddress) bool { return one.Type != v1.NodeHostName && one.Address == a.String() }) {
+			return e.node, nil
+		}
+	}
+	return nil, nil
+}
+
+// isOwner reports whether a machine is a Node's, and no other Node comes before it.
+func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
+	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
+		return false
+	}
+	found, _, _, err := c.p.find(c.states, node)
+	if err != nil || found.UUID != m.UUID {
+		return false
+	}
+	s, err := c.p.shared(c.states, found, node)
+	return err == nil && len(s.before) == 0
+}
+
+// reports has the machines by the addresses that they report, for the snapshot of each vCenter. It is made when a Node
+// without addresses is decided about.
+type reports map[string]reported
+
+type reported struct {
+	snapshot weak.Pointer[inventory.Snapshot] // which the next snapshot replaces
+	machines map[netip.Addr][]*inventory.Machine
+}
+
+// of returns the machines that report an address, in any order.
+func (r reports) of(states []inventory.State, a netip.Addr) (all []*inventory.Machine) {
+	if len(r) > len(states) {
+		clear(r) // a vCenter left the configuration
+	}
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		now := weak.Make(s.Snapshot)
+		if r[s.VCenter].snapshot != now {
+			machines := map[netip.Addr][]*inventory.Machine{}
+			for _, m := range s.Snapshot.Machines {
+				for _, a := range addresses.Reported(m) {
+					machines[a] = append(machines[a], m)
+				}
+			}
+			r[s.VCenter] = reported{now, machines}
+		}
+		all = append(all, r[s.VCenter].machines[a]...)
+	}
+	return all
+}
