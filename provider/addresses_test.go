@@ -139,3 +139,21 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 		c.wantEvents()
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
 }
+
+// TestAHostNameThatIsAnotherNodesName is not given: a guest reports any name. A Node that has it keeps it.
+func TestAHostNameThatIsAnotherNodesName(t *testing.T) {
+	guestSays := func(name string) func(*inventory.Machine) {
+		return func(m *inventory.Machine) { m.Name, m.HostName = "liar", name }
+	}
+	had := withStatus(aNode("had-it", withProviderID("vsphere://"+uuidB), untainted), append(both("10.0.0.2"), v1.NodeAddress{Type: v1.NodeHostName, Address: "victim"})...)
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, guestSays("Victim")), machine(uuidB, guestSays("had-it"), withNICs("a=10.0.0.2")))}}
+	withFramework(t, fleet, func(c *cluster) {
+		c.pass(2 * statusEvery)
+		for name, want := range map[string]string{"joins": "joins", "had-it": "victim"} {
+			i := slices.IndexFunc(c.node(name).Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
+			if got := c.node(name).Status.Addresses; i < 0 || got[i].Address != want {
+				t.Errorf("Node %s has the addresses %v, want the Hostname %s", name, got, want)
+			}
+		}
+	}, aNode("victim"), aNode("joins", withSystemUUID(uuidA)), had)
+}

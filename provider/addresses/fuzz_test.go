@@ -165,6 +165,11 @@ func generated(data []byte) Input {
 		}
 		in.Claims[a.Unmap()] = Claim{Node: "other", Void: next(2) == 1}
 	}
+	names := []string{"", "localhost", "10.0.0.1", "own", "..."}
+	if had := names[next(len(names))]; had != "" {
+		in.Has = append(in.Has, v1.NodeAddress{Type: v1.NodeHostName, Address: had})
+	}
+	in.OwnNames = []string{names[next(len(names))], names[next(len(names))]}
 	return in
 }
 

@@ -28,14 +28,15 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 //	-- case NAME --  what it shows; what follows is its:
 //	-- machine --  "nic KEY NETWORK: ADDRESS …", one a line, in Tools' order; a
 //	               ~ behind an address makes it secondary, a ! unusable;
-//	               "static ADDRESS …", "hostname NAME", "has TYPE=ADDRESS …" of an
+//	               "static ADDRESS …", "hostname NAME", "own NAME …" for
+//	               Input.OwnNames, "has TYPE=ADDRESS …" of an
 //	               initialized Node, "claim ADDRESS NODE" of another Node, with
 //	               "void" behind it if its machine does not have the address
 //	-- rules --    "KEY VALUE", those of config.AddressRules, "families" and
 //	               "node-ip"; lists have their elements between commas
 //	-- want --     the Node's addresses or the error, then the results
 func TestGolden(t *testing.T) {
-	golden.Each(t, "testdata/*.txtar", 151, *update, func(t *testing.T, c golden.Case) {
+	golden.Each(t, "testdata/*.txtar", 159, *update, func(t *testing.T, c golden.Case) {
 		in := readGolden(t, c)
 		got := rendered(Select(in))
 		want := &c.Sections[len(c.Sections)-1]
@@ -77,6 +78,8 @@ func readMachine(t testing.TB, in *Input, key, value string) {
 	switch key {
 	case "hostname":
 		in.HostName = value
+	case "own":
+		in.OwnNames = strings.Fields(value)
 	case "static":
 		for a := range strings.FieldsSeq(value) {
 			in.Static = append(in.Static, netip.MustParseAddr(a))
@@ -163,6 +166,9 @@ func rendered(s Selection, err error) string {
 		fmt.Fprintf(&b, "error: %v\n", err)
 	default:
 		fmt.Fprintf(&b, "error that is not ErrNone: %v\n", err)
+	}
+	if s.LeftOut != nil {
+		fmt.Fprintf(&b, "left out: %v\n", s.LeftOut)
 	}
 	if len(s.Unreported) > 0 {
 		fmt.Fprintf(&b, "unreported: %s\n", strings.Join(s.Unreported, ", "))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	helpers "k8s.io/cloud-provider/node/helpers"
 
 	"vzones/vcenter/inventory"
 )
@@ -33,8 +34,15 @@ func oracle(in Input) []v1.NodeAddress {
 		return nil
 	}
 	var out []v1.NodeAddress
-	if in.HostName != "" {
-		out = append(out, v1.NodeAddress{Type: v1.NodeHostName, Address: in.HostName})
+	var names []string
+	for _, one := range in.Has {
+		if one.Type == v1.NodeHostName && names == nil {
+			names = append(names, one.Address)
+		}
+	}
+	names = slices.DeleteFunc(append(append(names, in.HostName), in.OwnNames...), func(name string) bool { return !inventory.IsHostName(name) })
+	if len(names) > 0 {
+		out = append(out, v1.NodeAddress{Type: v1.NodeHostName, Address: names[0]})
 	}
 	for _, family := range in.Families {
 		is4 := family == "ipv4"
@@ -83,7 +91,14 @@ func oracle(in Input) []v1.NodeAddress {
 			}
 		}
 	}
-	return out
+	if in.Provided == "" {
+		return out
+	}
+	written, err := helpers.GetNodeAddressesFromNodeIP(in.Provided, out)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(out, func(a v1.NodeAddress) bool { return !slices.Contains(written, a) })
 }
 
 type candidate struct {
@@ -107,7 +122,7 @@ func leadsNowhere(a netip.Addr) bool {
 // hadBefore is the first address of a kind and family that the Node has.
 func hadBefore(in Input, kind v1.NodeAddressType, is4 bool) netip.Addr {
 	for _, one := range in.Has {
-		if a := netip.MustParseAddr(one.Address); one.Type == kind && a.Is4() == is4 {
+		if a, err := netip.ParseAddr(one.Address); err == nil && one.Type == kind && a.Is4() == is4 {
 			return a
 		}
 	}

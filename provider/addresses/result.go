@@ -32,6 +32,8 @@ const (
 	Excluded
 	// Claimed: the address is another Node's.
 	Claimed
+	// NotNodeIP: the Node gets an address of --node-ip of the same kind, and then only that.
+	NotNodeIP
 
 	// Subnet: the address is in a configured subnet.
 	Subnet
@@ -51,7 +53,8 @@ var ruleNames = [...]string{
 	NotChosen: "not chosen", GuestMade: "interface made by the guest",
 	Loopback: "loopback", LinkLocal: "link-local", Unspecified: "unspecified", Multicast: "multicast",
 	LeftOut: "network left out", Unusable: "unusable", OtherFamily: "other family", Excluded: "excluded subnet", Claimed: "another Node's",
-	Subnet: "subnet", Network: "network", Kubelet: "kubelet", Kept: "kept", Static: "static", First: "first",
+	NotNodeIP: "not in --node-ip",
+	Subnet:    "subnet", Network: "network", Kubelet: "kubelet", Kept: "kept", Static: "static", First: "first",
 }
 
 // String returns a short name, in words.

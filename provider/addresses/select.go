@@ -2,7 +2,7 @@
 //
 // It owns the rules and their order: addresses that never count, the order of the others, the
 // configuration, the kubelet's --node-ip, the addresses that the Node has, and the claims of other
-// Nodes. It records, for each address, the rule that chose or dropped it; the choice follows from
+// Nodes. It owns the rule for the host name too. It records, for each address, the rule that chose or dropped it; the choice follows from
 // these records, so the two cannot differ. All functions are pure: they perform no I/O, keep nothing,
 // and change neither Nodes nor their arguments. The order in which VMware Tools report decides only
 // about addresses that the Node does not have yet.
@@ -30,8 +30,8 @@ import (
 // the results so far.
 func Select(in Input) (Selection, error) {
 	var out Selection
-	if in.HostName != "" {
-		out.Addresses = append(out.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: in.HostName})
+	if name := in.hostName(); name != "" {
+		out.Addresses = append(out.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: name})
 	}
 	provided, err := parseProvided(in.Provided, in.Families)
 	out.Results = list(&in)
@@ -71,6 +71,7 @@ func Select(in Input) (Selection, error) {
 		out.Addresses = nil
 		return out, topology.Errorf(ErrNone, "%s: %w", in.Ref.Located(in.InventoryPath), err)
 	}
+	out.leaveOut(&in, provided)
 	return out, nil
 }
 
@@ -140,6 +141,9 @@ type Input struct {
 	Rules             *config.AddressRules
 	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
 	Families []string
+	// OwnNames are the Hostname that the Node has and the Node's name. The first valid one is its Hostname if
+	// the guest reports none.
+	OwnNames []string
 	// Provided is what the kubelet was given as --node-ip, as it stands in its
 	// annotation: an address, two of different families between a comma, or
 	// nothing.
@@ -157,10 +161,13 @@ type Input struct {
 
 // Selection is what was chosen, and why.
 type Selection struct {
-	// Addresses are those of the Node: the host name, if the guest has one, and
+	// Addresses are those of the Node: the host name, if there is a valid one, and
 	// an internal and an external IP for each family in order, of which one may
 	// be missing. There are none if Select has returned an error.
 	Addresses []v1.NodeAddress
+	// LeftOut reports the addresses that the rules choose and the Node does not get, because the framework leaves
+	// them out: see leaveOut. It is nil if there are none.
+	LeftOut error
 	// Results are on all addresses, those that do not count included, in the
 	// order in which they come into question.
 	Results []Result
@@ -174,6 +181,7 @@ type Selection struct {
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
+		in.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
 		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if !nodeinfo.IsUninitialized(node) {
 			in.Has, in.Former = node.Status.Addresses, formerOf(node)

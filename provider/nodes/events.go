@@ -28,6 +28,7 @@ const (
 	aboutMachine  = "machine"  // what the Node waits for, or why its machine is not certain
 	aboutDeletion = "deletion" // why the Node is not deleted although its machine is not found
 	aboutPlace    = "place"    // why a machine has no placement
+	aboutLeftOut  = "left out" // addresses that the Node does not get because of --node-ip
 	aboutDrift    = "drift"
 	aboutType     = "type"
 	aboutConflict = "conflict " // and its key
@@ -304,9 +305,9 @@ const reasonReaddressed = "AddressesChanged"
 // because the framework writes addresses after it has removed the taint.
 const firstAddresses = time.Minute
 
-// addressChanges says how the IPs of a Node have changed, empty if they have not.
+// addressChanges says how the addresses of a Node have changed, empty if they have not.
 func addressChanges(before, now []v1.NodeAddress) string {
-	ips := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
+	list := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
 		var of []string
 		for _, a := range all {
 			if a.Type == kind {
@@ -316,15 +317,15 @@ func addressChanges(before, now []v1.NodeAddress) string {
 		return cmp.Or(strings.Join(of, " and "), "none")
 	}
 	var changes []string
-	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
-		if was, is := ips(before, kind), ips(now, kind); was != is {
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP, v1.NodeHostName} {
+		if was, is := list(before, kind), list(now, kind); was != is {
 			changes = append(changes, fmt.Sprintf("%s was %s and is %s now", kind, was, is))
 		}
 	}
 	return strings.Join(changes, ", ")
 }
 
-// addressChange records an Event about changed IPs of an initialized Node, whoever has written them.
+// addressChange records an Event about changed addresses of an initialized Node, whoever has written them.
 func (e *events) addressChange(n *v1.Node, r *record, isNew bool) time.Duration {
 	was, is := r.addresses, n.Status.Addresses
 	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
@@ -335,6 +336,19 @@ func (e *events) addressChange(n *v1.Node, r *record, isNew bool) time.Duration 
 	}
 	r.addresses = append([]v1.NodeAddress{}, is...)
 	return 0
+}
+
+// leftOut records which addresses an initialized Node does not get because of --node-ip.
+func (e *events) leftOut(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	chosen := &r.decision.Addresses
+	switch {
+	case chosen.LeftOut != nil:
+		text := chosen.LeftOut.Error()
+		return e.problem(ctx, n, r, aboutLeftOut, report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}, 0)
+	case len(chosen.Addresses) > 0:
+		return e.over(ctx, n, r, aboutLeftOut)
+	}
+	return 0 // the VM or its addresses are not known
 }
 
 // getsFirst reports whether a Node gets addresses for the first time or, if it is new, in addition.

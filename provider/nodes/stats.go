@@ -95,7 +95,7 @@ func zeros[K comparable](keys []K) map[K]int {
 
 // LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonReaddressed, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
+	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }
 
 // firstSum is the time after which the Nodes are first counted for the log, when most of them are placed, and

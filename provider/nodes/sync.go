@@ -172,6 +172,7 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	c.mu.Lock()
 	isNew := time.Since(r.initialized) < firstAddresses
 	c.mu.Unlock()
+	wait = sooner(wait, c.events.leftOut(ctx, n, r))
 	return true, sooner(wait, c.events.addressChange(n, r, isNew))
 }
 

@@ -64,6 +64,9 @@ var unplaced = []Outcome{
 	{topology.ErrUnknown, "unknown", "VCenterUnknown", ""},
 }
 
+// ReasonLeftOut is the reason of the Event about addresses that a Node does not get because of its kubelet's --node-ip.
+const ReasonLeftOut = "AddressLeftOut"
+
 // ofVCenters are the errors of a vCenter that cannot be read.
 var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 

@@ -26,7 +26,7 @@ import (
 func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	if len(args) == 0 {
-		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [label=KEY=VALUE]…")
+		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [node-ip=IP] [label=KEY=VALUE]…")
 	}
 	spec := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}
 	for _, arg := range args[1:] {
@@ -42,6 +42,8 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		case "uuid":
 			spec.SystemUUID = value
+		case "node-ip":
+			spec.ProvidedIP = value
 		case "label":
 			label, of, _ := strings.Cut(value, "=")
 			spec.Labels[label] = of

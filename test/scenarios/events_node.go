@@ -19,10 +19,10 @@ import (
 // nodeCommands do what kubelets and the control plane do.
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
+		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
+				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `hostname=`: with that Hostname; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
 				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", patchNode("labels")},
@@ -97,6 +97,7 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 type kubelet struct {
 	swapped, untainted              bool
 	machine, uuid, providerID, node string
+	hostname                        string
 	address                         []string
 	initialized                     bool
 	labels                          map[string]string
@@ -105,7 +106,7 @@ type kubelet struct {
 func createNodes(a *arguments) action {
 	k := kubelet{labels: map[string]string{}}
 	var names []string
-	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node}
+	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "hostname": &k.hostname}
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
@@ -243,9 +244,13 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	return w.see(ctx, spec.Name, node.UID)
 }
 
-// addresses adds those of address= to what the kubelet writes itself. The framework puts
+// addresses adds those of address= to what the kubelet writes itself, with the Hostname of hostname=. The framework puts
 // those of a --node-ip first.
 func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
+	if k.hostname != "" {
+		own = slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
+		own = append(own, v1.NodeAddress{Type: v1.NodeHostName, Address: k.hostname})
+	}
 	var given []v1.NodeAddress
 	for _, address := range k.address {
 		given = append(given, v1.NodeAddress{Type: v1.NodeInternalIP, Address: address}, v1.NodeAddress{Type: v1.NodeExternalIP, Address: address})

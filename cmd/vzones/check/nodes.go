@@ -313,6 +313,11 @@ func (f *facts) machines() (found []finding.Finding) {
 		if n.Place.Machine == nil {
 			continue
 		}
+		if leftOut := n.Place.Addresses.LeftOut; leftOut != nil {
+			one := n.about("VZ172", quote.Line(leftOut.Error()))
+			one.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
+			found = append(found, one)
+		}
 		m, path := f.settings(n), n.Place.Machine.InventoryPath
 		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {

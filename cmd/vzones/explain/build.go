@@ -13,6 +13,7 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -98,6 +99,9 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		}
 		if l.Err != nil {
 			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
+		}
+		if err := l.Place.Addresses.LeftOut; err != nil {
+			e.Problems = append(e.Problems, Problem{report.ReasonLeftOut, quote.Line(err.Error())})
 		}
 	}
 	for i := range l.Differences {
@@ -360,6 +364,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
 	for _, one := range l.Place.Addresses.Addresses {
 		switch {
+		case standIn && one.Address == l.Node.Name: // the UUID, where the guest reports no host name
 		case slices.Contains(l.Node.Status.Addresses, one):
 			root.Add(cli.Green, "%s %s, on the Node", one.Type, quote.Plain(one.Address))
 		case l.Place.AddressesChange && !standIn:

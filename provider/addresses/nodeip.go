@@ -1,0 +1,63 @@
+package addresses
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/topology/quote"
+)
+
+// leaveOut drops the addresses that the framework would drop: where one of a type is an address of --node-ip, it writes
+// no other address of that type. So the Node of a kubelet that has an address of one family is of that family alone,
+// as the kubelet and its Pods on the host network are.
+func (s *Selection) leaveOut(in *Input, provided map[string]netip.Addr) {
+	isProvided := func(a v1.NodeAddress) bool {
+		ip, ok := parse(a.Address)
+		return ok && a.Type != v1.NodeHostName && ip == provided[familyOf(ip)]
+	}
+	only := map[v1.NodeAddressType]bool{}
+	for _, a := range s.Addresses {
+		only[a.Type] = only[a.Type] || isProvided(a)
+	}
+	var kept, dropped []v1.NodeAddress
+	for _, a := range s.Addresses {
+		if only[a.Type] && !isProvided(a) {
+			dropped = append(dropped, a)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	s.Addresses = kept
+	if len(dropped) == 0 {
+		return
+	}
+	for i := range s.Results {
+		v := &s.Results[i]
+		if slices.Contains(dropped, v1.NodeAddress{Type: v1.NodeInternalIP, Address: v.Address.String()}) && v.Internal.Chosen() {
+			v.Internal = Reason{Rule: NotNodeIP}
+		}
+		if slices.Contains(dropped, v1.NodeAddress{Type: v1.NodeExternalIP, Address: v.Address.String()}) && v.External.Chosen() {
+			v.External = Reason{Rule: NotNodeIP}
+		}
+	}
+	s.LeftOut = fmt.Errorf("%s: %w", in.Ref.Located(in.InventoryPath), leftOut(in, dropped, provided))
+}
+
+// leftOut is the error about the addresses that are left out.
+func leftOut(in *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
+	var names []string
+	for _, a := range dropped {
+		names = append(names, string(a.Type)+" "+a.Address)
+	}
+	advice := "have the kubelet's --node-ip and the address rules in the configuration name the same addresses"
+	for _, family := range in.Families {
+		if !provided[family].IsValid() {
+			advice = fmt.Sprintf("add an %s address to --node-ip, or remove %s from ipFamily", family, family)
+		}
+	}
+	return fmt.Errorf("the kubelet's --node-ip is %s, so Kubernetes leaves out %s: %s", quote.Value(in.Provided), strings.Join(names, " and "), advice)
+}
