@@ -98,7 +98,7 @@ func (r reports) of(states []inventory.State, a netip.Addr) (all []*inventory.Ma
 		}
 		now := weak.Make(s.Snapshot)
 		if r[s.VCenter].snapshot != now {
-			machines := map[netip.Addr][]*inventory.Machine{}
+			machines := make(map[netip.Addr][]*inventory.Machine, 2*len(s.Snapshot.Machines))
 			for _, m := range s.Snapshot.Machines {
 				for _, a := range addresses.Reported(m) {
 					machines[a] = append(machines[a], m)
