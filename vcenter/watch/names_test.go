@@ -127,7 +127,7 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 	w, _ := newWatch(&filtering{}, nil)
 	w.views.containers = []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}}
 	w.progress.indexed()
-	f := NewInterest([]inventory.Identity{{Name: "node"}}, nil)
+	f := NewInterest([]inventory.Identity{{Name: "node"}, {Name: "localhost"}}, nil)
 	w.inbox.Follow(f)
 	for _, id := range []string{"vm-1", "vm-2"} {
 		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.MachineRef(id)})
@@ -145,6 +145,7 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 		{"vm-2", "node", false},
 		{"vm-1", "c", false},
 		{"vm-2", "d", true},
+		{"vm-2", "localhost", false}, // the name of every guest that starts finds no VM
 	} {
 		w.unpublished = false
 		news, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
