@@ -157,7 +157,7 @@ func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluste
 		if err != nil {
 			c.Fatal(err)
 		}
-		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(c.provider.NodeInformer(), c.provider.Client(c.client), c.asked, monitorEvery, 1)
+		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(c.provider.LifecycleInformer(), c.provider.Client(c.client), c.asked, monitorEvery, 1)
 		if err != nil {
 			c.Fatal(err)
 		}

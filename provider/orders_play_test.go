@@ -392,7 +392,7 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	l, err := lifecyclecontroller.NewCloudNodeLifecycleController(daemon.NodeInformer(), daemon.Client(p.client), daemon, monitorEvery, 1)
+	l, err := lifecyclecontroller.NewCloudNodeLifecycleController(daemon.LifecycleInformer(), daemon.Client(p.client), daemon, monitorEvery, 1)
 	if err != nil {
 		p.Fatal(err)
 	}

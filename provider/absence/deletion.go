@@ -210,6 +210,13 @@ func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	return absent, err
 }
 
+// HasAnswer reports whether CheckExists has an answer about a Node, and no error. Like CheckExists it starts the
+// search for an absent machine.
+func (c *Checker) HasAnswer(node *v1.Node) bool {
+	_, _, err := c.decide(node, true)
+	return err == nil || errors.Is(err, errExists)
+}
+
 func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, err error) {
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.nodes.IsStarted() {

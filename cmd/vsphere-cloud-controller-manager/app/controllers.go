@@ -64,12 +64,12 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 	}
 }
 
-// lifecycleController is the framework's own on the same informer, which leaves out the Nodes of
-// other providers.
+// lifecycleController is the framework's own, on an informer that leaves out the Nodes of other providers and
+// those for which there is no answer.
 func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
-			a.provider.NodeInformer(),
+			a.provider.LifecycleInformer(),
 			a.provider.Client(c.ClientBuilder.ClientOrDie(init.ClientName)),
 			cloud,
 			c.ComponentConfig.NodeLifecycleController.NodeMonitorPeriod.Duration,
