@@ -50,6 +50,8 @@ type Decision struct {
 	PlaceErr error
 	// Topology has the rules of the placement, also if there is no machine.
 	Topology *config.Topology
+	// NodeLabels are the labels that the configuration gives each Node.
+	NodeLabels map[string]string
 
 	// Addresses are chosen from the addresses of the machine. An initialized Node gets them only if
 	// AddressesChange is true. AddressErr says why the Node cannot get an address that it has to have.
@@ -94,7 +96,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	// The states first, so that a vCenter of a new configuration is not placed by the previous rules.
 	states := p.fleet.States()
 	cfg := p.Config()
-	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
+	d, joins := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}, nodeinfo.IsUninitialized(node)
 	if k := p.memory.known[node.UID]; k != nil && !joins {
 		k.names = nameWait{} // it waits for none any more
 	}

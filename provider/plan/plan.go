@@ -7,6 +7,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,11 +98,15 @@ func (p *Plan) Writes() bool {
 
 // RestsOnVCenter reports whether a change of the plan follows from an answer of a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
-	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != ActionRemove || c.Source != levelGone })
+	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
 }
 
-// levelGone is the source of the removal of a label that is no longer in the configuration.
-const levelGone = "the configuration"
+// levelGone is the source of the removal of a label that is no longer in the configuration, and EachNode of a label
+// that the configuration gives each Node.
+const (
+	levelGone = "the configuration"
+	EachNode  = "nodes.labels or --node-labels"
+)
 
 // For makes the plan for a Node by the decision about it. drifts and resized are those of the last plan.
 func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
@@ -169,10 +174,28 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 		// Everything stays, except what is no longer in the configuration: labels of levels, and the taint.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
+	if made.MachineErr == nil && p.Backfill {
+		out.addLabels(node, made.NodeLabels)
+	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
 	out.Retaint = out.Taint != tainted
 	p.planType(out, node, made, resized, now)
 	return out
+}
+
+// addLabels plans the labels of each Node that a Node lacks. A label that the Node has stays, whatever its value is.
+// None of them is listed in the annotation, because they are never removed.
+func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if _, there := node.Labels[label]; there {
+			continue
+		}
+		if p.Set == nil {
+			p.Set = map[string]string{}
+		}
+		p.Set[label] = labels[label]
+		p.Changes = append(p.Changes, Change{ActionBackfill, Difference{Label: label, Want: labels[label], Missing: true, Source: EachNode}})
+	}
 }
 
 // IsCertain reports whether a Difference may lead to a change.

@@ -203,6 +203,52 @@ func TestInstanceType(t *testing.T) {
 	}
 }
 
+// TestLabelsOfEachNode: a Node gets the labels of each Node that it lacks, if its machine is known, whether or not its
+// place is. It keeps every value that it has.
+func TestLabelsOfEachNode(t *testing.T) {
+	const a, b = "example.com/a", "example.com/b"
+	each := map[string]string{a: "1", b: ""}
+	for name, c := range map[string]struct {
+		has, want  []string
+		made       placement.Decision
+		noBackfill bool
+	}{
+		"lacks all":     {nil, []string{a + "=1", b + "="}, placement.Decision{PlaceErr: errors.New("no tag")}, false},
+		"has others":    {[]string{a + "=2"}, []string{a + "=2", b + "="}, placement.Decision{}, false},
+		"has an empty":  {[]string{a + "=", b + "=x"}, []string{a + "=", b + "=x"}, placement.Decision{}, false},
+		"no machine":    {nil, nil, placement.Decision{MachineErr: topology.ErrUnknown, PlaceErr: topology.ErrUnknown}, false},
+		"no backfill":   {nil, nil, placement.Decision{}, true},
+		"and its place": {nil, []string{a + "=1", b + "=", rack + "=r"}, placement.Decision{Placement: placed.In(rack + "=r")}, false},
+	} {
+		p, n := aPolicy(config.DriftUpdate), placed.Node(c.has...)
+		p.Backfill, c.made.NodeLabels = !c.noBackfill, each
+		todo := p.For(n, &c.made, nil, nil, noon)
+		after := todo.appliedTo(t, n)
+		if d := gocmp.Diff(placed.Node(c.want...).Labels, after.Labels, cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, d)
+		}
+		isPlaced := len(c.made.Placement.Decisions) > 0
+		if todo.RestsOnVCenter() != isPlaced {
+			t.Errorf("%s: rests on a vCenter: %t, want %t", name, todo.RestsOnVCenter(), isPlaced)
+		}
+		if again := p.For(after, &c.made, nil, nil, noon); again.Writes() {
+			t.Errorf("%s: afterwards it writes %v and %v", name, again.Set, again.Remove)
+		}
+	}
+
+	// A level becomes a label of each Node: its value is removed as that of a level, and never again.
+	p, n := aPolicy(config.DriftReport), placed.Node(rack+"=r1")
+	p.Policy.Levels, n.Annotations[nodeinfo.KeyLabels] = nil, rack
+	made := placement.Decision{NodeLabels: map[string]string{rack: "each"}}
+	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
+	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
+	made.NodeLabels = nil
+	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
+	if got := n.Labels[rack]; got != "each" || n.Annotations[nodeinfo.KeyLabels] != "" {
+		t.Errorf("%s is %q, and vzones owns %q", rack, got, n.Annotations[nodeinfo.KeyLabels])
+	}
+}
+
 func keysOf(n *v1.Node) []string {
 	var keys []string
 	for key := range n.Labels {

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,7 +37,8 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		}
 		add(c)
 	}
-	labels := slices.Concat(then.Topology.Policy.Labels(), now.Topology.Policy.Labels(), removed(before, after))
+	each := slices.Concat(slices.Sorted(maps.Keys(then.NodeLabels)), slices.Sorted(maps.Keys(now.NodeLabels)))
+	labels := slices.Concat(then.Topology.Policy.Labels(), now.Topology.Policy.Labels(), each, removed(before, after))
 	for i, label := range labels {
 		if slices.Contains(labels[:i], label) {
 			continue

@@ -114,6 +114,13 @@ func (l *Look) Label(key string) Label {
 			out.Place, out.Source = d.Value, d.Source()
 		}
 	}
+	each, lacksEach := l.Place.NodeLabels[key]
+	if _, there := l.Node.Labels[key]; there {
+		lacksEach = false // a value that is there stays
+	}
+	if lacksEach {
+		out.Place, out.Source = each, plan.EachNode
+	}
 	if m := l.Place.Machine; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
 		out.Place, out.Source = l.Place.InstanceType, "the configuration of "+m.Ref.Located(m.InventoryPath)
 	}
@@ -121,7 +128,7 @@ func (l *Look) Label(key string) Label {
 		out.Undecided = quote.Line(err.Error())
 	}
 	switch {
-	case l.Waits && l.Place.Metadata != nil && out.Place != "" && out.Place != out.Result:
+	case l.Waits && l.Place.Metadata != nil && (lacksEach || out.Place != "" && out.Place != out.Result):
 		out.Action, out.Result, out.Text = ActionInitialize, out.Place, "the Node gets it when it is initialized"
 		return out
 	case l.Waits || l.Plan == nil:
