@@ -347,13 +347,13 @@ func keysOf(counts map[string]int) map[string]bool {
 
 // TestOutcomesOfNodesThatWait: of all Nodes those with the taint, by the same outcomes.
 func TestOutcomesOfNodesThatWait(t *testing.T) {
-	const uuidC, uuidD = "422e4956-ad22-1139-6d72-000000000003", "422e4956-ad22-1139-6d72-000000000004"
+	const uuidC, uuidD, uuidE = "422e4956-ad22-1139-6d72-000000000003", "422e4956-ad22-1139-6d72-000000000004", "422e4956-ad22-1139-6d72-000000000005"
 	noTag := in("east", "")
-	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", machine(uuidA), machine(uuidB, noTag), machine(uuidC, noTag))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", machine(uuidA), machine(uuidB, noTag), machine(uuidC, noTag), machine(uuidE))}}, func(c *cluster) {
 		c.settle()
 		stats := c.controller.Stats()
 		for what, counts := range map[string]struct{ got, want map[string]int }{
-			"all":     {stats.Outcomes, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"all":     {stats.Outcomes, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0, "provider_id_missing": 1}},
 			"waiting": {stats.Waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
 		} {
 			sum := 0
@@ -378,9 +378,10 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 			t.Errorf("without the topology controller, and its condition, there are writes: %q", w)
 		}
 	},
-		aNode("placed", untainted, withSystemUUID(uuidA)),
+		aNode("placed", untainted, withProviderID("vsphere://"+uuidA), withRecord("east/vm-1")),
+		aNode("without-an-id", untainted, withSystemUUID(uuidE)),
 		aNode("untagged", withSystemUUID(uuidB)),
-		aNode("untagged-later", untainted, withSystemUUID(uuidC)),
+		aNode("untagged-later", untainted, withProviderID("vsphere://"+uuidC), withRecord("east/vm-3")),
 		aNode("lost", withSystemUUID(uuidD)),
 		aNode("metal", untainted),
 		aNode("other", withProviderID("aws:///i-1")),

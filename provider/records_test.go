@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -90,7 +91,7 @@ func TestNoRecord(t *testing.T) {
 		node   *v1.Node
 	}{
 		"right already":              {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))},
-		"never initialized":          {states{stateOf("east", machine(uuidA))}, aNode("n", withSystemUUID(uuidA), untainted)},
+		"waits":                      {states{stateOf("east", machine(uuidA, in("east", "")))}, aNode("n", withSystemUUID(uuidA))},
 		"another's":                  {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
 		"ambiguous":                  {states{stateOf("east", two, two)}, aNode("n", withProviderID("vsphere://"+uuidB), untainted)},
 		"absent":                     {states{stateOf("east")}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-7"))},
@@ -102,6 +103,30 @@ func TestNoRecord(t *testing.T) {
 				cl.pass(3 * again)
 				cl.wantNoRecord()
 			}, c.node)
+		})
+	}
+}
+
+// TestRecordOfANodeWithoutProviderID: it is written once, and a Node that has it was found before.
+func TestRecordOfANodeWithoutProviderID(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	alone(t, fleet, func(c *cluster) {
+		c.pass(3 * again)
+		if got, want := c.recorded(), []string{"n uid-n east/vm-1"}; !slices.Equal(got, want) {
+			t.Errorf("recorded %q, want %q", got, want)
+		}
+	}, aNode("n", withSystemUUID(uuidA), untainted))
+
+	for name, change := range map[string]func(*v1.Node){"recorded": withRecord("east/vm-7"), "never found": func(*v1.Node) {}} {
+		t.Run(name, func(t *testing.T) {
+			want := []string{}
+			if name == "recorded" {
+				want = []string{"n MachineNotFound"}
+			}
+			alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+				c.pass(2 * time.Minute)
+				c.wantEvents(want...)
+			}, aNode("n", withSystemUUID(uuidA), untainted, change))
 		})
 	}
 }

@@ -110,8 +110,8 @@ func (q *deletion) isAbsent() error {
 func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "":
-		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
-	case q.id.LastSeen.VCenter == "" && q.id.Recorded == (topology.Ref{}):
+		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID: if its VM is gone, delete the Node", q.node.Name)
+	case !q.id.WasFound():
 		return topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
 	}
 	return nil
@@ -202,7 +202,8 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 // there is an answer by then. Absent reports whether the machine is absent by all snapshots. If it is and
 // there is no error, the Node may be deleted. The error says why the Node is kept: see KeptBy.
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
-	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
+	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
+	if isNew || nodeinfo.IsReady(node) {
 		c.confirmer.drop(wanted{node.UID, false})
 		return false, nil // the framework does not ask
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -23,32 +24,42 @@ import (
 // its system UUID in both byte orders, else its name. Only the first that the
 // Node has is used. A provider ID of ours without a usable UUID is
 // topology.ErrUnknown: another machine must not be taken for the one it meant.
+// The annotations with the location are read unless vzones cannot have written
+// them yet: the Node has the taint and no provider ID.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
-	if id := node.Spec.ProviderID; id != "" {
-		u, err := ParseProviderID(id)
-		if err == nil {
-			err = checkLocation(node)
-		}
+	id := inventory.Identity{Name: node.Name}
+	if node.Spec.ProviderID != "" {
+		u, err := ParseProviderID(node.Spec.ProviderID)
 		if err != nil {
 			return inventory.Identity{}, topology.Errorf(topology.ErrUnknown, "%w", err)
 		}
-		return inventory.Identity{
-			UUIDs:            []inventory.UUID{u},
-			Name:             node.Name,
-			Recorded:         ParseLocation(node.Annotations[KeyMachine]),
-			RecordedInstance: parseInstance(node.Annotations[KeyVCenter]),
-			RecordedVM:       parseVM(node.Annotations[KeyInstanceUUID]),
-		}, nil
+		id.UUIDs = []inventory.UUID{u}
+	} else {
+		id.UUIDs = SystemUUIDs(node)
+		if len(id.UUIDs) == 0 || IsUninitialized(node) {
+			return id, nil // without a usable UUID the name counts
+		}
 	}
+	if err := checkLocation(node); err != nil {
+		return inventory.Identity{}, topology.Errorf(topology.ErrUnknown, "%w", err)
+	}
+	id.Recorded = ParseLocation(node.Annotations[KeyMachine])
+	id.RecordedInstance = parseInstance(node.Annotations[KeyVCenter])
+	id.RecordedVM = parseVM(node.Annotations[KeyInstanceUUID])
+	return id, nil
+}
+
+// SystemUUIDs returns the system UUID that a Node's kubelet reports, in both byte orders. It returns none for an
+// unusable one.
+func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil {
-		return inventory.Identity{Name: node.Name}, nil //nolint:nilerr // without a usable UUID the name counts
+		return nil
 	}
-	id := inventory.Identity{UUIDs: []inventory.UUID{u}, Name: node.Name}
 	if s := u.Swapped(); s != u {
-		id.UUIDs = append(id.UUIDs, s)
+		return []inventory.UUID{u, s}
 	}
-	return id, nil
+	return []inventory.UUID{u}
 }
 
 // checkLocation returns an error if the annotations with the location are longer than vzones writes them. They
@@ -65,6 +76,25 @@ func checkLocation(node *v1.Node) error {
 // ErrNoUUID says that a Node has no UUID, and that no machine is looked for by name. It is
 // in a topology.ErrUnknown.
 var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
+
+// ErrNoProviderID means that a Node was registered without a provider ID and without the taint.
+var ErrNoProviderID = errors.New("no provider ID")
+
+// CheckProviderID returns an error for a Node that has neither the taint nor a provider ID. No cloud provider
+// initializes that Node, and its kubelet writes its addresses.
+func CheckProviderID(node *v1.Node) error {
+	if node.Spec.ProviderID != "" || IsUninitialized(node) {
+		return nil
+	}
+	return fmt.Errorf("%w: the kubelet of Node %s runs without --cloud-provider=external: restart it with the flag, then taint the Node, and vzones initializes it: %s",
+		ErrNoProviderID, node.Name, TaintCommand(node.Name, "=true:NoSchedule"))
+}
+
+// TaintCommand returns the command that changes the cloud provider's taint of a Node. The change is what follows
+// the key.
+func TaintCommand(node, change string) string {
+	return "kubectl taint node " + node + " " + cloudproviderapi.TaintExternalCloudProvider + change
+}
 
 // ErrContradiction says that a Node's provider ID and its system UUID are those of two
 // machines. It is in a topology.ErrUnknown.
@@ -102,6 +132,19 @@ func WithContradiction(node *v1.Node, looked error) error {
 	return err
 }
 
+// WithRemedy returns the error with which a Node's machine was looked for. If no vCenter has the machine, the error
+// also says what to do with the Node. A Node that has the taint and no provider ID may be bare metal, or of another
+// cloud.
+func WithRemedy(node *v1.Node, looked error) error {
+	switch {
+	case !errors.Is(looked, topology.ErrAbsent):
+		return looked
+	case node.Spec.ProviderID == "" && IsUninitialized(node):
+		return fmt.Errorf("%w; if the Node is no VM of vSphere, leave it out with nodes.selector, and take the taint off: %s", looked, TaintCommand(node.Name, "-"))
+	}
+	return fmt.Errorf("%w; if the VM is gone, delete the Node", looked)
+}
+
 // scheme begins every provider ID. spec.providerID cannot be changed once
 // it is set, and the CSI driver and Cluster API read it, so neither this
 // nor the form behind it may ever change.
@@ -124,6 +167,15 @@ func ParseProviderID(id string) (inventory.UUID, error) {
 		return inventory.UUID{}, fmt.Errorf("provider ID %s: %w", quote.Value(id), err)
 	}
 	return u, nil
+}
+
+// Scheme returns the part of a provider ID that names the provider, such as aws://.
+func Scheme(id string) string {
+	provider, _, ok := strings.Cut(id, "://")
+	if ok {
+		provider += "://"
+	}
+	return quote.Plain(provider)
 }
 
 // IsForeign reports whether a provider ID is another provider's.

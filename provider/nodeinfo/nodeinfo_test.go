@@ -166,6 +166,27 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// TestRecordOfANode is read once vzones can have written it.
+func TestRecordOfANode(t *testing.T) {
+	recorded := func(n *v1.Node) { n.Annotations = map[string]string{KeyMachine: "east/vm-1", KeyVCenter: "instance"} }
+	untainted := func(n *v1.Node) { n.Spec.Taints = nil }
+	for name, c := range map[string]struct {
+		node *v1.Node
+		want bool
+	}{
+		"provider ID":               {aNode(withProviderID("vsphere://"+uuidA), recorded), true},
+		"neither ID nor taint":      {aNode(withSystemUUID(uuidA), recorded, untainted), true},
+		"the taint and no ID":       {aNode(withSystemUUID(uuidA), recorded), false},
+		"neither ID nor UUID":       {aNode(recorded, untainted), false},
+		"another provider's ID too": {aNode(withProviderID("aws:///i-1"), withSystemUUID(uuidA), recorded), false},
+	} {
+		id, _ := IdentityOf(c.node) // of another provider's ID there is none
+		if got := id.Recorded.ID == "vm-1" && id.RecordedInstance == "instance"; got != c.want || id.WasFound() != c.want {
+			t.Errorf("%s: recorded as %+v in %q, want one: %t", name, id.Recorded, id.RecordedInstance, c.want)
+		}
+	}
+}
+
 // TestIdentifyNeverTakesAnother: a provider ID of ours that says nothing is not
 // passed over for the UUID or the name.
 func TestIdentifyNeverTakesAnother(t *testing.T) {

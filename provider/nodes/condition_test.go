@@ -248,7 +248,7 @@ func TestReadyIsOnOurNodesAlone(t *testing.T) {
 		}
 		w.wantReady("east-1", "")
 		w.wantReady("east-2", "")
-	}, named("east-1", zoned("r", "a")...), foreign)
+	}, withoutProviderID(named("east-1", zoned("r", "a")...)), foreign)
 }
 
 // TestReadyOfANodeThatMayNotBeOurs: one without a provider ID, of which nothing is known any more,
@@ -257,7 +257,7 @@ func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(time.Minute)
-		w.wantReady("east-1", "True/TopologyCurrent")
+		w.wantReady("east-1", "False/ProviderIDMissing")
 		w.source.mu.Lock()
 		delete(w.source.places, "east-1")
 		w.source.announce()
@@ -267,7 +267,7 @@ func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 		if n := w.conditions(); n != 2 {
 			t.Errorf("%d writes", n)
 		}
-	}, named("east-1", zoned("r", "a")...))
+	}, withoutProviderID(named("east-1", zoned("r", "a")...)))
 }
 
 // TestReadyIsTriedAgain when it could not be written, with delays that grow, and written again when
@@ -290,7 +290,8 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		tries := w.conditions()
 		for range 120 { // somebody insists
 			n := w.node("east-1").DeepCopy()
-			n.Status.Conditions[0].Status, n.Status.Conditions[0].Message = v1.ConditionFalse, strings.Repeat("x", 1<<20)
+			i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
+			n.Status.Conditions[i].Status, n.Status.Conditions[i].Message = v1.ConditionFalse, strings.Repeat("x", 1<<20)
 			n.ResourceVersion = later(n)
 			if err := w.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
 				t.Fatal(err)
@@ -299,7 +300,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		}
 		w.pass(2 * time.Minute)
 		w.wantReady("east-1", "True/TopologyCurrent")
-		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || report.ConditionOf(w.node("east-1")).Type != nodeinfo.TopologyReady {
+		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 2 || report.ConditionOf(w.node("east-1")).Type != nodeinfo.TopologyReady {
 			t.Errorf("%d writes, %+v", n, w.node("east-1").Status.Conditions)
 		}
 	}, named("east-1", zoned("r", "a")...))

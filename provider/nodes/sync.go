@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 		next = c.syncRunning(ctx, n, r)
 	}
 	next = sooner(next, c.syncDeletion(ctx, n, r))
-	outcome := report.OutcomeOf(n, r.decision.Err)
+	outcome := report.OutcomeOf(n, r.decision)
 	c.mu.Lock()
 	r.counted.outcome = outcome
 	c.mu.Unlock()
@@ -112,7 +113,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	case !ours: // what it says may have been right when it was written
 		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
 		next = sooner(next, wait)
-	case d.MachineErr != nil:
+	case machineProblem(n, d) != nil:
 		says = r.readiness(aboutMachine)
 	}
 	return sooner(next, c.writeCondition(ctx, l, n, r, says))
@@ -154,11 +155,16 @@ func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.D
 	})
 }
 
+// machineProblem returns why the machine of an initialized Node is not certain, or why the Node gets only labels.
+func machineProblem(n *v1.Node, d *placement.Decision) error {
+	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
+}
+
 // recordMachine records Events about the problems of an initialized Node's machine and addresses, and about
 // their ends. It reports whether the Node is ours, as far as that is known.
 func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (ours bool, wait time.Duration) {
-	err := r.decision.MachineErr
-	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	err := machineProblem(n, r.decision)
+	never := n.Spec.ProviderID == "" && !r.decision.WasFound && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	switch {
 	case err == nil:
 		wait = c.events.over(ctx, n, r, aboutMachine)

@@ -32,6 +32,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/absence"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/test/placed"
@@ -287,18 +288,32 @@ func (w *world) wantEvents(want ...string) {
 // wantLabels compares all labels of a Node, written key=value.
 func (w *world) wantLabels(name string, want ...string) {
 	w.Helper()
-	if got, expected := w.node(name).Labels, placed.Node(want...).Labels; !maps.Equal(got, expected) {
+	got, expected := maps.Clone(w.node(name).Labels), placed.Node(want...).Labels
+	delete(got, nodeinfo.KeyInitialized)
+	if !maps.Equal(got, expected) {
 		w.Errorf("labels of %s are %v, want %v", name, got, expected)
 	}
 }
 
+// named is a Node that vzones has initialized and that is ready.
 func named(name string, labels ...string) *v1.Node {
 	n := placed.Node(labels...)
 	n.Name, n.UID = name, types.UID("uid-"+name)
+	n.Spec.ProviderID = "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"
+	n.Labels[nodeinfo.KeyInitialized] = "true"
+	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	return n
+}
+
+// withoutProviderID makes a Node one whose kubelet has registered it without the taint.
+func withoutProviderID(n *v1.Node) *v1.Node {
+	n.Spec.ProviderID = ""
+	delete(n.Labels, nodeinfo.KeyInitialized)
 	return n
 }
 
 func uninitialized(n *v1.Node) *v1.Node {
+	n = withoutProviderID(n)
 	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule})
 	return n
 }

@@ -42,6 +42,8 @@ type Decision struct {
 	// VCenter is the name of the first entry of the machine's vCenter, as in Placement. It is empty if
 	// no machine was found.
 	VCenter string
+	// WasFound reports whether vzones has found the machine of the initialized Node, now or before.
+	WasFound bool
 	// Annotations are to be written to the Node: they say where the machine is.
 	Annotations map[string]string
 
@@ -101,10 +103,14 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		k.names = nameWait{} // it waits for none any more
 	}
 	m, in, lost, err := p.find(states, node)
+	if !joins {
+		id, _ := p.identify(states, node) // find has returned the error
+		d.WasFound = id.WasFound()
+	}
 	if err == nil && (lost == nil || joins) {
 		d.Annotations = location(states, node, m, in.Snapshot)
 	}
-	if err = nodeinfo.WithContradiction(node, err); err != nil {
+	if err = nodeinfo.WithRemedy(node, nodeinfo.WithContradiction(node, err)); err != nil {
 		return d.fail(err)
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
@@ -122,7 +128,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, families, addressErr := newClaims(p, states).choose(m, node)
-	for _, why := range []error{d.MachineErr, tooOld(in, p.maxAge), placeErr, placement.NotRead(), addressErr} {
+	for _, why := range []error{d.MachineErr, nodeinfo.CheckProviderID(node), tooOld(in, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}
@@ -189,12 +195,13 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	id.Seen = k.seen
 	id.Joins = nodeinfo.IsUninitialized(node)
 	id.Addresses = addresses.ClaimedBy(node)
-	switch {
-	case !nodeinfo.IsReady(node) || !inventory.HomeIsOff(states, id):
-		k.readyWithoutHome = time.Time{}
-	case k.readyWithoutHome.IsZero():
+	isReadyWithoutHome := nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
+	if isReadyWithoutHome != !k.readyWithoutHome.IsZero() {
 		k = p.memory.of(node.UID)
-		k.readyWithoutHome = time.Now()
+		k.readyWithoutHome = time.Time{}
+		if isReadyWithoutHome {
+			k.readyWithoutHome = time.Now()
+		}
 	}
 	id.OutlivedHome = !k.readyWithoutHome.IsZero() && time.Since(k.readyWithoutHome) > readyGrace
 	return id, err
@@ -239,9 +246,11 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 
 // changesAddresses reports whether an initialized Node gets the addresses that were chosen, or returns the
 // error. The Node keeps its addresses if they would be the same, or if VMware Tools report no addresses, for
-// example while the machine starts, or too many.
+// example while the machine starts, or too many. The kubelet of a Node without a provider ID writes the addresses.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
+	case node.Spec.ProviderID == "":
+		return false, nil
 	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
 		return false, nil
 	case err != nil:
@@ -370,7 +379,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 // or if they cannot name the machine.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
-		if id, err := nodeinfo.IdentityOf(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
+		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, in) {
 			return nil
 		}
 	}

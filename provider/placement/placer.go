@@ -140,6 +140,12 @@ func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	return p.identify(p.fleet.States(), node)
 }
 
+// WasFound reports whether the machine of an initialized Node was found, now or before.
+func (p *Placer) WasFound(node *v1.Node) bool {
+	id, _ := p.Identify(node)
+	return id.WasFound()
+}
+
 // AskHome asks a vCenter about a machine if an error of inventory.Find says that the vCenter does not show
 // the machine any more.
 func (p *Placer) AskHome(err error) {

@@ -47,6 +47,7 @@ const (
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes", ""},
+	{nodeinfo.ErrNoProviderID, "provider_id_missing", "ProviderIDMissing", ""},
 	{nodeinfo.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing", ""},
 	{topology.ErrMissing, "topology_missing", "TopologyMissing", ""},
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
@@ -82,16 +83,15 @@ func EventText(err error) string {
 	return quote.NoteWith(err.Error(), o.Advice)
 }
 
-// OutcomeOf returns the name of the outcome of a Node, by why it cannot be initialized or is not as it
-// should be.
-func OutcomeOf(n *v1.Node, err error) string {
+// OutcomeOf returns the name of the outcome of a decision about a Node.
+func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 	switch {
-	case err == nil:
+	case d.Err == nil:
 		return Placed
-	case NeverOurs(n, err):
+	case NeverOurs(n, d):
 		return Foreign
 	}
-	return Of(err).Name
+	return Of(d.Err).Name
 }
 
 // Of returns the outcome that an error stands for.
@@ -122,10 +122,11 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// NeverOurs reports whether a Node is none of ours, by the error with which its machine was looked
-// for: it has no provider ID, waits for nothing, and nothing says that vSphere has its machine.
-func NeverOurs(node *v1.Node, err error) bool {
-	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node)
+// NeverOurs reports whether a Node is none of ours, by the decision about it: it has no provider ID and no taint,
+// no vCenter has its machine, and vzones has not found the machine before.
+func NeverOurs(node *v1.Node, d *placement.Decision) bool {
+	err := d.MachineErr
+	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound
 }
 
 // Outcomes returns the names of all outcomes.
@@ -149,4 +150,4 @@ func EventReasons() []string {
 
 // Help explains the outcomes in a line.
 const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

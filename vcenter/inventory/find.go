@@ -309,8 +309,7 @@ func findByName(states []State, id Identity) (match, error) {
 }
 
 func notFound(id Identity) error {
-	return topology.Errorf(topology.ErrAbsent, "no vCenter has a VM with %s: delete the Node if its VM is gone; "+
-		"otherwise let the account see the VM, or add its vCenter to the configuration", id)
+	return topology.Errorf(topology.ErrAbsent, "no vCenter has a VM with %s: let the account see the VM, or add its vCenter to the configuration", id)
 }
 
 // ambiguous is the error of several VMs that fit. One without details may be off, or the secondary of

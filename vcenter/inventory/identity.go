@@ -141,6 +141,9 @@ func (id Identity) last() LastSeen {
 	return id.LastSeen
 }
 
+// WasFound reports whether the Node's VM was found before, by the Node's record or by this process.
+func (id Identity) WasFound() bool { return id.last().VCenter != "" }
+
 // ownFirst returns the states with those of the vCenter first in which the Node's machine
 // was last found: a text says first what a person looks for.
 func (id Identity) ownFirst(states []State) []State {

@@ -108,10 +108,11 @@ func (f *facts) unknownIn(vcenter string, reason error) []string {
 }
 
 // nodeKinds are the kinds of findings by the outcome of the daemon's decision. An empty one is found with
-// its cause: a vCenter, or a machine that cannot be read.
+// its cause: a vCenter, a machine that cannot be read, or the kubelet.
 var nodeKinds = map[string]string{
 	"provider_id_mismatch":  "VZ151",
 	"machine_of_two_nodes":  "VZ152",
+	"provider_id_missing":   "",
 	"system_uuid_missing":   "VZ157",
 	"topology_missing":      "VZ150",
 	"topology_invalid":      "VZ150",
@@ -130,7 +131,7 @@ var nodeKinds = map[string]string{
 
 // commonTexts are the texts of findings that several Nodes have in common.
 var commonTexts = map[string]string{
-	"VZ154": "no vCenter has a machine with their UUIDs",
+	"VZ154": "no vCenter has a VM with their UUIDs",
 	"VZ155": "their machines are in none of the configured datacenters",
 	"VZ157": "their kubelets report no system UUID",
 	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
@@ -164,7 +165,12 @@ func (f *facts) unplaced() (found []finding.Finding) {
 		}
 		one := n.about(id, quote.Line(report.EventText(n.Err)))
 		one.HasAdvice, one.Short = id != "VZ157" && id != "VZ158", commonTexts[id]
-		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
+		mayBeMetal := id == "VZ154" && n.Waits && n.Node.Spec.ProviderID == ""
+		if mayBeMetal {
+			one.Short += ", and they have the taint"
+			one.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
+		}
+		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) && !mayBeMetal { // a ready one has a machine
 			one.Command = cli.Shell("kubectl", "delete", "node", n.name())
 		}
 		if id == "VZ150" {

@@ -143,7 +143,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	l.Identity, _ = p.Identify(n) // Decide has the error too
 	d := p.Decide(n)
 	l.Place = *d
-	if l.Err = cmp.Or(d.PlaceErr, d.MachineErr); report.NeverOurs(n, l.Err) {
+	if l.Err = cmp.Or(d.PlaceErr, d.MachineErr); report.NeverOurs(n, d) {
 		l.Foreign = true
 		return l
 	}
@@ -155,7 +155,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	if !nodeinfo.IsReady(n) {
 		l.Off, _ = p.IsShutDown(n) // what is not known does not count
 	}
-	l.Err = cmp.Or(l.Err, d.AddressErr)
+	l.Err = cmp.Or(l.Err, nodeinfo.CheckProviderID(n), d.AddressErr)
 	return l
 }
 
