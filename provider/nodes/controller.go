@@ -65,6 +65,8 @@ type Controller struct {
 	passes   passes
 	// logged is the last sum in the log. The goroutine that decides owns it.
 	logged sum
+	// loggedOthers are the Nodes of other providers at that time.
+	loggedOthers otherProviders
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
@@ -247,6 +249,7 @@ type placer interface {
 	Forget(types.UID)
 
 	IsForeign(*v1.Node) bool
+	OtherProvider([]inventory.State, *v1.Node) string
 	Statement(*v1.Node) (inventory.Identity, error)
 	IsRefused(types.UID) bool
 	TakeRefused(types.UID) bool

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -12,6 +13,7 @@ import (
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // Stats are the counts that the metrics show of Nodes. Each map has every key that there is.
@@ -111,9 +113,39 @@ type sum struct {
 	drifting int
 }
 
+// otherProviders are the Nodes of VMs here whose provider IDs are of others.
+type otherProviders struct {
+	nodes int
+	// of has the schemes of these IDs.
+	of string
+}
+
+// logOtherProviders logs them if there are more than before. Without that, nothing would say why a cluster whose Nodes were
+// initialized by another cloud controller manager gets no zones.
+func (c *Controller) logOtherProviders(ctx context.Context) {
+	var now otherProviders
+	var schemes []string
+	states := c.fleet.States()
+	for _, n := range c.nodes.All() {
+		if scheme := c.placer.OtherProvider(states, n); scheme != "" {
+			schemes = append(schemes, scheme)
+			now.nodes++
+		}
+	}
+	slices.Sort(schemes)
+	now.of = quote.Some(slices.Compact(schemes), quote.Most)
+	before := c.loggedOthers
+	c.loggedOthers = now
+	if now.nodes <= before.nodes && (now.nodes == 0 || now.of == before.of) {
+		return
+	}
+	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", now.nodes, "of", now.of)
+}
+
 // logSum logs how many Nodes are placed if that has changed, and enqueues itself.
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
+	c.logOtherProviders(ctx)
 	stats := c.Stats()
 	now := sum{drifting: stats.Drifting}
 	for outcome, n := range stats.Outcomes {

@@ -118,6 +118,19 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
+// OtherProvider returns the scheme of a Node's provider ID if the ID is another provider's and a vCenter has a VM
+// with the Node's system UUID. For any other Node, and for one that the selector leaves out, it returns "".
+func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
+	id := node.Spec.ProviderID
+	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
+		return ""
+	}
+	if !inventory.IsIndexed(states, inventory.Identity{UUIDs: nodeinfo.SystemUUIDs(node)}) {
+		return ""
+	}
+	return nodeinfo.Scheme(id)
+}
+
 // Statement returns what a Node says about its machine. The machine of a Node without a UUID is looked for
 // by the Node's name, only if the Node waits and the configuration allows it, because any guest can report
 // that name.

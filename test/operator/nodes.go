@@ -26,9 +26,9 @@ import (
 func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	if len(args) == 0 {
-		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [node-ip=IP] [label=KEY=VALUE]…")
+		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [id=ID] [node-ip=IP] [label=KEY=VALUE]… [untainted]")
 	}
-	spec := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}
+	spec, untainted := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}, false
 	for _, arg := range args[1:] {
 		key, value, _ := strings.Cut(arg, "=")
 		switch key {
@@ -44,6 +44,10 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 			spec.SystemUUID = value
 		case "node-ip":
 			spec.ProvidedIP = value
+		case "id":
+			spec.ProviderID = value
+		case "untainted":
+			untainted = true
 		case "label":
 			label, of, _ := strings.Cut(value, "=")
 			spec.Labels[label] = of
@@ -52,7 +56,12 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ctx := bounded(ts)
-	ts.Check(s.Cluster.CreateNodes(ctx, []cluster.NodeSpec{spec}))
+	n := spec.Node()
+	if untainted {
+		n.Spec.Taints = nil
+	}
+	_, err := s.Cluster.CreateNode(ctx, n)
+	ts.Check(err)
 }
 
 // allHaveAddresses reports whether each Node is initialized and has addresses, which the framework

@@ -109,7 +109,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	delete FILE                deletes the objects of a manifest
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
-//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM or id=ID, label=KEY=VALUE, untainted
 //	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
 //	trust NAME                 writes the certificate that the vCenter shows now as its CA
 //	asked NAME N               waits until the vCenter had N requests since it was started or reset

@@ -109,6 +109,7 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 		n := newNode(w.Look(of))
 		f.all = append(f.all, n)
 		if n.Foreign {
+			n.otherProvider = w.Placer.OtherProvider(w.States, of)
 			continue
 		}
 		if id := n.Identity; errors.Is(n.Err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < searchedOutside {
@@ -157,6 +158,7 @@ func (f *facts) findings() []finding.Finding {
 	found = append(found, f.untagged(places)...)
 	found = append(found, f.conflicts(places)...)
 	found = append(found, f.unplaced()...)
+	found = append(found, f.providerIDs()...)
 	found = append(found, f.byName()...)
 	found = append(found, f.machines()...)
 	found = append(found, f.controlPlane()...)

@@ -34,6 +34,8 @@ type node struct {
 	asPlaced *v1.Node
 	// lost are the tags on the machine that decide nothing.
 	lost []topology.Contender
+	// otherProvider is the scheme of the provider ID, if that is another provider's and a vCenter has the VM.
+	otherProvider string
 }
 
 func newNode(l *world.Look) *node {
