@@ -109,6 +109,8 @@ func (q *deletion) isAbsent() error {
 // shows to the account.
 func (q *deletion) wasFound() error {
 	switch {
+	case q.node.Spec.ProviderID == "" && !q.id.WasFound():
+		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID, and vzones has never found its VM", q.node.Name)
 	case q.node.Spec.ProviderID == "":
 		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID: if its VM is gone, delete the Node", q.node.Name)
 	case !q.id.WasFound():

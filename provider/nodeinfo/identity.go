@@ -133,13 +133,14 @@ func WithContradiction(node *v1.Node, looked error) error {
 }
 
 // WithRemedy returns the error with which a Node's machine was looked for. If no vCenter has the machine, the error
-// also says what to do with the Node. A Node that has the taint and no provider ID may be bare metal, or of another
-// cloud.
-func WithRemedy(node *v1.Node, looked error) error {
+// also says what to do with the Node. A Node without a provider ID whose machine was never found may be bare metal,
+// or of another cloud.
+func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
+	mayBeMetal := node.Spec.ProviderID == "" && !wasFound
 	switch {
-	case !errors.Is(looked, topology.ErrAbsent):
+	case !errors.Is(looked, topology.ErrAbsent), mayBeMetal && !IsUninitialized(node):
 		return looked
-	case node.Spec.ProviderID == "" && IsUninitialized(node):
+	case mayBeMetal:
 		return fmt.Errorf("%w; if the Node is no VM of vSphere, leave it out with nodes.selector, and take the taint off: %s", looked, TaintCommand(node.Name, "-"))
 	}
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", looked)

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology/quote"
@@ -82,9 +83,20 @@ func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node,
 	if wait > 0 {
 		return wait
 	}
-	to := report.NewCondition(n, says.status, says.reason, says.message)
+	return c.sendCondition(ctx, l, n, r, fmt.Sprint(says), report.NewCondition(n, says.status, says.reason, says.message))
+}
+
+// removeCondition takes the condition off a Node that is none of ours. It was written while the Node had the taint.
+func (c *Controller) removeCondition(ctx context.Context, l *labeler, n *v1.Node, r *record) time.Duration {
+	delete(r.problems, aboutOwner)
+	return c.sendCondition(ctx, l, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
+}
+
+// sendCondition sends a patch of the condition, which leaves the Node's other conditions alone. The content is the same
+// for patches that write the same.
+func (c *Controller) sendCondition(ctx context.Context, l *labeler, n *v1.Node, r *record, content string, condition any) time.Duration {
 	return c.send(ctx, n, r, &r.condition, l.conditionPace, patch{
-		about: "the condition", kind: types.StrategicMergePatchType, content: fmt.Sprint(says), subresources: []string{"status"},
-		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []v1.NodeCondition{to}}},
+		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},
+		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []any{condition}}},
 	})
 }

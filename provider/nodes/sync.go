@@ -110,6 +110,8 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	switch {
 	case !ours && report.ConditionOf(n).Status == "":
 		says = readiness{}
+	case report.NeverOurs(n, d):
+		return sooner(next, c.removeCondition(ctx, l, n, r))
 	case !ours: // what it says may have been right when it was written
 		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
 		next = sooner(next, wait)

@@ -110,7 +110,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if err == nil && (lost == nil || joins) {
 		d.Annotations = location(states, node, m, in.Snapshot)
 	}
-	if err = nodeinfo.WithRemedy(node, nodeinfo.WithContradiction(node, err)); err != nil {
+	if err = nodeinfo.WithRemedy(node, d.WasFound, nodeinfo.WithContradiction(node, err)); err != nil {
 		return d.fail(err)
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)

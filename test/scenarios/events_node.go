@@ -28,17 +28,9 @@ func nodeCommands() []command {
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", patchNode("labels")},
 		{"node annotate NODE KEY=VALUE", "the same with an annotation, as its kubelet may; `${…}` as in a configuration", patchNode("annotations")},
-		{"node taint NODE", "gives a Node the cloud provider's taint, as its administrator does", func(a *arguments) action {
-			return onNodes([]string{a.word("NODE")}, func(ctx context.Context, w *world, name string) error {
-				taint := v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule}
-				change, err := json.Marshal(map[string]any{"spec": map[string]any{"taints": []v1.Taint{taint}}})
-				if err != nil {
-					return err
-				}
-				_, err = w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, change, metav1.PatchOptions{})
-				return err
-			})
-		}},
+		{"node taint NODE", "gives a Node the cloud provider's taint and no other, as its administrator does", setTaints(
+			v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})},
+		{"node untaint NODE", "takes all taints off a Node, as its administrator does", setTaints()},
 		{"node rebuilt NODE VM", "lets the kubelet of another machine take over a Node, as when a machine is rebuilt under its old name: the Node has that machine's system UUID from then on; " +
 			"`none`: the kubelet reports none", func(a *arguments) action {
 			node, machine := a.word("NODE"), a.word("VM")
@@ -75,6 +67,14 @@ type registration struct {
 	marked *v1.Node
 	// machinesNamed finds machines by name.
 	machinesNamed func(pattern string) ([]fleet.Machine, error)
+}
+
+func setTaints(taints ...v1.Taint) func(*arguments) action {
+	return func(a *arguments) action {
+		return onNodes([]string{a.word("NODE")}, func(ctx context.Context, w *world, name string) error {
+			return w.patch(ctx, name, map[string]any{"spec": map[string]any{"taints": taints}})
+		})
+	}
 }
 
 func setReady(status v1.ConditionStatus) func(*arguments) action {

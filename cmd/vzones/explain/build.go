@@ -171,7 +171,16 @@ func (e *Explanation) title() string {
 // identified says how the machine was looked for, with all that fit.
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
-		return &cli.Branch{Text: "its machine is not looked for"}
+		b := &cli.Branch{Text: "its machine is not looked for"}
+		switch id := l.Node.Spec.ProviderID; {
+		case w.Placer.OtherProvider(w.States, l.Node) != "":
+			b.Add(cli.Yellow, "the provider ID %s is another provider's, and a vCenter has a VM with the system UUID: see vzones explain VZ168", quote.Value(id))
+		case nodeinfo.IsForeign(id):
+			b.Add("", "the provider ID %s is another provider's", quote.Value(id))
+		default:
+			b.Add("", "nodes.selector leaves the Node out")
+		}
+		return b
 	}
 	id, m := l.Identity, l.Place.Machine
 	how := ""
