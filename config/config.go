@@ -36,7 +36,7 @@ type Config struct {
 	// NodeSelector selects the Nodes that vzones manages, by their labels:
 	// all of them unless configured.
 	NodeSelector labels.Selector
-	// NodeLabels are labels that each Node gets when it is initialized, by their
+	// NodeLabels are labels that each Node gets if it lacks them, by their
 	// keys. None of them is reserved or also a rule's. Nil means none.
 	NodeLabels map[string]string
 	// SkipNodeDeletion reports whether no Node is ever deleted: a machine that is

@@ -314,7 +314,7 @@ var Fields = []Field{
 		Doc: "A label selector as for `kubectl get nodes -l`, such as `vsphere=true,!metal`: the Nodes that vzones manages."},
 	{In: SectionNodes, Key: "labels", Kind: KindLabels, YAMLOnly: true, Unset: "none",
 		Ref: func(c *Config, _ *VCenter) any { return &c.NodeLabels },
-		Doc: "Labels for each Node, set when it is initialized. A value is taken as it is written, and may be empty. [Reserved](#reserved-prefixes) ones, region, zone and those of levels are refused."},
+		Doc: "Labels for each Node. A Node gets those that it lacks, later only if `topology.backfill` is `true`. A value is taken as it is written, and may be empty. [Reserved](#reserved-prefixes) ones, region, zone and those of levels are refused."},
 	{In: SectionNodes, Key: "skipDeletion", Kind: KindBool, Env: SkipDeletionVariable, Ours: true, Default: false,
 		Ref: func(c *Config, _ *VCenter) any { return &c.SkipNodeDeletion },
 		Doc: "Whether vzones deletes no Node, even if its machine is certainly gone."},

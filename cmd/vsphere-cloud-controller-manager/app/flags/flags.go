@@ -38,7 +38,7 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 		"In place of --cloud-config: the Secret that holds the configuration, as NAMESPACE/NAME or NAMESPACE/NAME:KEY. "+
 			"Without KEY it is csi-vsphere.conf, the CSI driver's, or the only one that there is. It is watched.")
 	set.StringArrayVar(&f.NodeLabels, "node-labels", nil,
-		"Labels that each Node gets when it is initialized, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration. "+
+		"Labels that each Node gets if it lacks them, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration. "+
 			"It may be there several times. If a key is repeated, the last value is used. Those of kubernetes.io and k8s.io are dropped.")
 	set.DurationVar(&f.TagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
