@@ -46,6 +46,9 @@
 // has. A Node has outlived its home if it stayed ready for longer than a kubelet can be silent while its
 // home was off.
 //
+// A vCenter is its configured address: see samevcenter.go. While two addresses report one instance UUID of a
+// vCenter, the VMs of both are given to no Node without a home (rows 16 and 18).
+//
 // The home of a joining Node is what its kubelet claims. It gives the Node nothing, but the Node gets no
 // other VM while it may exist, in a row from 8 to 10, and otherwise only while every vCenter can be read.
 package inventory

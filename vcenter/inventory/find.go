@@ -187,12 +187,19 @@ func findWithoutHome(states []State, id Identity, h home, fits []match) (match, 
 		if h.state != noHome && !h.is(fits[0]) {
 			err = notAllRead(states, id)
 		}
+		if err == nil {
+			err = CheckInstance(states, fits[0].snapshot.VCenter)
+		}
 		if err != nil {
 			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", fits[0], id, err)
 		}
 		return fits[0], nil
 	}
-	if err := uncertain(states, id); err != nil {
+	err := uncertain(states, id)
+	if err == nil {
+		err = CheckInstance(states, fits[0].snapshot.VCenter)
+	}
+	if err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", id, err)
 	}
 	if len(fits) > 1 { // row 17

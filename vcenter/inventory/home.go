@@ -37,19 +37,6 @@ func (n *NotShown) Error() string {
 // Unwrap returns ErrNotShown.
 func (*NotShown) Unwrap() error { return ErrNotShown }
 
-// entries returns all configured entries of the vCenter where the machine was last seen,
-// by its own UUID where that is known. One of that name that was not read yet may be one
-// of them too.
-func (was LastSeen) entries(states []State) []State {
-	var homes []State
-	for _, s := range states {
-		if was.mayBeIn(s) {
-			homes = append(homes, s)
-		}
-	}
-	return homes
-}
-
 // A homeState is how certain it is that a Node's VM still is the managed object in which it was last found.
 type homeState int
 
@@ -70,6 +57,8 @@ const (
 type home struct {
 	state homeState
 	was   LastSeen
+	// entries are those of its vCenter.
+	entries []State
 	// match is the managed object if it is shown, and mayRun why it may run although nothing shows that.
 	match  match
 	mayRun error
@@ -78,7 +67,7 @@ type home struct {
 }
 
 // is reports whether a match is the home.
-func (h home) is(m match) bool { return h.state != noHome && h.was.is(m) }
+func (h home) is(m match) bool { return h.state != noHome && h.was.is(m, h.entries) }
 
 // home returns the home of the Node. Fits are the VMs with its UUID.
 func (id Identity) home(states []State, fits []match) home {
@@ -86,18 +75,23 @@ func (id Identity) home(states []State, fits []match) home {
 	if h.was.VCenter == "" {
 		return h
 	}
-	if i := slices.IndexFunc(fits, h.was.is); i >= 0 {
+	h.entries = h.was.entries(states)
+	if i := slices.IndexFunc(fits, func(m match) bool { return h.was.is(m, h.entries) }); i >= 0 {
 		h.state, h.match = homeShown, fits[i]
 		h.mayRun = fits[i].whyMayRun(states)
 		return h
 	}
-	entries := h.was.entries(states)
-	if len(entries) == 0 {
+	if len(h.entries) == 0 {
 		h.state = homeRemoved
+		// It may have been renamed, and two addresses report that they are it.
+		i := slices.IndexFunc(states, h.was.mayBeIn)
+		if i >= 0 && StateOf(states, h.was.VCenter).VCenter == "" {
+			h.state, h.unknown = homeUnknown, CheckInstance(states, states[i].VCenter)
+		}
 		return h
 	}
 	h.state = homeUnknown
-	for _, s := range entries {
+	for _, s := range h.entries {
 		only := []State{s}
 		if err := join(incompleteIndexes(only), pendingSearches(only, id)); err != nil {
 			h.unknown = fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(h.was.ID), err)
@@ -105,7 +99,7 @@ func (id Identity) home(states []State, fits []match) home {
 		}
 	}
 	// One entry may show what another one, of other datacenters or another account, does not.
-	for _, s := range entries {
+	for _, s := range h.entries {
 		e, recorded := id.RecordedIn(s.Snapshot)
 		if recorded && e.ID == h.was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
 			h.unknown = topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", s.Snapshot.describe(e.ID))
@@ -116,7 +110,7 @@ func (id Identity) home(states []State, fits []match) home {
 			return h
 		}
 	}
-	for _, s := range entries {
+	for _, s := range h.entries {
 		if reply := s.Snapshot.Homes[h.was.ID]; reply != Gone {
 			h.unknown = &NotShown{VCenter: s.VCenter, ID: h.was.ID, Reply: reply}
 			return h
@@ -178,19 +172,22 @@ func (h home) isReplacedBy(states []State, id Identity, m match) error {
 	if err := notAllRead(states, id); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", m, id, err)
 	}
+	was := topology.Ref{VCenter: h.was.VCenter, Type: "VirtualMachine", ID: h.was.ID}.Located("") + ", which was the VM, "
+	cause := ErrNotShown
+	isAnother := StateOf(states, h.was.VCenter).VCenter != ""
 	switch {
-	case h.state == homeRemoved, h.was.isSameVM(m.details(), id.Addresses), h.state == homeShown && id.OutlivedHome:
+	case h.state == homeRemoved && !isAnother, h.was.isSameVM(m.details(), id.Addresses), h.state == homeShown && id.OutlivedHome:
 		return nil
+	case h.state == homeRemoved:
+		was += "was in another vCenter, by that one's instance UUID"
 	case h.state == homeShown:
-		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s, which was the VM, is off, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
-			copyAdvice, h.match, m)
+		was, cause = h.match.String()+", which was the VM, is off", ErrPoweredOff
+	default:
+		was += "does not exist, unless its host has left the inventory"
 	}
-	name := topology.Ref{VCenter: h.was.VCenter, Type: "VirtualMachine", ID: h.was.ID}.Located("")
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrNotShown}, "%s, which was the VM, does not exist, unless its host has left the inventory, and %s runs with the same UUID, "+
-		"another instance UUID and none of the Node's addresses: "+copyAdvice, name, m)
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, cause}, "%s, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
+		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", was, m)
 }
-
-const copyAdvice = "delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)"
 
 // isSameVM reports whether there is evidence that a VM is the one that was last seen as another managed
 // object: it has the same instance UUID, or it reports an address of the Node. An address that floats
@@ -246,8 +243,9 @@ func notAllRead(states []State, id Identity) error {
 // RecordsAnother reports whether the record on the Node is of another machine than m,
 // which exists and cannot be read. As long as it does, m is not the Node's.
 func RecordsAnother(states []State, id Identity, m *Machine) bool {
+	of := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.RecordedIn(s.Snapshot)
-		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsSameMachine(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
+		return ok && e.Unreadable && (e.ID != m.Ref.ID || !s.isSameVCenter(of))
 	})
 }

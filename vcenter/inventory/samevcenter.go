@@ -1,17 +1,24 @@
 package inventory
 
 import (
+	"errors"
 	"slices"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
-// A vCenter may be configured under several names, with an account or datacenters of its
-// own for each. Its own UUID tells that they are one. Each entry has a session, a snapshot
-// and a state of its own, so that what fails for one account does not concern the others.
+// A vCenter is its configured address: entries with equal addresses are one vCenter, each with an account or
+// datacenters of its own. Each entry has a session, a snapshot and a state of its own, so that what fails for
+// one account does not concern the others. The instance UUID is what a server reports about itself, before any
+// login. It can only show that two vCenters differ, never that they are one.
 
-// IsIn reports whether an entry with that name and own UUID is of the vCenter where the machine
-// was last seen. The name counts only while one of the two UUIDs is not known.
+// ErrSharedInstance means that entries with different addresses report one instance UUID. It is in a
+// topology.ErrUnknown.
+var ErrSharedInstance = errors.New("two addresses report one vCenter")
+
+// IsIn reports whether an entry with that name and instance UUID may be of the vCenter where the VM was last
+// seen. It is no proof that it is: see entries.
 func (was LastSeen) IsIn(vcenter, instance string) bool {
 	if was.Instance != "" && instance != "" {
 		return was.Instance == instance
@@ -20,36 +27,79 @@ func (was LastSeen) IsIn(vcenter, instance string) bool {
 }
 
 // mayBeIn is IsIn for a state, which may have no snapshot yet.
-func (was LastSeen) mayBeIn(s State) bool {
+func (was LastSeen) mayBeIn(s State) bool { return was.IsIn(s.VCenter, s.instance()) }
+
+// instance returns the instance UUID that the entry reports, empty if it is not known.
+func (s State) instance() string {
 	if s.Snapshot == nil {
-		return was.IsIn(s.VCenter, "")
+		return ""
 	}
-	return was.IsIn(s.VCenter, s.Snapshot.Instance)
+	return s.Snapshot.Instance
 }
 
-// is reports whether a machine is the one that was last seen.
-func (was LastSeen) is(m match) bool {
-	return m.entry.ID == was.ID && was.IsIn(m.snapshot.VCenter, m.snapshot.Instance)
+// entries returns the entries of the vCenter where the VM was last seen: those with the address of the entry
+// with that name, unless it reports another instance UUID. If no entry has the name, it was renamed, and its
+// instance UUID identifies it, as long as one address alone reports that.
+func (was LastSeen) entries(states []State) []State {
+	isIt := func(s State) bool { return false }
+	if named := StateOf(states, was.VCenter); named.VCenter != "" {
+		if was.mayBeIn(named) || named.instance() == "" {
+			isIt = named.isSameVCenter
+		}
+	} else if i := slices.IndexFunc(states, was.mayBeIn); i >= 0 {
+		if len(sharing(states, states[i])) == 0 {
+			isIt = states[i].isSameVCenter
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(states), func(s State) bool { return !isIt(s) })
 }
 
-// same reports whether two matches are one machine: one vCenter's managed object.
-func (m match) same(other match) bool {
-	return m.entry.ID == other.entry.ID && m.snapshot.sameVCenter(other.snapshot)
+// is reports whether a match is the managed object that was last seen in one of these entries.
+func (was LastSeen) is(m match, entries []State) bool {
+	return m.entry.ID == was.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
 }
 
-func (s *Snapshot) sameVCenter(other *Snapshot) bool {
-	return s.VCenter == other.VCenter || s.Instance != "" && s.Instance == other.Instance
+// isSameVCenter reports whether two entries are one vCenter. Behind one address may be several, which report
+// different instance UUIDs.
+func (s State) isSameVCenter(other State) bool {
+	if s.VCenter == other.VCenter {
+		return true
+	}
+	differ := s.instance() != "" && other.instance() != "" && s.instance() != other.instance()
+	return s.Address != "" && s.Address == other.Address && !differ
 }
 
-// onePerMachine returns one match for each machine. Of several it takes that of an entry
-// which is in contact before one that fails, of one in whose datacenters the machine is
-// before one outside of whose it is, of one that can read it before one that cannot, and
-// of these the first in the configuration. So it does not matter which entry was read
-// first, and what one entry no longer sees is not lost while another does.
-func onePerMachine(states []State, all []match) []match {
+// sharing returns the entries that report the instance UUID of an entry at another address.
+func sharing(states []State, s State) []State {
+	return slices.DeleteFunc(slices.Clone(states), func(other State) bool {
+		return s.instance() == "" || s.instance() != other.instance() || s.isSameVCenter(other)
+	})
+}
+
+// CheckInstance returns an ErrSharedInstance if an entry reports the instance UUID of another address. Then one
+// of the two is a copy of the other, or pretends to be it.
+func CheckInstance(states []State, vcenter string) error {
+	s := StateOf(states, vcenter)
+	others := sharing(states, s)
+	if len(others) == 0 {
+		return nil
+	}
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrSharedInstance}, "vCenter %q and vCenter %q report one instance UUID at two addresses, %s and %s: "+
+		"write one address if they are one vCenter; otherwise one is a copy of the other: remove it from the configuration",
+		s.VCenter, others[0].VCenter, quote.Value(s.Address), quote.Value(others[0].Address))
+}
+
+// onePerMachine returns one match for each VM. Of several entries of one vCenter it takes one that is in contact
+// before one that fails, one that has the VM in its datacenters before one that has it outside, one that can
+// read it before one that cannot, and of these the first in the configuration. So it does not matter which
+// entry was read first, and what one entry no longer sees is not lost while another one does.
+func onePerMachine(states []State, found []match) []match {
 	var left []match
-	for _, m := range all {
-		i := slices.IndexFunc(left, m.same)
+	for _, m := range found {
+		of := StateOf(states, m.snapshot.VCenter)
+		i := slices.IndexFunc(left, func(other match) bool {
+			return m.entry.ID == other.entry.ID && of.isSameVCenter(StateOf(states, other.snapshot.VCenter))
+		})
 		switch {
 		case i < 0:
 			left = append(left, m)
@@ -60,45 +110,32 @@ func onePerMachine(states []State, all []match) []match {
 	return left
 }
 
-// rank returns how much an entry's match counts beside those of other entries of the same
-// vCenter.
+// rank returns which of the entries of one vCenter takes precedence.
 func (m match) rank(states []State) (n int) {
-	details := m.snapshot.Machines[m.entry.ID]
-	for _, well := range []bool{
-		StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
-	} {
+	for _, better := range []bool{StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable} {
 		n *= 2
-		if well {
+		if better {
 			n++
 		}
 	}
 	return n
 }
 
-// FirstEntry returns the name of the first configured entry of the vCenter that the given
-// entry belongs to: the vCenter's name where not the account but the vCenter is meant.
-// Entries belong to one vCenter by its own UUID or, while one of them was never read, by
-// their address.
+// FirstEntry returns the name of the first configured entry of the vCenter that the given entry belongs to: the
+// vCenter's name where not the account but the vCenter is meant.
 func FirstEntry(states []State, vcenter string) string {
 	of := StateOf(states, vcenter)
 	for _, s := range states {
-		switch {
-		case s.VCenter == vcenter:
-			return vcenter
-		case s.Snapshot != nil && of.Snapshot != nil && s.Snapshot.Instance != "" && of.Snapshot.Instance != "":
-			if s.Snapshot.Instance == of.Snapshot.Instance {
-				return s.VCenter
-			}
-		case s.Address != "" && s.Address == of.Address:
+		if s.isSameVCenter(of) {
 			return s.VCenter
 		}
 	}
 	return vcenter
 }
 
-// IsSameMachine reports whether a machine that one entry shows is the one at a reference
-// of another entry of the same vCenter, whose own UUID is given with the reference.
+// IsSameMachine reports whether a VM that one entry shows is the one at a reference of another entry of the same
+// vCenter, whose instance UUID is given with the reference.
 func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
-	in := StateOf(states, m.VCenter).Snapshot
-	return m.ID == at.ID && in != nil && in.Instance != "" && in.Instance == instance
+	entries := LastSeen{VCenter: at.VCenter, ID: at.ID, Instance: instance}.entries(states)
+	return m.ID == at.ID && StateOf(entries, m.VCenter).VCenter != ""
 }

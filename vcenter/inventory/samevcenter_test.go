@@ -184,7 +184,7 @@ func TestWhichEntryCounts(t *testing.T) {
 	with := func(change func(*vm)) vm { m := good; change(&m); return m }
 	of := func(name string, m vm) inventory.State {
 		s := stateOf(name, m)
-		s.Snapshot.Instance = "i"
+		s.Snapshot.Instance, s.Address = "i", "vc:443"
 		return s
 	}
 	id := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}}
@@ -198,11 +198,64 @@ func TestWhichEntryCounts(t *testing.T) {
 		"first has it out":   {of("first", with(func(m *vm) { m.outside = true })), of("second", good), "second"},
 		"second has it out":  {of("first", good), of("second", with(func(m *vm) { m.outside = true })), "first"},
 		"first may not read": {of("first", with(func(m *vm) { m.unreadable = true })), of("second", good), "second"},
-		"first not yet":      {of("first", with(func(m *vm) { m.unread = true })), of("second", good), "second"},
 	} {
 		m, err := inventory.Find([]inventory.State{c.first, c.second}, id)
 		if err != nil || m.Ref.VCenter != c.want {
 			t.Errorf("%s: got %v, %v, want it by %s", name, m, err, c.want)
+		}
+	}
+	// Which entry was read first decides nothing.
+	states := []inventory.State{of("first", with(func(m *vm) { m.unread = true })), of("second", good)}
+	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) {
+		t.Errorf("the first entry has no details yet: got %v, %v, want that they are awaited", m, err)
+	}
+}
+
+// TestInstanceOfAnotherVCenter: a server that reports the instance UUID of another vCenter takes over no Node.
+func TestInstanceOfAnotherVCenter(t *testing.T) {
+	east, west := stateOf("east", vm{id: "vm-1", uuid: oracleUUID, on: true}), stateOf("west", vm{id: "vm-1", uuid: oracleUUID, on: true})
+	off := stateOf("west", vm{id: "vm-1", uuid: oracleUUID})
+	none := stateOf("west")
+	at := func(s inventory.State, address string) inventory.State {
+		snapshot := *s.Snapshot
+		snapshot.Instance = "i"
+		s.Address, s.Snapshot = address, &snapshot
+		return s
+	}
+	home := inventory.Identity{
+		UUIDs: []inventory.UUID{oracleUUID}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, RecordedInstance: "i",
+	}
+	renamed := home
+	renamed.Recorded.VCenter = "before"
+	joins := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}, Joins: true}
+	for _, c := range []struct {
+		name       string
+		id         inventory.Identity
+		east, west inventory.State
+		vcenter    string
+		err        error
+	}{
+		{"runs, a copy runs", home, at(east, "a"), at(west, "b"), "", topology.ErrAmbiguous},
+		{"runs, a copy is off", home, at(east, "a"), at(off, "b"), "east", nil},
+		{"runs, no copy", home, at(east, "a"), at(none, "b"), "east", nil},
+		{"runs, and only the copy is shown", home, at(stateOf("east"), "a"), at(west, "b"), "", topology.ErrUnknown},
+		{"runs, one address", home, at(east, "a"), at(west, "a"), "east", nil},
+		{"renamed, a copy runs", renamed, at(east, "a"), at(west, "b"), "", inventory.ErrSharedInstance},
+		{"renamed, only the copy is shown", renamed, at(stateOf("east"), "a"), at(west, "b"), "", inventory.ErrSharedInstance},
+		{"renamed, one address", renamed, at(east, "a"), at(west, "a"), "east", nil},
+		{"joins, a copy is off", joins, at(east, "a"), at(off, "b"), "", inventory.ErrSharedInstance},
+		{"joins, only the copy is shown", joins, at(stateOf("east"), "a"), at(west, "b"), "", inventory.ErrSharedInstance},
+		{"joins, one address", joins, at(east, "a"), at(none, "a"), "east", nil},
+	} {
+		for _, states := range [][]inventory.State{{c.east, c.west}, {c.west, c.east}} {
+			m, err := inventory.Find(states, c.id)
+			first := c.vcenter
+			if c.err == nil && c.east.Address == c.west.Address && c.west.Snapshot.Machines["vm-1"] != nil {
+				first = states[0].VCenter
+			}
+			if !errors.Is(err, c.err) || c.err == nil && (err != nil || m.Ref.VCenter != first) {
+				t.Errorf("%s, %s first: got %v, %v, want %q, %v", c.name, states[0].VCenter, m, err, first, c.err)
+			}
 		}
 	}
 }
@@ -219,7 +272,8 @@ func TestFirst(t *testing.T) {
 		want   string // of the last one
 	}{
 		{[]inventory.State{state("a", "x", "i"), state("b", "x", "i")}, "a"},
-		{[]inventory.State{state("a", "x", "i"), state("b", "y", "i")}, "a"},
+		{[]inventory.State{state("a", "x", "i"), state("b", "y", "i")}, "b"}, // a copy, or one that pretends
+
 		{[]inventory.State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // a load balancer, perhaps
 		{[]inventory.State{unread("a", "x"), state("b", "x", "j")}, "a"},
 		{[]inventory.State{unread("a", "x"), state("b", "y", "j")}, "b"},
@@ -238,7 +292,7 @@ func TestFirst(t *testing.T) {
 func TestInvisibleCategories(t *testing.T) {
 	state := func(name, instance string, hidden ...string) inventory.State {
 		s := stateOf(name)
-		s.Snapshot.Instance, s.Snapshot.InvisibleCategories = instance, hidden
+		s.Address, s.Snapshot.Instance, s.Snapshot.InvisibleCategories = instance+":443", instance, hidden
 		return s
 	}
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 func TestTable(t *testing.T) {
 	const nobody, home, other = "unknown", "home", "other"
 	u := oracleUUID
-	for _, at := range []string{"none", "on", "renamed", "names swapped", "failing", "off", "power unknown", "unreadable", "hidden", "unasked", "there", "gone", "of another UUID", "removed"} {
+	for _, at := range []string{"none", "on", "renamed", "names swapped", "failing", "off", "power unknown", "unreadable", "hidden", "unasked", "there", "gone", "of another UUID", "removed", "in another vCenter of that name"} {
 		for _, others := range []struct{ on, off int }{{}, {on: 1}, {on: 2}, {off: 1}, {off: 2}, {on: 1, off: 1}} {
 			for _, third := range []string{"read", "failing", "not read yet"} {
 				for _, node := range []string{"runs, no evidence", "runs, same instance UUID", "runs, same address", "runs, outlived its home", "joins"} {
@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 					case "none":
 						id.Recorded, id.RecordedInstance = topology.Ref{}, ""
 					case "on", "renamed", "names swapped", "failing":
-						east = stateOf("east", vm{id: "vm-1", uuid: u, on: true})
+						east = stateOf("east", vm{id: "vm-1", uuid: u, on: true, instance: 5})
 					case "off":
 						east = stateOf("east", vm{id: "vm-1", uuid: u})
 					case "power unknown":
@@ -43,6 +43,8 @@ func TestTable(t *testing.T) {
 					case "of another UUID":
 						east = stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}})
 					case "removed":
+						id.Recorded.VCenter, id.RecordedInstance = "old", "0"
+					case "in another vCenter of that name":
 						id.RecordedInstance = "0"
 					}
 					var vms []vm
@@ -101,7 +103,14 @@ func TestTable(t *testing.T) {
 						case others.on == 0 && others.off == 0 && allRead:
 							want = "absent"
 						}
-					case "on", "renamed", "names swapped":
+					case "names swapped": // each name is another vCenter's now, so the VM is recognized by its instance UUID
+						switch {
+						case others.on > 0:
+							want = "ambiguous"
+						case allRead:
+							want = home
+						}
+					case "on", "renamed":
 						switch {
 						case others.on > 0:
 							want = "ambiguous"
@@ -125,13 +134,14 @@ func TestTable(t *testing.T) {
 						if others.on == 0 && (!joins || allRead) {
 							want = home
 						}
-					case "gone", "of another UUID", "removed":
+					case "gone", "of another UUID", "removed", "in another vCenter of that name":
+						isRemoved := at == "removed" || at == "in another vCenter of that name"
 						switch {
 						case others.on > 1:
 							want = "ambiguous"
 						case others.on == 1 && allRead && (joins || same || at == "removed"):
 							want = other
-						case others.on == 0 && others.off == 0 && allRead && at != "removed":
+						case others.on == 0 && others.off == 0 && allRead && !isRemoved:
 							want = "absent"
 						}
 					}
