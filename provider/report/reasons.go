@@ -58,6 +58,7 @@ var unplaced = []Outcome{
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
+	{inventory.ErrSharedInstance, "vcenter_instance_shared", "VCenterInstanceShared", ""},
 	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", ""},
 	{inventory.CauseUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", ""},
@@ -150,4 +151,4 @@ func EventReasons() []string {
 
 // Help explains the outcomes in a line.
 const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_instance_shared (two addresses report one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

@@ -24,6 +24,7 @@ type VCenterSpec struct {
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
 	Version     string           `yaml:"version"`  // of the product and its API; default that of govmomi's simulator
+	Instance    string           `yaml:"instance"` // its instance UUID; default: derived from the name
 	ESXi        bool             `yaml:"esxi"`     // it is an ESXi host and no vCenter: sessions and tags are served nowhere
 	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
 	Categories  []CategorySpec   `yaml:"categories"`

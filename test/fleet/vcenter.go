@@ -66,6 +66,9 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 		return nil, err
 	}
 	v.simulate(spec.Version)
+	if spec.Instance != "" {
+		v.content().About.InstanceUuid = spec.Instance
+	}
 	if spec.ESXi {
 		v.registry().Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.ApiType = "HostAgent"
 		v.ServeAPI(false)

@@ -58,6 +58,9 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
 		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), cli.Shell("govc", "about.cert", "-k", "-u", report.Host))
 	}
+	if err := inventory.CheckInstance(f.states, cfg.Name); err != nil {
+		note("VZ113", world.Plain(cfg.Name, err), "")
+	}
 	return found, true
 }
 

@@ -28,10 +28,11 @@ const (
 	reasonRejected    = "CredentialsRejected"
 	reasonMissing     = "CredentialsMissing"
 	reasonDatacenters = "DatacenterNotFound"
+	reasonInstance    = "VCenterInstanceShared"
 )
 
 // reasons are those of what can be wrong.
-var reasons = []string{reasonUnreadable, reasonRejected, reasonMissing, reasonDatacenters}
+var reasons = []string{reasonUnreadable, reasonRejected, reasonMissing, reasonDatacenters, reasonInstance}
 
 const (
 	// every is the time between two looks at the vCenters.
@@ -75,11 +76,18 @@ func (r *Recorder) Run(ctx context.Context) error {
 // observe records what is wrong now, and what is not any more.
 func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 	still, addresses := map[key]*report.Tracker{}, map[string]string{}
+	states := make([]inventory.State, len(all))
+	for i := range all {
+		states[i] = all[i].State
+	}
 	for i := range all {
 		h := &all[i]
 		addresses[h.VCenter] = h.Address
 		same := r.addresses[h.VCenter] == h.Address // or it may be another vCenter
 		wrong := problems(h)
+		if err := inventory.CheckInstance(states, h.VCenter); err != nil {
+			wrong[reasonInstance] = report.Problem{Key: reasonInstance, Reason: reasonInstance, Text: quote.NoteWith(err.Error(), "")}
+		}
 		for _, reason := range reasons {
 			k := key{h.VCenter, reason}
 			t := r.problems[k]
