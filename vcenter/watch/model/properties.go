@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/inventory"
@@ -112,6 +114,9 @@ func (p properties) set(name string, value any) {
 	switch {
 	case value == nil:
 		delete(p, name)
+	case name == "name":
+		s, _ := value.(string)
+		p[name] = strings.ToValidUTF8(s[:min(len(s), maxName)], "")
 	case name == guestNet:
 		p[name] = guestNetworkOf(value)
 	case name == guestAddress:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -109,8 +110,18 @@ func (t *Tree) starts(machine types.ManagedObjectReference) []start {
 	}
 }
 
-// Path returns the inventory path of an object. Where ancestors cannot be read
-// it begins with the nearest that can.
+const (
+	// maxDepth is more levels than a vCenter has. A vCenter decides what the parent of an object is, even the
+	// object itself: two pages of a reading, and a move between them, make a loop.
+	maxDepth = 100
+	// maxPath and maxName are more bytes than an inventory path and a name of a vCenter have: names are limited
+	// to 80 characters.
+	maxPath = 1024
+	maxName = 320
+)
+
+// Path returns the inventory path of an object. If ancestors cannot be read, or the path is longer than any that
+// a vCenter has, it begins with the nearest ancestors.
 func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	if ref == t.root {
 		return "/"
@@ -118,12 +129,24 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	if p, ok := t.paths[ref]; ok {
 		return p
 	}
-	p := "/" + t.Name(ref)
-	if above, ok := t.parent(ref); ok && above != t.root && t.objects[above] != nil {
-		p = t.Path(above) + p
+	path := "/" + t.Name(ref)
+	above, ok := t.parent(ref)
+	for range maxDepth {
+		if !ok || above == t.root || t.objects[above] == nil {
+			break
+		}
+		if known, isKnown := t.paths[above]; isKnown {
+			path = known + path
+			break
+		}
+		path = "/" + t.Name(above) + path
+		above, ok = t.parent(above)
 	}
-	t.paths[ref] = p
-	return p
+	if long := len(path) - maxPath; long > 0 {
+		path = "…" + strings.ToValidUTF8(path[long:], "")
+	}
+	t.paths[ref] = path
+	return path
 }
 
 // addUpTo adds the objects from ref to the root to a set, up to one that is in it already: so
@@ -152,7 +175,7 @@ func (t *Tree) Above(vcenter string, ref types.ManagedObjectReference) (types.Ma
 // was not reached.
 func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
-	for range 1000 { // no inventory is that deep, but a reading in two pages may be torn
+	for range maxDepth {
 		if t.objects[ref] == nil {
 			return refs, fmt.Errorf("%s cannot be read: give the account the role Read-only there", located(vcenter, ref, ""))
 		}
