@@ -38,6 +38,8 @@ const (
 	honest outcome = "as without the lie"
 	// waits: it is not initialized.
 	waits outcome = "waits"
+	// unlabeled: it has no taint, and vzones gives it no labels.
+	unlabeled outcome = "gets no labels"
 	// alone: vzones writes nothing to it.
 	alone outcome = "is left alone"
 	// reported: it has the label that it chose, and an Event says so.

@@ -202,6 +202,11 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 		switch what {
 		case waits, alone:
 			return untouched(n, what)
+		case unlabeled:
+			if n == nil || !stack.Initialized(n) || n.Labels[v1.LabelTopologyZone] != "" || n.Labels[leveled] != "" {
+				return errors.New("it is gone, has the taint, or has a label")
+			}
+			return nil
 		case honest:
 			return isOf(n, own)
 		case reported:

@@ -102,7 +102,7 @@ func annotate(n *v1.Node, key, value string) {
 func annotations() []lie {
 	const about = "annotations"
 	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.machine("liar-vm").ProviderID() }
-	// at tells where its machine was, which counts with a provider ID only.
+	// at tells where its machine was, which counts with a provider ID or without the taint.
 	long := func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }
 	at := func(where func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
@@ -227,6 +227,21 @@ func taints() []lie {
 	}
 	return []lie{
 		{about: about, says: "not uninitialized", at: []moment{registering}, send: without, becomes: honest},
+		{
+			about: about, says: "not uninitialized, with another's unreadable machine", at: []moment{registering},
+			send: func(w *world, n *v1.Node) {
+				without(w, n)
+				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
+			}, becomes: unlabeled,
+		},
+		{
+			about: about, says: "not uninitialized, with another's unreadable machine and without one", at: []moment{registering}, homeless: true,
+			send: func(w *world, n *v1.Node) {
+				without(w, n)
+				n.Status.NodeInfo.SystemUUID = nobodysUUID
+				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
+			}, becomes: unlabeled,
+		},
 		{
 			about: about, says: "not uninitialized, with the zone of another Node", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {

@@ -148,6 +148,8 @@ func labelChange(kind, label string, is world.Label, t *config.Topology, l *worl
 	}
 	switch {
 	case c.Text != "":
+	case c.Now == "" && c.Then == "" && is.Undecided == "":
+		c.Text = "the Node does not get the label"
 	case kind == "label" && !slices.Contains(t.Policy.Labels(), label):
 		c.Text = "the label stays: the configuration does not have it, and vzones did not write it"
 	case l.Waits:

@@ -89,6 +89,9 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		}
 		other := *flags
 		other.Config, other.Nodes = c.with, now.Nodes
+		if now.Daemon != nil {
+			other.NodeLabels = now.Daemon.NodeLabels // its flags stay
+		}
 		if then, err = world.Open(ctx, &other); err != nil {
 			return fmt.Errorf("--with: %w", err)
 		}

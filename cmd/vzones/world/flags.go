@@ -24,6 +24,8 @@ type Flags struct {
 	NeedsNodes bool
 	// Config is the path of the configuration file, empty for the configuration of the daemon.
 	Config string
+	// NodeLabels are the values of the daemon's --node-labels, for the configuration in a file.
+	NodeLabels []string
 	// Kubeconfig is as that of kubectl, and Overrides are its flags: the context, and the namespace
 	// of the daemon's Pods.
 	Kubeconfig string

@@ -35,6 +35,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 		from, err = w.readDaemon(ctx, f, finder)
 	} else {
 		from, err = source.New(f.Config, "", nil)
+		err = cmp.Or(err, from.AddLabels(f.NodeLabels))
 	}
 	if err != nil {
 		return nil, err
