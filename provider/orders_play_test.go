@@ -104,7 +104,10 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 
 // address is that of the i-th Node's machine in a vCenter.
 func (n nodeFact) address(vcenter, i int) string {
-	if n.evidence == sameAddress {
+	switch {
+	case n.shares:
+		return "10.0.8.1"
+	case n.evidence == sameAddress:
 		vcenter = 9
 	}
 	return fmt.Sprintf("10.0.%d.%d", vcenter, i+1)
