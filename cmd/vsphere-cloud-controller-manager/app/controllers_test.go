@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -43,7 +44,7 @@ func (c oneClient) ClientOrDie(string) kubernetes.Interface     { return c }
 func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 	node := func(name, providerID string) *v1.Node {
 		return &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"}},
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"}},
 			Spec: v1.NodeSpec{ProviderID: providerID, Taints: []v1.Taint{
 				{Key: cloudproviderapi.TaintNodeShutdown, Effect: v1.TaintEffectNoSchedule},
 			}},
