@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net/netip"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -215,6 +217,69 @@ func TestPowerOfAVMThatIsNotConnected(t *testing.T) {
 		if vm == nil || vm.Power != c.want || vm.WasOff != c.wasOff {
 			t.Errorf("UUID %q, connection %v, %s: got %+v, want power %q, was off: %t", c.uuid, c.connection, c.power, vm, c.want, c.wasOff)
 		}
+	}
+}
+
+// TestRoleWithoutAConfiguration: a VM keeps its role of a Fault Tolerance pair while its configuration cannot be read.
+func TestRoleWithoutAConfiguration(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	is := func(what string, want bool, uuid any, role any) {
+		t.Helper()
+		changes := []types.PropertyChange{{Name: "config.uuid", Val: uuid}, {Name: faultTolerance, Val: role}}
+		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: changes[:1]})
+		m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: changes})
+		if vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]; vm == nil || vm.Secondary != want {
+			t.Errorf("%s: got %+v, want secondary: %t", what, vm, want)
+		}
+	}
+	is("alone", false, stranger, nil)
+	is("alone, configuration not readable", false, nil, nil)
+	is("secondary", true, stranger, types.FaultToleranceConfigInfo{Role: 2})
+	is("secondary, configuration not readable", true, nil, nil)
+	is("primary", false, stranger, types.FaultToleranceConfigInfo{Role: 1})
+	is("primary, configuration not readable", false, nil, nil)
+}
+
+// TestGuestAddress applies only if VMware Tools report no interface at all: not beside one without an address, and not
+// if they report too many.
+func TestGuestAddress(t *testing.T) {
+	nic := func(device int32, addresses ...string) types.GuestNicInfo {
+		return types.GuestNicInfo{DeviceConfigId: device, IpAddress: addresses}
+	}
+	for name, c := range map[string]struct {
+		nics []types.GuestNicInfo
+		want bool
+	}{
+		"no interface":                   {nil, true},
+		"an interface without address":   {[]types.GuestNicInfo{nic(4000)}, false},
+		"too many interfaces":            {slices.Repeat([]types.GuestNicInfo{nic(4000, "10.0.0.2")}, maxInterfaces+1), false},
+		"too many that the guest made":   {[]types.GuestNicInfo{nic(-1, slices.Repeat([]string{"10.0.0.2"}, maxGuestMade+1)...)}, false},
+		"one with another address":       {[]types.GuestNicInfo{nic(4000, "10.0.0.2")}, false},
+		"one that the guest made itself": {[]types.GuestNicInfo{nic(-1, "10.0.0.2")}, false},
+	} {
+		m := New("east", types.ServiceContent{}, nil)
+		m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{
+			{Name: "config.uuid", Val: stranger}, {Name: guestAddress, Val: "10.0.0.1"}, {Name: guestNet, Val: types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics}},
+		}})
+		want := netip.Addr{}
+		if c.want {
+			want = netip.MustParseAddr("10.0.0.1")
+		}
+		if vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]; vm == nil || vm.GuestAddress != want {
+			t.Errorf("%s: got %+v, want guest address %v", name, vm, want)
+		}
+	}
+}
+
+// TestOutsideAndRecordedHaveDetails: a VM that is not shown any more is neither outside of the datacenters nor recorded.
+func TestOutsideAndRecordedHaveDetails(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	both := []string{"vm-1", "vm-2"}
+	snap := m.Snapshot(View{Machines: both, Outside: both, AnnotatedOnly: both})
+	recorded := slices.Collect(maps.Keys(snap.Recorded))
+	if want := both[:1]; !slices.Equal(snap.Outside, want) || !slices.Equal(recorded, want) || len(snap.Machines) != 1 {
+		t.Errorf("outside %v, recorded %v, details of %d; want %v in each", snap.Outside, recorded, len(snap.Machines), want)
 	}
 }
 
