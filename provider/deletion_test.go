@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
@@ -62,10 +63,11 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	if opts.Preconditions.UID != nil {
 		t.Error("the options of the caller have changed")
 	}
-	// What is not a deletion is as with the client itself.
-	patch := []byte(`{"metadata":{"labels":{"a":"b"}}}`)
-	if n, err := nodes().Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil || n.Labels["a"] != "b" {
-		t.Errorf("%v, %v", n, err)
+	// Labels follow from no answer, but from the Node in the cache, and there is none.
+	p.SetInformers(informers.NewSharedInformerFactory(client, 0))
+	patch := []byte(`{"metadata":{"labels":{"topology.kubernetes.io/zone":"b"}}}`)
+	if n, err := nodes().Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err == nil {
+		t.Errorf("labels of a Node that is not in the cache were written: %v", n.Labels)
 	}
 }
 
