@@ -1,0 +1,86 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/absence"
+	"vzones/provider/report"
+	"vzones/vcenter/inventory"
+)
+
+// countedOutcomes are the outcomes that Nodes have, each with their number.
+func (c *cluster) countedOutcomes() map[string]int {
+	all := c.controller.Stats().Outcomes
+	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
+	return all
+}
+
+func (c *cluster) wantOutcomes(when string, want map[string]int) {
+	c.Helper()
+	if diff := cmp.Diff(want, c.countedOutcomes()); diff != "" {
+		c.Errorf("the outcomes of the Nodes %s: %s", when, diff)
+	}
+}
+
+// TestANewReasonIsSeenAtOnce: a Node has no VM before and after a change of the vCenters, each time for another reason.
+func TestANewReasonIsSeenAtOnce(t *testing.T) {
+	f := &fakeFleet{states: states{stateOf("east")}}
+	alone(t, f, func(c *cluster) {
+		f.become() // the first pass looks at all Nodes
+		c.pass(gather)
+		c.wantOutcomes("at first", map[string]int{"machine_not_found": 2})
+		f.become(failing(stateOf("east")))
+		c.pass(gather)
+		c.wantOutcomes("after the vCenter has failed", map[string]int{"vcenter_unreachable": 2})
+	}, aNode("joins", withSystemUUID(uuidA)), aNode("runs", withProviderID("vsphere://"+uuidB), untainted))
+}
+
+// TestTheNextNodeOfAVMIsSeenAtOnce: a Node waits because another Node has its VM. It goes on once that Node is gone,
+// although no vCenter has changed.
+func TestTheNextNodeOfAVMIsSeenAtOnce(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		if got := c.countedOutcomes(); got[report.Placed] != 1 || len(got) != 2 {
+			t.Errorf("two Nodes of one VM: %v, want one of them %s", got, report.Placed)
+		}
+		c.delete("first")
+		c.pass(2 * gather)
+		c.wantOutcomes("after the first is gone", map[string]int{report.Placed: 1})
+	}, aNode("first", withSystemUUID(uuidA), madeAt(0)), aNode("second", withSystemUUID(uuidA), madeAt(1)))
+}
+
+// TestAContradictionAmongManyNodes: the passes over many Nodes pause. A VM that was absent is shown in between, for less
+// than that pause, and what a search had confirmed is dropped all the same.
+func TestAContradictionAmongManyNodes(t *testing.T) {
+	absent, shown := stateOf("east"), stateOf("east", machine(uuidA))
+	nodes := []*v1.Node{gone()}
+	for i := range 200 {
+		nodes = append(nodes, aNode(fmt.Sprintf("other-%d", i), withSystemUUID(fmt.Sprintf("422e4956-ad22-1139-6d72-0000000%05d", i+1))))
+	}
+	f := &fakeFleet{confirm: nobody, states: states{absent}}
+	alone(t, f, func(c *cluster) {
+		f.become(absent) // a pass, and the next one pauses
+		c.settle()
+		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || err != nil {
+			t.Fatalf("at first: exists %t, error %v; want that it is confirmed to be absent", exists, err)
+		}
+		f.mu.Lock()
+		f.confirm = func(ctx context.Context, _ inventory.Identity) error { <-ctx.Done(); return ctx.Err() }
+		f.mu.Unlock()
+		for _, state := range []inventory.State{shown, absent} {
+			f.become(state)
+			c.settle()
+		}
+		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, absence.ErrConfirming) {
+			t.Errorf("after it was shown for a moment: exists %t, error %v; want that it is confirmed again", exists, err)
+		}
+		c.pass(time.Second)
+	}, nodes...)
+}
