@@ -49,24 +49,29 @@ func Plain(s string) string {
 // Text returns a text, such as another server's message, on one line: what cannot be
 // printed is escaped. Of one that is longer than LongestText bytes it returns the
 // beginning, and how long it is.
-func Text(s string) string { return text(s, LongestText) }
+func Text(s string) string { return text(s, LongestText, len(s)) }
+
+// TextOf is Text for the beginning of a text that has size bytes in all.
+func TextOf(beginning string, size int) string { return text(beginning, LongestText, size) }
 
 // Name is Text for names and inventory paths that stand without quotes: of one that is
 // longer than LongestName bytes it returns the beginning, and how long it is.
-func Name(s string) string { return text(s, LongestName) }
+func Name(s string) string { return text(s, LongestName, len(s)) }
 
-func text(s string, longest int) string {
+func text(s string, longest, size int) string {
 	shown := escaped(beginning(s, min(len(s), longest)))
-	if len(s) <= longest && len(shown) <= longest {
+	if size <= longest && len(shown) <= longest {
 		return shown
 	}
-	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), len(s))
+	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), size)
 }
 
 // Line returns a message of ours for the log, on one line. Semicolons take the place of
 // line breaks, as in errors that are joined. Of one that is longer than LongestLine bytes
 // it returns the beginning, and how long it is.
-func Line(s string) string { return text(strings.ReplaceAll(s, "\n", "; "), LongestLine) }
+func Line(s string) string {
+	return text(strings.ReplaceAll(beginning(s, min(len(s), LongestLine)), "\n", "; "), LongestLine, len(s))
+}
 
 // Note returns a message of ours for an Event: as Line does, and never longer than
 // LongestNote bytes in all.

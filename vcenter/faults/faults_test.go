@@ -1,9 +1,11 @@
 package faults_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
@@ -129,5 +133,47 @@ func TestPanicsAreErrors(t *testing.T) {
 	}
 	if err := g.Run(t.Context(), "here", func() error { return want }); !errors.Is(err, want) || faults.Recovered(err) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestEachPanicIsLoggedOnce, even if a server alternates between two and writes their texts.
+func TestEachPanicIsLoggedOnce(t *testing.T) {
+	var out bytes.Buffer
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+	g := &faults.Guard{}
+	for i := range 100 {
+		_ = g.Run(ctx, "here", func() error { panic(fmt.Sprintf("made-up %d\nmade-up", i)) })
+		_ = g.Run(ctx, "there", func() error { panic(errors.New("made-up")) })
+	}
+	if n := strings.Count(out.String(), "Recovered from a panic"); n != 2 || !strings.Contains(out.String(), "TestEachPanicIsLoggedOnce.func1 faults_test.go:") {
+		t.Errorf("%d panics are logged: %s", n, out.String())
+	}
+}
+
+// TestPrintingTakesNoTime, and prints nothing secret, of megabytes that a server sends.
+func TestPrintingTakesNoTime(t *testing.T) {
+	for name, part := range map[string]string{
+		"addresses":      "x:1-x:1-",
+		"whole URLs":     `Post "https://made-up": `,
+		"objects":        "session[made-up]made-up ",
+		"open objects":   "session[made-up",
+		"one long word":  "x",
+		"line breaks":    "\n",
+		"no UTF-8":       "\xff",
+		"bidirectional":  "\u202e",
+		"short of a URL": strings.Repeat("x", 4000) + `Post "https://made-up`,
+	} {
+		err := faults.Printable{Err: errors.New(strings.Repeat(part, 4<<20/len(part)))}
+		began := time.Now()
+		text := err.Error()
+		if took := time.Since(began); took > 200*time.Millisecond || len(text) > 1100 || strings.Contains(text, "made-up") {
+			t.Errorf("%s: %v, %d bytes: %.200q", name, took, len(text), text)
+		}
+		for _, r := range text {
+			if !strconv.IsPrint(r) {
+				t.Errorf("%s: %.200q", name, text)
+				break
+			}
+		}
 	}
 }

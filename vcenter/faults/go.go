@@ -1,9 +1,6 @@
 package faults
 
-import (
-	"fmt"
-	"runtime/debug"
-)
+import "fmt"
 
 // Go starts f in a goroutine of its own and returns a function that waits for its
 // end. The goroutine closes ended. A panic of f becomes that of the waiting
@@ -15,7 +12,7 @@ func Go(f func()) (ended <-chan struct{}, wait func()) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+				panicked = fmt.Sprintf("%v\n%s", p, stack())
 			}
 		}()
 		f()

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"path/filepath"
+	"runtime"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"k8s.io/klog/v2"
 )
@@ -15,9 +16,14 @@ import (
 // libraries trust answers more than they deserve, and no answer of one vCenter may
 // end what is done for the others. The zero value is ready; it may be used concurrently.
 type Guard struct {
-	// last is the text of the last panic. Its stack is in the log.
-	last atomic.Pointer[string]
+	mu sync.Mutex
+	// logged are the stacks in the log. A server can choose the text of a panic and alternate between several, but
+	// not the code that panics.
+	logged map[string]bool
 }
+
+// stacksMax bounds the stacks in the log.
+const stacksMax = 20
 
 // A panicError is a panic as an error.
 type panicError struct {
@@ -35,8 +41,7 @@ func (p *panicError) Unwrap() error {
 	return err
 }
 
-// Run calls f. Where f panics, the error gives the reason and where. The stack is logged,
-// once for as long as the same panic repeats.
+// Run calls f. If f panics, the error contains the reason and the place. Each stack is logged once.
 func (g *Guard) Run(ctx context.Context, where string, f func() error) (err error) {
 	defer func() {
 		value := recover()
@@ -44,12 +49,41 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 			return
 		}
 		err = &panicError{where, value}
-		text := err.Error()
-		if last := g.last.Swap(&text); last == nil || *last != text {
-			klog.FromContext(ctx).Error(err, "Recovered from a panic; the vCenter is tried again, and others are not affected", "stack", string(debug.Stack()))
+		if trace := stack(); g.isNew(trace) {
+			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" { // as Go passes it
+				trace = origin + "; " + trace
+			}
+			klog.FromContext(ctx).Error(Printable{err}, "Recovered from a panic; the vCenter is tried again, and others are not affected", "stack", trace)
 		}
 	}()
 	return f()
+}
+
+// isNew records a stack, and reports whether to log it.
+func (g *Guard) isNew(trace string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.logged[trace] || len(g.logged) == stacksMax {
+		return false
+	}
+	if g.logged == nil {
+		g.logged = map[string]bool{}
+	}
+	g.logged[trace] = true
+	return true
+}
+
+// stack returns the calls that led to the panic of this goroutine, the last one first, on one line.
+func stack() string {
+	var counters [24]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(4, counters[:])]) // without the recovery and gopanic
+	var calls []string
+	for more := true; more; {
+		var call runtime.Frame
+		call, more = frames.Next()
+		calls = append(calls, fmt.Sprintf("%s %s:%d", call.Function, filepath.Base(call.File), call.Line))
+	}
+	return strings.Join(calls, "; ")
 }
 
 // Recovered reports whether an error comes of a panic.

@@ -42,7 +42,7 @@ func InProperties(missing []types.MissingProperty) error {
 // authenticated.
 func InAnswer(f *types.LocalizedMethodFault) error {
 	if _, ok := f.Fault.(*types.NotAuthenticated); ok {
-		return &SessionLostError{errors.New(cmp.Or(f.LocalizedMessage, "the session is not authenticated"))}
+		return &SessionLostError{Printable{errors.New(cmp.Or(f.LocalizedMessage, "the session is not authenticated"))}}
 	}
 	return nil
 }

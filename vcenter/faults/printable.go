@@ -12,11 +12,15 @@ var (
 	localPort = regexp.MustCompile(`\S+:\d+->`)
 	// request matches what package net/http puts before the error of a request. Which server it
 	// went to is said before.
-	request = regexp.MustCompile(`\b(Get|Head|Post|Put|Patch|Delete) "https?://[^"]*": `)
+	request = regexp.MustCompile(`\b(Get|Head|Post|Put|Patch|Delete) "https?://[^"]*(": |$)`)
 	// sessionObject matches the ID of an object that belongs to a session, which has
-	// the session's ID in it.
-	sessionObject = regexp.MustCompile(`session\[[^\]]*\][-0-9A-Za-z]*`)
+	// the session's ID in it. The text may end within either.
+	sessionObject = regexp.MustCompile(`session\[[^\]]*(\][-0-9A-Za-z]*|$)`)
 )
+
+// searched is how many bytes of an error are searched for what is not printed, and more than are printed. A server
+// can send megabytes.
+const searched = 4 * quote.LongestText
 
 // Printable is an error that reads the same for the same failure, on one line of a bounded
 // length whatever the vCenter answers, and has nothing secret in it: neither the local port,
@@ -24,9 +28,16 @@ var (
 type Printable struct{ Err error }
 
 func (p Printable) Error() string {
-	text := request.ReplaceAllString(localPort.ReplaceAllString(p.Err.Error(), ""), "")
+	text := p.Err.Error()
+	size := len(text)
+	text = text[:min(size, searched)]
+	text = request.ReplaceAllString(localPort.ReplaceAllString(text, ""), "")
 	text = sessionObject.ReplaceAllString(text, "of the session")
-	return quote.Text(strings.ReplaceAll(text, "\n", "; ")) // of errors that are joined
+	text = strings.ReplaceAll(text, "\n", "; ") // of errors that are joined
+	if size <= searched {
+		size = len(text)
+	}
+	return quote.TextOf(text, size)
 }
 
 // Unwrap returns the error as it came.

@@ -120,24 +120,22 @@ func (e *Endpoint) doWithin(ctx context.Context, name string, timeout time.Durat
 	return e.observed(ctx, name, timeout, call)
 }
 
+// observed makes a remote call. All calls pass here, so what a server writes leaves this package only in an error
+// that is [faults.Printable].
 func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	began := time.Now()
 	err := WithDeadline(ctx, timeout, func(ctx context.Context) error {
 		return e.guard.Run(ctx, unusableAnswer(name), func() error { return withoutRequest(call(ctx)) })
 	})
 	took := time.Since(began)
-	if err == nil {
+	if err != nil {
+		err = faults.Printable{Err: err}
+	} else {
 		now := time.Now()
 		e.lastAnswer.Store(&now)
 	}
 	e.observer.Requested(e.name, name, took, err)
-	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		printable := err
-		if err != nil {
-			printable = faults.Printable{Err: err}
-		}
-		log.Info("Called vCenter", "call", name, "duration", took, "err", printable)
-	}
+	klog.FromContext(ctx).V(4).Info("Called vCenter", "call", name, "duration", took, "err", err)
 	return err
 }
 

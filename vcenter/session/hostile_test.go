@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,33 @@ func TestAnswersAreBounded(t *testing.T) {
 				// Buffers that double are allocated anew each time.
 				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 && c.filler == "" || n > 400 {
 					t.Errorf("%d MiB were allocated", n)
+				}
+			})
+		}
+	}
+}
+
+// TestErrorsAreOneLine of a bounded length, in whatever call a server fails and whatever it writes: errors go into
+// logs, Events and terminals from many places.
+func TestErrorsAreOneLine(t *testing.T) {
+	hostile := strings.Repeat("made-up&#10;I1122 00:00:00.000000 1 fake.go:1] \u202e&#13;&#9;", 30_000)
+	fault := `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body><Fault><faultcode>` + hostile + `</faultcode><faultstring>` + hostile + `</faultstring></Fault></Body></Envelope>`
+	for name, c := range hostileAnswers() {
+		for kind, body := range map[string]string{"a fault": fault, "no XML": "<" + hostile, "nothing": ""} {
+			t.Run(name+" with "+kind, func(t *testing.T) {
+				err := c.play(t, 30*time.Second, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/xml")
+					w.WriteHeader(http.StatusInternalServerError)
+					_, _ = io.WriteString(w, body)
+				})
+				if c.opens && c.call == nil {
+					return // the session is opened, and there is no error
+				}
+				if err == nil {
+					t.Fatal("no error")
+				}
+				if text := err.Error(); len(text) > 2<<10 || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+					t.Errorf("the error has %d bytes and begins with %.300q", len(text), text)
 				}
 			})
 		}

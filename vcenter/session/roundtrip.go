@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
@@ -18,12 +17,18 @@ func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
 		for range max(e.cfg.Load().RoundTrips, 1) {
 			err = e.Do(ctx, method(req), func(ctx context.Context) error { return send(ctx, next, req, res) })
-			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			if !isTemporary(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 				break
 			}
 		}
 		return err
 	})
+}
+
+// isTemporary reports whether the network broke a request.
+func isTemporary(err error) bool {
+	var network interface{ Temporary() bool } // as url.Error and net.Error
+	return errors.As(err, &network) && network.Temporary()
 }
 
 // longPoll sends requests that may take longer than others and do not stand in their

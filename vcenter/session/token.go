@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -65,5 +66,10 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 // refusesCertificate looks for the fault of WS-Trust that says so. Others are
 // about the request, such as clocks that differ.
 func refusesCertificate(err error) bool {
-	return err != nil && soap.IsSoapFault(err) && strings.HasSuffix(soap.ToSoapFault(err).Code, "FailedAuthentication")
+	for ; err != nil; err = errors.Unwrap(err) {
+		if soap.IsSoapFault(err) {
+			return strings.HasSuffix(soap.ToSoapFault(err).Code, "FailedAuthentication")
+		}
+	}
+	return false
 }

@@ -66,6 +66,8 @@ type homeAsker struct {
 	catchUp func(context.Context) error
 	// replies is sent to by run, and received from by the goroutine of the model. Nobody closes it.
 	replies chan map[string]inventory.Reply
+	// unanswered are the VMs about which the last question failed and was logged. One call of ask has it.
+	unanswered map[string]bool
 }
 
 // run asks until the context is done. A call that fails without an answer ends the watch.
@@ -114,11 +116,14 @@ func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]in
 			if err != nil && !answeredWithFault(h.session, err) {
 				return err
 			}
-			if err != nil {
-				klog.FromContext(ctx).Info("The vCenter does not say whether a machine that a Node was found as exists; the Node keeps what it has", "moid", quote.Plain(id), "err", err)
-			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err == nil {
+				delete(h.unanswered, id)
+			} else if !h.unanswered[id] {
+				h.unanswered[id] = true
+				klog.FromContext(ctx).Info("The vCenter does not say whether the VM of a Node exists; the Node keeps what it has", "moid", quote.Plain(id), "err", err)
+			}
 			replies[id] = reply
 			return nil
 		})

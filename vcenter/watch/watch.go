@@ -108,7 +108,10 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), rests: make(chan struct{}), hurry: signal.New(), soon: inbox.poll,
 	}
 	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
-	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, catchUp: inbox.CatchUp, replies: make(chan map[string]inventory.Reply)}
+	w.homes = &homeAsker{
+		session: s, slots: opts.Slots, questions: &inbox.homes, catchUp: inbox.CatchUp,
+		replies: make(chan map[string]inventory.Reply), unanswered: map[string]bool{},
+	}
 	w.homeReplies = homeReplies{}
 	return w
 }

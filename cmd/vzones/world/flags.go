@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"vzones/config"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
 
@@ -109,5 +110,5 @@ func (f *Flags) withLog(ctx context.Context) context.Context {
 	if f.Verbose <= 0 {
 		return ctx
 	}
-	return klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(f.Verbose))))
+	return klog.NewContext(ctx, faults.BoundedLog(textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(f.Verbose)))))
 }

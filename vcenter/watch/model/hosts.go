@@ -8,6 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // The properties that tell what hosts belong to. They are read only if the policy needs them.
@@ -47,7 +48,7 @@ func whyMissing(f *types.LocalizedMethodFault) error {
 		return topology.ErrNotPermitted
 	}
 	if f.LocalizedMessage != "" {
-		return errors.New(f.LocalizedMessage)
+		return errors.New(quote.Text(f.LocalizedMessage))
 	}
 	return fmt.Errorf("the vCenter answers %T", f.Fault)
 }

@@ -3,14 +3,17 @@ package logging
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/pflag"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 )
 
 // MaxVerbosity is the highest verbosity of the log. Beyond it client-go logs the bodies of requests and
@@ -39,10 +42,28 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	if err := logsapi.ValidateAndApply(options, utilfeature.DefaultFeatureGate); err != nil {
 		return err
 	}
+	bound(klog.Background())
 	if limited {
 		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
 	}
 	return nil
+}
+
+// bound has the process log through a bounded logger.
+func bound(l klog.Logger) {
+	options := []klog.LoggerOption{klog.ContextualLogger(true)}
+	if text, ok := l.GetSink().(textlogger.KlogBufferWriter); ok {
+		options = append(options, klog.WriteKlogBuffer(boundBuffer(text.WriteKlogBuffer)))
+	}
+	klog.SetLoggerWithOptions(faults.BoundedLog(l), options...)
+}
+
+// boundBuffer bounds a line that klog has formatted itself, as it does for the framework's older calls.
+func boundBuffer(write func([]byte)) func([]byte) {
+	return func(line []byte) {
+		text := strings.TrimSuffix(string(line), "\n")
+		write([]byte(quote.Line(text) + "\n"))
+	}
 }
 
 // limit lowers a verbosity to MaxVerbosity, and reports whether it was higher.
