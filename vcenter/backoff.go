@@ -9,6 +9,8 @@ const (
 	// restartsSoon is how often a watch begins again so soon that ends within
 	// RetryMax each time. After that the delay grows to RetryMax.
 	restartsSoon = 10
+	// restartsAtOnce is how many restarts within a minute a vCenter can cause without a delay.
+	restartsAtOnce = 3
 )
 
 // backoff is the delay between two attempts to follow a vCenter. It grows from least
@@ -41,4 +43,18 @@ func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 		return 0
 	}
 	return delay
+}
+
+// restarts are the times of the last restarts of a watch that the vCenter caused.
+type restarts struct {
+	times [restartsAtOnce]time.Time
+	next  int
+}
+
+// areOften records a restart, and reports whether restartsAtOnce others were in the minute before.
+func (r *restarts) areOften(now time.Time) bool {
+	first := r.times[r.next]
+	r.times[r.next] = now
+	r.next = (r.next + 1) % restartsAtOnce
+	return !first.IsZero() && now.Sub(first) < time.Minute
 }

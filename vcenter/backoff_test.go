@@ -1,8 +1,15 @@
 package vcenter
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"vzones/vcenter/vcentertest"
 )
 
 // TestLoginsToAVCenterThatEndsEachSession: at most 12 in any minute, however long each
@@ -61,5 +68,43 @@ func TestBackoff(t *testing.T) {
 		if got := b.after(step.took, step.read, step.lost); got != step.want {
 			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
+	}
+}
+
+// TestAVCenterThatContradictsItself, in the name of a datacenter, is not read all the time.
+func TestAVCenterThatContradictsItself(t *testing.T) {
+	t.Parallel()
+	for name, contradiction := range map[string]func(string) string{
+		"a datacenter that is not read": func(answer string) string { return strings.ReplaceAll(answer, ">dc1<", ">dc9<") },
+		"a datacenter without a name":   func(answer string) string { return strings.ReplaceAll(answer, ">dc1<", "><") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim, f, cfg := vcentertest.EastBehindFront(t)
+			cfg.Datacenters = []string{"dc1"}
+			var readings atomic.Int64
+			f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
+				if !strings.Contains(body, "RetrievePropertiesEx") {
+					return false
+				}
+				readings.Add(1)
+				honest := httptest.NewRecorder()
+				r = r.Clone(r.Context())
+				r.Body = io.NopCloser(strings.NewReader(body))
+				r.Header.Del("Accept-Encoding")
+				sim.VCenters()[0].ServeHTTP(honest, r)
+				w.WriteHeader(honest.Code)
+				_, _ = io.WriteString(w, contradiction(honest.Body.String()))
+				return true
+			})
+			opts := quick
+			opts.RetryMin, opts.RetryMax = 500*time.Millisecond, 10*time.Second
+			follow(t, sim, cfg, FromFile, opts)
+			time.Sleep(6 * time.Second)
+			// The first, three at once, and those after 0.25 s to 2 s each.
+			if n := readings.Load(); n < 4 || n > 14 {
+				t.Errorf("it was read %d times in 6 s, want 4 to 14", n)
+			}
+		})
 	}
 }

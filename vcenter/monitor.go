@@ -83,6 +83,7 @@ func (m *monitor) run(ctx context.Context) {
 
 func (m *monitor) loop(ctx context.Context) {
 	retries := newBackoff(m.opts.RetryMin, m.opts.RetryMax)
+	var caused restarts
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := m.guard.Run(ctx, "following the vCenter", func() error {
@@ -95,6 +96,9 @@ func (m *monitor) loop(ctx context.Context) {
 		case errors.As(err, new(watch.Restart)):
 			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
 			m.readDelay = 0
+			if errors.Is(err, watch.DatacentersChanged) && caused.areOften(time.Now()) {
+				m.pause(ctx, jittered(retries.after(time.Since(began), true, false)))
+			}
 			continue
 		}
 		m.readDelay, m.broken = m.newReadDelay(), err
@@ -110,9 +114,12 @@ func (m *monitor) loop(ctx context.Context) {
 		if !lost {
 			delay /= 2 // no login has to be spared
 		}
-		m.pause(ctx, sooner(delay+rand.N(delay/2+1), session.NextAttempt(err)))
+		m.pause(ctx, sooner(jittered(delay), session.NextAttempt(err)))
 	}
 }
+
+// jittered returns up to one and a half times a delay.
+func jittered(delay time.Duration) time.Duration { return delay + rand.N(delay/2+1) }
 
 // sooner returns the delay, or the time until a moment that comes before.
 func sooner(delay time.Duration, moment time.Time) time.Duration {

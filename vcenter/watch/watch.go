@@ -204,8 +204,8 @@ type Reporter interface {
 	CredentialsRejected()
 }
 
-// A Restart is the error of a watch that has to begin again at once, although nothing is wrong. It says what has
-// changed. Whoever runs watches has others than DatacentersChanged.
+// A Restart is the error of a watch that has to begin again although nothing failed. It contains what has
+// changed. The caller of Run has others than DatacentersChanged.
 type Restart string
 
 // DatacentersChanged is for views of other datacenters than configured.
