@@ -70,7 +70,7 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 		switch {
 		case err != nil || code == http.StatusOK:
 			return text, err
-		case code != http.StatusForbidden || time.Now().After(end):
+		case code != http.StatusUnauthorized || time.Now().After(end):
 			return text, fmt.Errorf("%s: %d: %.200s", path, code, text)
 		}
 		select {

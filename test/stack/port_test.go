@@ -77,7 +77,7 @@ func TestTokensOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			healthy(t, d)
-			want := map[string]int{scraper: http.StatusOK, stranger: http.StatusForbidden, guess: http.StatusUnauthorized, "": http.StatusForbidden}
+			want := map[string]int{scraper: http.StatusOK, stranger: http.StatusForbidden, guess: http.StatusUnauthorized, "": http.StatusUnauthorized}
 			for token, code := range want {
 				if got, body, err := d.Get(t.Context(), "/metrics", token); err != nil || got != code {
 					t.Errorf("%.8s… gets %d, %v, want %d: %.200s", token, got, err, code, body)
@@ -131,7 +131,7 @@ func TestReadyz(t *testing.T) {
 		}
 	}
 	ready(t, d, "")
-	if code, body, err := d.Get(t.Context(), "/readyz?verbose", ""); err != nil || code != http.StatusForbidden || strings.Contains(body, "east") {
+	if code, body, err := d.Get(t.Context(), "/readyz?verbose", ""); err != nil || code != http.StatusUnauthorized || strings.Contains(body, "east") {
 		t.Errorf("unknown: /readyz?verbose: %d %q %v", code, body, err)
 	}
 	if code, body, err := d.Get(t.Context(), "/readyz?verbose", "a guess"); err != nil || code != http.StatusUnauthorized {

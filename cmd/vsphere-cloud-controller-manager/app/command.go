@@ -73,7 +73,7 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 		return err
 	}
 	completed := c.Complete()
-	if err := a.prepare(ctx, completed); err != nil {
+	if err := a.prepare(ctx, completed, opts.Authorization.AlwaysAllowPaths); err != nil {
 		return err
 	}
 	if !a.lead(ctx) {

@@ -52,8 +52,9 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 	return err
 }
 
-// prepare makes the provider and starts what runs beside the framework.
-func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
+// prepare makes the provider and starts what runs beside the framework. The open paths of the secure port need no
+// credentials.
+func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []string) error {
 	a.prepareClients(ctx, c)
 	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
 	if a.source.InSecret() {
@@ -81,7 +82,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	leading := a.provider.Started()
 	a.Metrics.CustomMustRegister(metrics.NewStates(leading, s.fleet.Health, a.nodes.Stats))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
-	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
+	if err := serving.Serve(c, watchdog, ready, open, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s, c.SharedInformers)

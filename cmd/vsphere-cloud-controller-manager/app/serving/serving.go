@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/path"
 	apihealthz "k8s.io/apiserver/pkg/server/healthz"
 	appconfig "k8s.io/cloud-provider/app/config"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
@@ -30,41 +34,88 @@ const shutdownTimeout = time.Second
 
 // Serve serves on the secure port what the framework does, and /readyz, which the framework's
 // own server has no place for. It takes the listener out of the configuration, so that the
-// framework does not serve too. /healthz fails with the watchdog.
-func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readiness.Handler, stop <-chan struct{}) error {
+// framework does not serve too. /healthz fails with the watchdog. The open paths, in the form of
+// --authorization-always-allow-paths, are the only ones that need no credentials.
+func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readiness.Handler, open []string, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
 		return nil
 	}
 	c.SecureServing = nil
-	c.Authentication.Authenticator = limitFailures(c.Authentication.Authenticator)
+	secure.Listener = newBoundedListener(secure.Listener)
+	secure.DisableHTTP2 = true // 100 requests of a connection would be in memory at a time
+	anyone, err := path.NewAuthorizer(open)
+	if err != nil {
+		return err
+	}
+	c.Authentication.Authenticator = refuseAnonymous(limitFailures(c.Authentication.Authenticator), anyone)
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler(watchdog))
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
 	mux.HandleFunc(readiness.VerbosePath, ready.Verbose)
-	_, _, err := secure.Serve(splitVerbose(genericapp.BuildHandlerChain(limitVerbosity(mux), &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
+	_, _, err = secure.Serve(splitVerbose(genericapp.BuildHandlerChain(limitVerbosity(mux), &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
 }
 
-// limitFailures refuses a client that has shown wrong credentials more often than once a second: the
-// API server is not asked, and nothing is logged. Clients are told apart by a hash of their address.
+const (
+	// failuresPerSecond and failuresBurst bound the attempts with wrong credentials that reach the API server, of all
+	// clients together.
+	failuresPerSecond = 5
+	failuresBurst     = 100
+	// acceptedMax bounds the remembered credentials, and acceptedFor is the time for which they are remembered.
+	acceptedMax = 100
+	acceptedFor = 10 * time.Minute
+)
+
+// limitFailures rejects attempts of a client that has shown wrong credentials more often than once a second, and of
+// all clients beyond failuresPerSecond: the API server is not asked, and nothing is logged. Clients are told apart by a
+// hash of their address. Credentials that were accepted before are exempt from the limit of all clients.
 func limitFailures(next authenticator.Request) authenticator.Request {
-	seed, clients := maphash.MakeSeed(), [256]*rate.Limiter{}
+	seed, clients, all := maphash.MakeSeed(), [256]*rate.Limiter{}, rate.NewLimiter(failuresPerSecond, failuresBurst)
 	for i := range clients {
 		clients[i] = rate.NewLimiter(1, 20)
 	}
+	accepted := lru.NewLRUExpireCache(acceptedMax)
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		client, _, _ := net.SplitHostPort(r.RemoteAddr)
 		failures := clients[maphash.String(seed, client)%uint64(len(clients))]
-		isAnonymous := r.Header.Get("Authorization")+r.Header.Get("Sec-WebSocket-Protocol") == "" && len(r.TLS.PeerCertificates) == 0
-		if failures.Tokens() < 1 && !isAnonymous {
+		shown := r.Header.Get("Authorization") + r.Header.Get("Sec-WebSocket-Protocol")
+		for _, c := range r.TLS.PeerCertificates {
+			shown += string(c.Raw)
+		}
+		credentials := maphash.String(seed, shown)
+		_, wasAccepted := accepted.Get(credentials)
+		if shown != "" && !wasAccepted && (failures.Tokens() < 1 || all.Tokens() < 1) {
 			return nil, false, nil
 		}
 		res, ok, err := next.AuthenticateRequest(r)
-		if (err != nil || !ok) && failures.Tokens() > -50 { // it is served again within a minute
-			failures.Reserve() // also beyond the limit, since many requests may be under way
+		switch {
+		case err == nil && ok && res != nil && res.User.GetName() != user.Anonymous:
+			accepted.Add(credentials, nil, acceptedFor)
+		case err != nil || !ok:
+			accepted.Remove(credentials)
+			// Also beyond the limits, since many requests may be under way, but served again within a minute.
+			if failures.Tokens() > -50 {
+				failures.Reserve()
+			}
+			if all.Tokens() > -50*failuresPerSecond {
+				all.Reserve()
+			}
 		}
 		return res, ok, err
+	})
+}
+
+// refuseAnonymous rejects requests without accepted credentials for paths that are not open to anyone: the API server
+// is not asked whether they are authorized.
+func refuseAnonymous(next authenticator.Request, open authorizer.Authorizer) authenticator.Request {
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		res, ok, err := next.AuthenticateRequest(r)
+		if !ok || err != nil || res.User.GetName() != user.Anonymous {
+			return res, ok, err
+		}
+		decision, _, err := open.Authorize(r.Context(), authorizer.AttributesRecord{User: res.User, Verb: "get", Path: r.URL.Path})
+		return res, decision == authorizer.DecisionAllow, err
 	})
 }
 

@@ -2,6 +2,8 @@ package serving
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -25,6 +27,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -36,6 +39,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 const kubeconfig = `
@@ -178,6 +182,9 @@ var registerOnce = sync.OnceFunc(func() {
 	counter.Inc()
 })
 
+// probes are the paths of the framework's default of --authorization-always-allow-paths.
+var probes = []string{"/healthz", "/readyz", "/livez"}
+
 // TestServe: the framework's own authentication and authorization stand before
 // everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework
 // has nothing left to serve on.
@@ -193,7 +200,7 @@ func TestServe(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		return []vcenter.Health{{State: current}}
-	}}, stop)
+	}}, probes, stop)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +218,7 @@ func TestServe(t *testing.T) {
 	expect("/readyz", "", 200, "ok: standing by")
 	close(leads)
 	expect("/readyz", "", 503, "not ready")
-	expect("/readyz?verbose", "", 403, "cannot get path \\\"/readyz/verbose\\\"")
+	expect("/readyz?verbose", "", 401, "")
 	expect("/readyz?verbose=", "visitor", 403, "")
 	expect("/readyz/verbose", "visitor", 403, "")
 	expect("/readyz?verbose", "monitor", 503, "vcenter east: connecting: no answer yet")
@@ -228,14 +235,14 @@ func TestServe(t *testing.T) {
 	}
 	expect("/healthz", "", 200, "ok")
 
-	expect("/metrics", "", 403, "")
+	expect("/metrics", "", 401, "")
 	expect("/metrics", "visitor", 403, "")
 	expect("/metrics", "monitor", 200, "kubernetes_build_info")
 	expect("/metrics", "monitor", 200, "\nvsphere_ccm_test_total 1\n")
-	expect("/metrics/slis", "", 403, "")
+	expect("/metrics/slis", "", 401, "")
 	expect("/configz", "monitor", 403, "")
-	expect("/debug/pprof/", "", 403, "")
-	expect("/nowhere", "", 403, "")
+	expect("/debug/pprof/", "", 401, "")
+	expect("/nowhere", "", 401, "")
 
 	end()
 	closed(t, address)
@@ -291,7 +298,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			leads, stop := make(chan struct{}), make(chan struct{})
 			log := loggingtest.Capture(t, false)
 			defer end(log, stop)
-			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, stop); err != nil {
+			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
 			p := newPort(t, address)
@@ -339,7 +346,7 @@ func TestMadeUpTokens(t *testing.T) {
 			c, address := frameworkConfigFor(t, 10258, api)
 			stop, log := make(chan struct{}), loggingtest.Capture(t, false)
 			defer end(log, stop)
-			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, stop); err != nil {
+			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
 			p := newPort(t, address)
@@ -381,7 +388,7 @@ func TestServeNothing(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Fatal("the framework has a listener for --secure-port=0")
 	}
-	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{}, nil); err != nil {
+	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{}, probes, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -426,4 +433,101 @@ func TestFailuresAtATime(t *testing.T) {
 			t.Error("still refused")
 		}
 	})
+}
+
+// TestAFloodOfClients, each with an address and a token of its own, costs the API server few reviews and the log few
+// lines, and keeps no scraper away whose token was accepted before.
+func TestAFloodOfClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		limited := limitFailures(authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+			if asked++; r.Header.Get("Authorization") == "Bearer monitor" {
+				return &authenticator.Response{User: &user.DefaultInfo{Name: "monitor"}}, true, nil
+			}
+			return nil, false, errors.New("unknown token")
+		}))
+		attempt := func(address, token string) bool {
+			r := &http.Request{RemoteAddr: address, Header: http.Header{"Authorization": {"Bearer " + token}}, TLS: &tls.ConnectionState{}}
+			_, ok, _ := limited.AuthenticateRequest(r)
+			return ok
+		}
+		if !attempt("192.0.2.1:1", "monitor") {
+			t.Fatal("the scraper is rejected")
+		}
+		asked = 0
+		for i := range 8000 {
+			attempt(fmt.Sprintf("10.0.%d.%d:1", i%4000/250, i%250), fmt.Sprintf("made-up-%d", i))
+			time.Sleep(20 * time.Second / 8000)
+		}
+		if most := failuresBurst + 21*failuresPerSecond; asked > most || asked < failuresBurst {
+			t.Errorf("8,000 attempts in 20 s cost %d reviews, want %d to %d", asked, failuresBurst, most)
+		}
+		if !attempt("192.0.2.1:1", "monitor") || !attempt("10.0.0.1:1", "monitor") {
+			t.Error("the scraper is rejected during the flood")
+		}
+		if attempt("10.0.0.1:1", "another") {
+			t.Error("a made-up token is accepted")
+		}
+		time.Sleep(time.Minute)
+		before := asked
+		if attempt("192.0.2.9:1", "late"); asked == before {
+			t.Error("nothing reaches the API server a minute after the flood")
+		}
+	})
+}
+
+// TestARevokedToken is limited like any other.
+func TestARevokedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		limited := limitFailures(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+			asked++
+			return &authenticator.Response{User: &user.DefaultInfo{Name: "monitor"}}, asked == 1, nil
+		}))
+		r := &http.Request{RemoteAddr: "192.0.2.1:1", Header: http.Header{"Authorization": {"Bearer monitor"}}, TLS: &tls.ConnectionState{}}
+		for range 1000 {
+			_, _, _ = limited.AuthenticateRequest(r)
+		}
+		if asked > 22 {
+			t.Errorf("the API server was asked %d times, want at most 22", asked)
+		}
+	})
+}
+
+// TestAnonymousRequests get the open paths, and cost the API server nothing beyond them, whatever they ask for and
+// whichever certificate they made themselves.
+func TestAnonymousRequests(t *testing.T) {
+	answers, asked := reviews(t), new(atomic.Int32)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		answers.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer api.Close()
+	c, address := frameworkConfigFor(t, 10258, api)
+	stop := make(chan struct{})
+	defer close(stop)
+	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
+		t.Fatal(err)
+	}
+	own := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "monitor"}}, nil)
+	for _, certificates := range [][]tls.Certificate{nil, {{Certificate: [][]byte{own.Cert.Raw}, PrivateKey: own.Key}}} {
+		p := newPort(t, address)
+		p.client.Transport.(*http.Transport).TLSClientConfig.Certificates = certificates
+		for i := range 100 {
+			for path, want := range map[string]int{
+				fmt.Sprintf("/%d", i): http.StatusUnauthorized, "/metrics": http.StatusUnauthorized, "/readyz?verbose": http.StatusUnauthorized, "/readyz/../metrics": http.StatusUnauthorized,
+				"/healthz": http.StatusOK, "/readyz": http.StatusOK,
+			} {
+				if i > 0 && want == http.StatusOK {
+					continue
+				}
+				if code, body := p.get(path, ""); code != want {
+					t.Errorf("%s: %d %.100s, want %d", path, code, body, want)
+				}
+			}
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the API server was asked %d times", n)
+	}
 }

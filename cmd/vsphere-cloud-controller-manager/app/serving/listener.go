@@ -1,0 +1,86 @@
+package serving
+
+import (
+	"net"
+	"slices"
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// connectionsMax bounds the open connections. Probes and scrapes need a handful.
+	connectionsMax = 64
+	// remotePerSecond and remoteBurst bound the new connections from other hosts: each failed handshake is logged.
+	remotePerSecond = 10
+	remoteBurst     = 100
+)
+
+// A boundedListener bounds the connections of the secure port, which anyone can open before showing a credential. For
+// a connection too many it closes the oldest of the address that has the most, so neither idle connections of one
+// client nor those of many keep a probe or a scrape away.
+type boundedListener struct {
+	net.Listener
+	remote *rate.Limiter
+
+	mu sync.Mutex
+	// open are the open connections, the oldest first.
+	open []*boundedConn
+}
+
+type boundedConn struct {
+	net.Conn
+	listener *boundedListener
+	// host is the client's address without its port.
+	host string
+}
+
+func newBoundedListener(l net.Listener) *boundedListener {
+	return &boundedListener{Listener: l, remote: rate.NewLimiter(remotePerSecond, remoteBurst)}
+}
+
+// Accept implements net.Listener.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+		if ip := net.ParseIP(host); !ip.IsLoopback() && !l.remote.Allow() {
+			_ = conn.Close()
+			continue
+		}
+		bounded := &boundedConn{Conn: conn, listener: l, host: host}
+		if surplus := l.add(bounded); surplus != nil {
+			_ = surplus.Close()
+		}
+		return bounded, nil
+	}
+}
+
+// add records a connection, and returns the one to close for it, if there is one.
+func (l *boundedListener) add(conn *boundedConn) (surplus *boundedConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) >= connectionsMax {
+		count, most := map[string]int{}, 0
+		for _, c := range l.open {
+			count[c.host]++
+			most = max(most, count[c.host])
+		}
+		i := slices.IndexFunc(l.open, func(c *boundedConn) bool { return count[c.host] == most })
+		surplus = l.open[i]
+		l.open = slices.Delete(l.open, i, i+1)
+	}
+	l.open = append(l.open, conn)
+	return surplus
+}
+
+// Close implements net.Conn.
+func (c *boundedConn) Close() error {
+	c.listener.mu.Lock()
+	c.listener.open = slices.DeleteFunc(c.listener.open, func(other *boundedConn) bool { return other == c })
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,129 @@
+package serving
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
+)
+
+// TestIdleConnections of anyone take little memory, and keep no probe away, whatever the number of their addresses.
+func TestIdleConnections(t *testing.T) {
+	for name, addresses := range map[string]int{"one address": 1, "many addresses": 200} {
+		t.Run(name, func(t *testing.T) {
+			c, address := frameworkConfig(t, 10258)
+			stop := make(chan struct{})
+			defer close(stop)
+			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
+				t.Fatal(err)
+			}
+			p := newPort(t, address)
+			if code, body := p.get("/healthz", ""); code != http.StatusOK {
+				t.Fatalf("%d %s", code, body)
+			}
+			before := goroutines()
+			for i := range 1000 {
+				from := &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i%addresses))}
+				conn, err := (&net.Dialer{LocalAddr: from}).DialContext(t.Context(), "tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if i%2 == 0 { // within a handshake
+					_, _ = conn.Write([]byte{22, 3, 1})
+				}
+			}
+			if code, body := p.get("/healthz", ""); code != http.StatusOK {
+				t.Errorf("beside idle connections: %d %s", code, body)
+			}
+			for range 500 {
+				if goroutines() <= before+connectionsMax+10 {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			t.Errorf("%d goroutines serve 1,000 idle connections, want at most %d", goroutines()-before, connectionsMax+10)
+		})
+	}
+}
+
+func goroutines() int {
+	runtime.Gosched()
+	return runtime.NumGoroutine()
+}
+
+// TestALongConnectionStays while others come and go, and while one client opens many.
+func TestALongConnectionStays(t *testing.T) {
+	l := newBoundedListener(nil)
+	scraper := &boundedConn{Conn: discarded{}, listener: l, host: "192.0.2.1"}
+	l.add(scraper)
+	for i := range 1000 {
+		if surplus := l.add(&boundedConn{Conn: discarded{}, listener: l, host: fmt.Sprintf("192.0.2.%d", 2+i%5)}); surplus == scraper {
+			t.Fatalf("connection %d of other clients closed that of the scraper", i)
+		}
+	}
+	if n := len(l.open); n != connectionsMax {
+		t.Errorf("%d are open, want %d", n, connectionsMax)
+	}
+	for len(l.open) > 0 {
+		_ = l.open[0].Close()
+		if len(l.open) == connectionsMax {
+			t.Fatal("a closed connection still counts")
+		}
+	}
+}
+
+// TestConnectionsFromElsewhere: a flood from other hosts costs few handshakes, and none from this host.
+func TestConnectionsFromElsewhere(t *testing.T) {
+	local, remote := net.IPv4(127, 0, 0, 1), net.IPv4(192, 0, 2, 1)
+	for _, c := range []struct {
+		from net.IP
+		want int
+	}{{local, 1000}, {remote, remoteBurst + remotePerSecond}} {
+		l := newBoundedListener(&flood{from: c.from, left: 1000})
+		accepted := 0
+		for began := time.Now(); ; accepted++ {
+			conn, err := l.Accept()
+			if err != nil || time.Since(began) > time.Second {
+				break
+			}
+			_ = conn.Close()
+		}
+		if accepted > c.want || accepted < c.want/2 {
+			t.Errorf("%d of 1,000 connections from %v are accepted, want %d", accepted, c.from, c.want)
+		}
+	}
+}
+
+// discarded is a connection that can only be closed.
+type discarded struct{ net.Conn }
+
+func (discarded) Close() error { return nil }
+
+// from is a connection from an address.
+type from struct {
+	discarded
+	ip net.IP
+}
+
+func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: f.ip, Port: 1} }
+
+// flood is a listener to which connections come at once.
+type flood struct {
+	net.Listener
+	from net.IP
+	left int
+}
+
+func (f *flood) Accept() (net.Conn, error) {
+	if f.left--; f.left < 0 {
+		return nil, net.ErrClosed
+	}
+	return from{ip: f.from}, nil
+}
