@@ -116,6 +116,8 @@ func FuzzProviderIDOfUUID(f *testing.F) {
 	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), "")
 	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), " \t\n")
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe"), "\u00a0")
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), strings.Repeat(" ", 14)) // 64 bytes
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), strings.Repeat(" ", 15))
 	f.Fuzz(func(t *testing.T, b []byte, blank string) {
 		if len(b) != 16 || strings.TrimSpace(blank) != "" {
 			return
@@ -131,6 +133,12 @@ func FuzzProviderIDOfUUID(f *testing.F) {
 		plain := strings.TrimPrefix(id, scheme)
 		for _, form := range []string{plain, strings.ToUpper(plain), "{" + plain + "}", blank + plain + blank, "{" + blank + plain + blank + "}", strings.ReplaceAll(plain, "-", "")} {
 			got, err := ParseProviderID(scheme + form)
+			if len(form) > inventory.MaxUUIDLength {
+				if err == nil {
+					t.Errorf("%q is %s, though it has %d bytes", form, got, len(form))
+				}
+				continue
+			}
 			if err != nil || got != u || ProviderID(got) != id || IsForeign(scheme+form) {
 				t.Errorf("%q is %s, %v", form, got, err)
 			}
