@@ -223,9 +223,9 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
 
-// CheckURL returns why a session manager cannot be at an address, nil if it can. The token would
-// be read by others on the way to an http URL, so that is for this machine only.
-// An error continues a sentence that begins with where the URL is from, and
+// CheckURL returns why a session manager cannot be at an address, nil if it can. Only https is accepted: over http
+// others can read the token, and the writer of a Secret could send requests to any server, such as those that listen
+// only on the daemon's own Node. An error continues a sentence that begins with where the URL is from, and
 // shows nothing of it.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
@@ -235,7 +235,7 @@ func CheckURL(s string) error {
 	if u.User != nil {
 		return errors.New("has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with " + keyToken)
 	}
-	if addr, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+	if u.Scheme == "http" {
 		return errors.New("is an http URL, over which the token can be read by others: write an https URL")
 	}
 	return nil

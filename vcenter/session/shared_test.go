@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,8 @@ import (
 func TestSessionManagerErrors(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	manager, cfg := vcentertest.SessionManager(t, cfg)
+	local := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent over http", r.Method, r.URL) }))
+	t.Cleanup(local.Close)
 	answer := func(status int, body string) func(http.ResponseWriter, *http.Request, string) bool {
 		return func(w http.ResponseWriter, _ *http.Request, _ string) bool {
 			w.WriteHeader(status)
@@ -55,6 +58,9 @@ func TestSessionManagerErrors(t *testing.T) {
 		}, false, "the session manager's address is not a valid URL"},
 		"http": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = "http://192.0.2.1/made-up-path"
+		}, false, "the session manager's address is an http URL"},
+		"http on this machine": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+			c.SessionManagerURL = local.URL + "/made-up-path"
 		}, false, "the session manager's address is an http URL"},
 		"nobody listens there": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = "https://127.0.0.1:1/s?made-up-query"
