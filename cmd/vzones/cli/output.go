@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
@@ -114,26 +115,43 @@ func (t *Tool) PrintJSON(value any) error {
 	return t.Write(append(escaped(data), '\n'))
 }
 
-// PrintYAML prints a value as YAML, likewise.
+// PrintYAML prints a value as YAML, likewise. YAML has no escapes outside of double quotes, so a value with characters
+// that need some is printed in the form of JSON, which YAML includes.
 func (t *Tool) PrintYAML(value any) error {
-	data, err := json.Marshal(value)
-	if err == nil {
-		data, err = yaml.JSONToYAML(escaped(data)) // which takes no control characters
-	}
+	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing YAML: %w", err)
 	}
-	return t.Write(data)
+	data = escapedWith(data, func(r rune) string { return fmt.Sprintf("\\U%08x", r) })
+	text, err := yaml.JSONToYAML(data) // which takes no control characters
+	if err != nil {
+		return fmt.Errorf("writing YAML: %w", err)
+	}
+	if bytes.ContainsFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
+		text = append(data, '\n')
+	}
+	return t.Write(text)
 }
 
-// escaped returns JSON in which what cannot be shown is an escape: encoding/json leaves some control
-// characters as they are. They are in strings only.
+// escaped returns JSON, or text from it, with escapes for the characters that a terminal does not show as they are.
+// encoding/json leaves some of them, in strings only.
 func escaped(data []byte) []byte {
+	return escapedWith(data, func(r rune) string {
+		high, low := utf16.EncodeRune(r)
+		return fmt.Sprintf("\\u%04x\\u%04x", high, low)
+	})
+}
+
+// escapedWith is escaped with an escape for characters beyond 16 bits, in which JSON and YAML differ.
+func escapedWith(data []byte, long func(rune) string) []byte {
 	var b bytes.Buffer
 	for _, r := range string(data) {
-		if r < 0x7f || r > 0xffff || strconv.IsPrint(r) {
+		switch {
+		case r == '\n', r == '\t', strconv.IsPrint(r):
 			b.WriteRune(r)
-		} else {
+		case r > 0xffff:
+			b.WriteString(long(r))
+		default:
 			fmt.Fprintf(&b, "\\u%04x", r)
 		}
 	}

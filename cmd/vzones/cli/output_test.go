@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ func TestTableFits(t *testing.T) {
 // TestDataCannotChangeTheTerminal: control characters in a name stay what they are for a program, and are
 // none for a terminal.
 func TestDataCannotChangeTheTerminal(t *testing.T) {
-	name := "é😀\u009b2J \x1b[2J \x7f \u202e \u0085"
+	name := "é😀\u009b2J \x1b[2J \x7f \u202e \u0085 \u2066 \u200b \ufeff \U000e0041 \" \\ \n"
 	for format, read := range map[Format]func([]byte, any) error{
 		JSON: json.Unmarshal, YAML: func(data []byte, into any) error { return yaml.Unmarshal(data, into) },
 	} {
@@ -34,11 +35,8 @@ func TestDataCannotChangeTheTerminal(t *testing.T) {
 		if err := (&Tool{Stdout: &out}).Print(format, &List{Data: map[string]string{"name": name}}); err != nil {
 			t.Fatal(err)
 		}
-		if at := strings.IndexFunc(out.String(), func(r rune) bool { return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 }); at >= 0 {
-			t.Errorf("%s: %q", format, out.String())
-		}
-		if format == JSON && strings.ContainsAny(out.String(), "\u202e") {
-			t.Errorf("%s: %q", format, out.String())
+		if at := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }); at >= 0 {
+			t.Errorf("%s: %q is printed in %q", format, []rune(out.String()[at:])[0], out.String())
 		}
 		var got map[string]string
 		if err := read(out.Bytes(), &got); err != nil || got["name"] != name {
@@ -46,6 +44,44 @@ func TestDataCannotChangeTheTerminal(t *testing.T) {
 		}
 		if !strings.Contains(out.String(), "é") {
 			t.Errorf("%s: %q", format, out.String())
+		}
+	}
+}
+
+// TestEachCharacter is read from YAML and JSON as it was, and none is printed that a terminal does not show. Of a
+// template's output the latter alone holds.
+func TestEachCharacter(t *testing.T) {
+	for first := rune(1); first < utf8.MaxRune; first += 1 << 12 {
+		if first > 0x20000 && first != 0xe0001 { // CJK, private and unassigned
+			continue
+		}
+		var names []string
+		for r := first; r < first+1<<12; r++ {
+			if utf8.ValidRune(r) {
+				names = append(names, "a"+string(r)+"b")
+			}
+		}
+		data := map[string][]string{"names": names}
+		for _, format := range []Format{JSON, YAML, jsonPath + "{.names[*]}"} {
+			var out bytes.Buffer
+			if err := (&Tool{Stdout: &out}).Print(format, &List{Data: data}); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range out.String() {
+				if r != '\n' && r != '\t' && !strconv.IsPrint(r) {
+					t.Fatalf("%s: %U is printed", format, r)
+				}
+			}
+			var got map[string][]string
+			if format == JSON || format == YAML {
+				read := json.Unmarshal
+				if format == YAML {
+					read = func(data []byte, into any) error { return yaml.Unmarshal(data, into) }
+				}
+				if err := read(out.Bytes(), &got); err != nil || !slices.Equal(got["names"], names) {
+					t.Fatalf("%s: from %U on they are not read as they were: %v", format, first, err)
+				}
+			}
 		}
 	}
 }
