@@ -60,7 +60,7 @@ image: {repository: "10", tag: "20"}
 imagePullSecrets: [{name: "3"}]
 leaderElection: {resourceName: "4", resourceNamespace: "5"}
 podDisruptionBudget: {enabled: true}
-serviceMonitor: {enabled: true, prometheus: {name: "6", namespace: "7"}}
+serviceMonitor: {enabled: true, tokenSecretName: "11", prometheus: {name: "6", namespace: "7"}}
 prometheusRule: {enabled: true}
 dashboard: {enabled: true}
 `))

@@ -98,7 +98,7 @@ func TestExamplesAreApplied(t *testing.T) {
 	}
 	everything := render(t, "openshift", `
 dashboard: {enabled: true, annotations: {folder: vzones}}
-serviceMonitor: {tokenSecretName: metrics-token}
+serviceMonitor: {tokenSecretName: metrics-token, prometheus: {name: vzones-metrics, namespace: vzones}}
 prometheusRule: {runbookURLPrefix: "https://git.example.com/vzones/blob/v1.37.0"}
 commonLabels: {team: platform}
 imagePullSecrets: [{name: registry}]

@@ -3,6 +3,8 @@ package chart
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestRunbookURLs: every alert's runbook_url has the prefix, with or without a slash at its end.
@@ -30,16 +32,63 @@ func TestRunbookURLs(t *testing.T) {
 	}
 }
 
-// TestTokenOfTheServiceMonitor: a Secret's token takes the place of the file's.
+// TestTokenOfTheServiceMonitor: the daemon's certificate is not verified, so the token that is sent is never that of
+// Prometheus: it is a Secret's, by default that of an account that may only read /metrics.
 func TestTokenOfTheServiceMonitor(t *testing.T) {
-	for values, want := range map[string][2]bool{
-		"serviceMonitor: {enabled: true}\n":                                 {false, true},
-		"serviceMonitor: {enabled: true, tokenSecretName: metrics-token}\n": {true, false},
+	const own = "vsphere-cloud-controller-manager-metrics"
+	for values, want := range map[string]struct {
+		secret string
+		made   bool
+		reader string
+	}{
+		"serviceMonitor: {enabled: true}\n":                                                                                                {own, true, own},
+		"serviceMonitor: {enabled: true}\nrbac: {create: false}\n":                                                                         {own, true, ""},
+		"serviceMonitor: {enabled: true, tokenSecretName: metrics-token}\n":                                                                {"metrics-token", false, ""},
+		"serviceMonitor: {enabled: true, tokenSecretName: metrics-token, prometheus: {name: scraper, namespace: monitoring}}\n":            {"metrics-token", false, "scraper"},
+		"serviceMonitor: {enabled: true}\nkubeconfig: {secretName: k}\nrbac: {create: false}\ncredentials: {vsphere-cloud-secret: null}\n": {"", false, ""},
+	} {
+		out := render(t, "plain", values)
+		secret, reader, made := "", "", 0
+		for _, o := range objects(t, out) {
+			switch {
+			case o.GetKind() == "ServiceMonitor":
+				endpoints, _, _ := unstructured.NestedSlice(o.Object, "spec", "endpoints")
+				endpoint := endpoints[0].(map[string]any)
+				secret, _, _ = unstructured.NestedString(endpoint, "authorization", "credentials", "name")
+				if endpoint["bearerTokenFile"] != nil {
+					t.Errorf("%s: Prometheus' own token is sent", values)
+				}
+			case o.GetKind() == "ClusterRoleBinding" && strings.HasSuffix(o.GetName(), ":metrics-reader"):
+				subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+				reader, _ = subjects[0].(map[string]any)["name"].(string)
+			case o.GetName() == own:
+				made++ // the ServiceAccount and the Secret
+			}
+		}
+		if secret != want.secret || reader != want.reader || made != map[bool]int{true: 2}[want.made] {
+			t.Errorf("%s: the token is that of %q, %d objects are made, and %q may read, want %+v", values, secret, made, reader, want)
+		}
+	}
+}
+
+// TestThePortIsLocal unless something in the values is to reach it from elsewhere. The probes ask there.
+func TestThePortIsLocal(t *testing.T) {
+	const local = "- --bind-address=127.0.0.1\n"
+	for values, want := range map[string]bool{
+		"":                                      true,
+		"serviceMonitor: {enabled: true}\n":     false,
+		"hostNetwork: false\n":                  false,
+		"extraArgs: [--bind-address=0.0.0.0]\n": false,
+		"extraArgs: [--bind_address=::]\n":      false,
+		"prometheusRule: {enabled: true}\n":     true,
+		"extraArgs: [--v=1]\nworkload: {kind: Deployment}\n": true,
 	} {
 		out := string(render(t, "plain", values))
-		secret := strings.Contains(out, "    authorization:\n      credentials:\n        name: metrics-token\n        key: token\n")
-		if got := [2]bool{secret, strings.Contains(out, "bearerTokenFile:")}; got != want {
-			t.Errorf("%s: by Secret and by file %v, want %v\n%s", values, got, want, out)
+		if got := strings.Contains(out, local); got != want {
+			t.Errorf("%q: bound to 127.0.0.1 is %t, want %t", values, got, want)
+		}
+		if probes := strings.Count(out, "host: 127.0.0.1, path: "); want && probes != 2 {
+			t.Errorf("%q: %d probes ask 127.0.0.1, want 2", values, probes)
 		}
 	}
 }

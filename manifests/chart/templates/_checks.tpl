@@ -36,6 +36,9 @@
 {{- fail "serviceMonitor.prometheus: the right to read /metrics is one of the cluster of kubeconfig.secretName, and cannot be given in this one: leave it out" -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.serviceMonitor.prometheus (not .Values.serviceMonitor.tokenSecretName) -}}
+{{- fail "serviceMonitor.prometheus: the chart makes an account of its own unless tokenSecretName is set: leave it out" -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Fails for a further flag that the Pod, the roles or the probes would not know of. */}}
@@ -54,7 +57,7 @@
   "kubeconfig" "the chart mounts that file: set kubeconfig.secretName"
   "authentication-kubeconfig" "the chart mounts that file: set kubeconfig.secretName"
   "authorization-kubeconfig" "the chart mounts that file: set kubeconfig.secretName"
-  "bind-address" "what asks the daemon does not reach it there: leave it out, or set 127.0.0.1, with hostNetwork and without serviceMonitor.enabled"
+  "bind-address" "what asks the daemon does not reach it there: leave it out, or set 0.0.0.0 or ::"
 -}}
 {{- $right := list "leader-elect" "bind-address=0.0.0.0" "bind-address=::" -}}
 {{- if .Values.leaderElection.enabled -}}{{- $right = append $right "leader-elect=true" -}}

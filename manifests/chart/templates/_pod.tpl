@@ -6,6 +6,11 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 {{- end }}
 {{- end -}}
 
+{{/* Whether only the probes ask the daemon, on the Node's own address: nothing in the values opens the port. */}}
+{{- define "vzones.isLocal" -}}
+{{- if and .Values.hostNetwork (not .Values.serviceMonitor.enabled) (not (regexMatch "(^| )--bind[-_]address" (join " " .Values.extraArgs))) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "vzones.args" -}}
 - --cloud-provider=vsphere
 {{- with .Values.configSecret }}
@@ -19,6 +24,9 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 - --v={{ .Values.logging.verbosity }}
 {{- if ne .Values.logging.format "text" }}
 - --logging-format={{ .Values.logging.format }}
+{{- end }}
+{{- if include "vzones.isLocal" . }}
+- --bind-address=127.0.0.1
 {{- end }}
 {{- if ne (.Values.port | int) 10258 }}
 - --secure-port={{ .Values.port }}
