@@ -39,6 +39,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	v.leaks.look(r, body)
 	ctx := r.Context()
 	r, api := restForm(r, body)
 	kind, method := kindOf(r, body)

@@ -39,6 +39,7 @@ type VCenter struct {
 	watchedViews watchedViews
 	peaks        peaks
 	owned        owned
+	leaks        leaks
 	wake         broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the

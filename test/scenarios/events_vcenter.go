@@ -29,6 +29,16 @@ func vcenterCommands() []command {
 				return nil
 			}
 		}},
+		{"forbid VCENTER TEXT", "from now on no request to the vCenter may contain a text, with `${…}` as in a configuration; that is checked whenever the daemon is stopped", func(a *arguments) action {
+			names, text := a.vcenters(), a.word("TEXT")
+			return func(_ context.Context, w *world) error {
+				filled, err := w.fill(text)
+				for _, name := range names {
+					w.stack.Fleet.Forbid(name, text, filled)
+				}
+				return err
+			}
+		}},
 		{"vm METHOD VM [ARG…]", "does the same in the vCenter of each machine that a pattern fits, with its name as the first argument: `MoveVM node-1 c2-host-1`", func(a *arguments) action {
 			method, pattern, args := a.word("METHOD"), a.word("VM"), a.rest()
 			a.method(method, append([]string{pattern}, args...))

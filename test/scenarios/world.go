@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,7 @@ func newWorld(s *stack.Stack, binary string, config *configuration) (*world, err
 	}
 	w.secrets.Add("the ServiceAccount's token", token)
 	for _, v := range s.Fleet.VCenters() {
+		s.Fleet.Forbid(v.Name(), "the ServiceAccount's token", token)
 		w.secrets.Add("the password of "+v.Name(), v.Password())
 		for _, a := range v.Accounts() {
 			w.secrets.Add("the password of "+a.User+" in "+v.Name(), a.Password)
@@ -169,6 +171,16 @@ func (w *world) audit(d *stack.Daemon) error {
 		}
 	}
 	var errs []error
+	for _, leaked := range w.stack.Fleet.Leaked() {
+		errs = append(errs, fmt.Errorf("the daemon has sent %s", leaked))
+	}
+	for _, v := range w.stack.Fleet.VCenters() {
+		for kind := range v.Requests() {
+			if !changesNothing(kind) {
+				errs = append(errs, fmt.Errorf("the daemon has asked %s for %s, which may change something", v.Name(), kind))
+			}
+		}
+	}
 	log := d.Log()
 	for _, found := range w.secrets.In(log) {
 		errs = append(errs, fmt.Errorf("the log holds %s", found))
@@ -248,4 +260,19 @@ func (w *world) awaitCurrent(ctx context.Context, name string) error {
 func (s view) reached(then *v1.Node) bool {
 	n := s.nodes[then.Name]
 	return n == nil || version(n.ResourceVersion) >= version(then.ResourceVersion)
+}
+
+// changesNothing reports whether a request is one of those by which a client reads a vCenter. What the others create
+// belongs to their session.
+func changesNothing(kind string) bool {
+	method, path, isREST := strings.Cut(kind, " ")
+	if isREST {
+		return method == http.MethodGet || strings.HasSuffix(path, "/cis/session") || strings.Contains(path, "list-attached-tags") || strings.HasPrefix(path, "/sts") || strings.HasPrefix(path, "/lookup")
+	}
+	return slices.Contains([]string{
+		"RetrieveServiceContent", "Login", "LoginByToken", "CloneSession", "Logout", "CurrentTime",
+		"CreatePropertyCollector", "CreateContainerView", "CreateListView", "CreateFilter", "ModifyListView",
+		"DestroyPropertyCollector", "DestroyView", "DestroyPropertyFilter",
+		"RetrieveProperties", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx", "FindAllByUuid",
+	}, kind)
 }

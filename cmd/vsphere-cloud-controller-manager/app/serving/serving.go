@@ -69,7 +69,7 @@ const (
 
 // limitFailures rejects attempts of a client that has shown wrong credentials more often than once a second, and of
 // all clients beyond failuresPerSecond: the API server is not asked, and nothing is logged. Clients are told apart by a
-// hash of their address. Credentials that were accepted before are exempt from the limit of all clients.
+// hash of their address. Credentials that were accepted before are exempt from both limits.
 func limitFailures(next authenticator.Request) authenticator.Request {
 	seed, clients, all := maphash.MakeSeed(), [256]*rate.Limiter{}, rate.NewLimiter(failuresPerSecond, failuresBurst)
 	for i := range clients {
