@@ -42,9 +42,13 @@ const (
 	rest root = true
 )
 
-// NewClient returns a client that goes the way of another and trusts the same. It
+// NewClient returns a client that goes the way of another, trusts the same and has the same cookies. It
 // contacts nothing.
-func NewClient(c *soap.Client) *Client { return &Client{http: c.NewServiceClient("/api", "")} }
+func NewClient(c *soap.Client) *Client {
+	own := c.NewServiceClient("/api", "")
+	own.Jar = c.Jar
+	return &Client{http: own}
+}
 
 // Login opens a session, below /rest first if legacy is set and below /api first otherwise. Only if
 // nobody has looked at the password there, since nothing serves the path, it is shown at the other

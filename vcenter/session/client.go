@@ -23,6 +23,8 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	}
 	c := soap.NewClient(u, cfg.Insecure)
 	c.UserAgent = userAgent
+	c.Types = KnownType
+	c.Jar = newSessionJar(u.Host)
 	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
 	own := prepare(t, accept.config(cfg.Server), timeout)
 	c.Transport = own

@@ -68,7 +68,7 @@ func decided(err error) bool {
 	var fault interface{ Fault() types.BaseMethodFault }
 	var refused faults.RefusedAnswer
 	status := statusOf(err)
-	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
+	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer && refused != deepAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
 }
 
 // statusOf returns the HTTP status that an error of govmomi is about, 0 if there is

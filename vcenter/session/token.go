@@ -39,6 +39,7 @@ func (t *tokenService) find(ctx context.Context, content types.ServiceContent, s
 		return fmt.Errorf("the token service is at %s, where tokens can be read by others", u.Redacted())
 	}
 	t.client.UserAgent = userAgent
+	t.client.Jar = newSessionJar(t.client.URL().Host)
 	return nil
 }
 

@@ -12,18 +12,25 @@ import (
 )
 
 const (
-	// smallAnswer and largeAnswer bound answers, in bytes after decompression. Large ones are read
-	// one at a time, so that the ten requests that may be in flight have 6 MiB together: empty
-	// objects of XML take up to 50 times as much memory, and the Pod's limit is 512 MiB. A page of 1,000
-	// machines of the index has less than 1 MB; of pages that are too large, smaller ones are read.
+	// smallAnswer and largeAnswer bound answers, in bytes after decompression, smallParts and largeParts in elements
+	// and attributes of XML or values of JSON. Large answers are read one at a time, so that the ten requests that may be
+	// in flight have 6 MiB and 180,000 parts together: a part takes up to half a kilobyte, and the Pod's limit is
+	// 512 MiB. A page of 1,000 VMs of the index has less than 1 MB and 16,000 parts; of pages that are too large,
+	// smaller ones are read.
 	smallAnswer = 256 << 10
 	largeAnswer = 4 << 20
+	smallParts  = 8_000
+	largeParts  = 100_000
+	// deepestAnswer bounds the nesting of XML. An answer of a vCenter has a dozen levels; the decoder recurs.
+	deepestAnswer = 256
 	// maxHeader bounds the header of an answer, in bytes.
 	maxHeader = 64 << 10
 )
 
 // LargeAnswer is the error of reading an answer that is larger than any is accepted.
-const LargeAnswer = faults.RefusedAnswer("the answer has more than 4 MiB: is it a vCenter that answers?")
+const LargeAnswer = faults.RefusedAnswer("the answer has more than 4 MiB or 100,000 elements: is it a vCenter that answers?")
+
+const deepAnswer = faults.RefusedAnswer("the answer is nested more than 256 levels deep: is it a vCenter that answers?")
 
 // A transport sends requests of all clients of a session. It follows no redirect, whatever
 // the client's own rule is, and bounds answers.
@@ -48,7 +55,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = res.Body.Close()
 		return nil, redirected(req.URL, to, res.StatusCode)
 	}
-	res.Body = &answer{ReadCloser: res.Body, done: req.Context().Done(), large: t.large}
+	a := &answer{ReadCloser: res.Body, done: req.Context().Done(), large: t.large, meter: &xmlMeter{}}
+	if req.Header.Get("Accept") == "application/json" {
+		a.meter = &jsonMeter{}
+	}
+	res.Body = a
 	return res, nil
 }
 
@@ -68,28 +79,33 @@ type answer struct {
 	large   chan struct{}
 	isLarge bool
 	read    int
+	meter   meter
 }
 
-// Read waits for other answers that are large, before it reads more than a small one has.
+// Read waits for other large answers to end before it returns more than a small answer has.
 func (a *answer) Read(p []byte) (int, error) {
-	if a.read == smallAnswer && !a.isLarge {
-		select {
-		case a.large <- struct{}{}:
-			a.isLarge = true
-		case <-a.done:
-			return 0, context.Canceled
-		}
-	}
-	most := smallAnswer
-	if a.isLarge {
-		most = largeAnswer
-	}
-	if a.read == most {
+	if a.read == largeAnswer {
 		return 0, LargeAnswer
 	}
-	n, err := a.ReadCloser.Read(p[:min(len(p), most-a.read)])
+	n, err := a.ReadCloser.Read(p[:min(len(p), largeAnswer-a.read)])
 	a.read += n
-	return n, err
+	a.meter.add(p[:n])
+	parts, depth := a.meter.size()
+	switch {
+	case depth > deepestAnswer:
+		return 0, deepAnswer
+	case parts > largeParts:
+		return 0, LargeAnswer
+	case a.isLarge || a.read <= smallAnswer && parts <= smallParts:
+		return n, err
+	}
+	select {
+	case a.large <- struct{}{}:
+		a.isLarge = true
+		return n, err
+	case <-a.done:
+		return 0, context.Canceled
+	}
 }
 
 func (a *answer) Close() error {

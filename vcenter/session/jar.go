@@ -1,0 +1,55 @@
+package session
+
+import (
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// maxCookie bounds the value of the session's cookie, in bytes. A vCenter's has 40.
+const maxCookie = 4 << 10
+
+// A sessionJar keeps the cookie of one SOAP session, and no other cookie, for one host.
+type sessionJar struct {
+	host string
+
+	mu sync.Mutex
+	// session is nil if there is no session.
+	session *http.Cookie
+}
+
+func newSessionJar(host string) *sessionJar { return &sessionJar{host: host} }
+
+// SetCookies implements http.CookieJar.
+func (j *sessionJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	if !j.serves(u) {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range cookies {
+		if c.Name != soap.SessionCookieName {
+			continue
+		}
+		j.session = nil
+		expired := c.MaxAge < 0 || !c.Expires.IsZero() && c.Expires.Before(time.Now())
+		if !expired && c.Value != "" && len(c.Value) <= maxCookie {
+			j.session = &http.Cookie{Name: c.Name, Value: c.Value, Quoted: c.Quoted}
+		}
+	}
+}
+
+// Cookies implements http.CookieJar.
+func (j *sessionJar) Cookies(u *url.URL) []*http.Cookie {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.session == nil || !j.serves(u) {
+		return nil
+	}
+	return []*http.Cookie{j.session}
+}
+
+func (j *sessionJar) serves(u *url.URL) bool { return u.Scheme == "https" && u.Host == j.host }

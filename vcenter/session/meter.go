@@ -1,0 +1,165 @@
+package session
+
+import "bytes"
+
+// A meter measures an answer while it is read, so that no answer is decoded that takes much more memory than it
+// has bytes. It never counts less than the decoder finds.
+type meter interface {
+	// add measures the next bytes.
+	add(p []byte)
+	// size returns the number of elements and attributes, or of values in JSON, and the deepest nesting.
+	size() (parts, depth int)
+}
+
+// A jsonMeter counts the values of JSON: one comma or bracket stands before each. The decoder does not recur, so
+// that the depth is of no concern.
+type jsonMeter struct{ parts int }
+
+func (m *jsonMeter) add(p []byte) {
+	m.parts += bytes.Count(p, []byte{','}) + bytes.Count(p, []byte{'['}) + bytes.Count(p, []byte{'{'})
+}
+
+func (m *jsonMeter) size() (parts, depth int) { return m.parts, 0 }
+
+// An xmlState is the place of the next byte in a document.
+type xmlState int
+
+const (
+	inText      xmlState = iota
+	opened               // behind "<"
+	inTag                // in a start tag
+	inSingle             // in a value of an attribute in single quotes
+	inDouble             // in one in double quotes
+	inEndTag             // in an end tag
+	inTarget             // in a processing instruction
+	declared             // behind "<!"
+	dashed               // behind "<!-"
+	inComment            //
+	inCDATA              //
+	inDirective          // behind a document type or the like, to the end of the document
+)
+
+// An xmlMeter counts the elements and attributes of a document, and its levels. It is no parser: it relies on the
+// decoder to reject what is not well-formed.
+type xmlMeter struct {
+	state          xmlState
+	before, last   byte // the two bytes before the next one, where they matter
+	parts          int
+	depth, deepest int
+}
+
+func (m *xmlMeter) size() (parts, depth int) { return m.parts, m.deepest }
+
+func (m *xmlMeter) add(p []byte) {
+	for len(p) > 0 {
+		switch m.state {
+		case inText:
+			at := bytes.IndexByte(p, '<')
+			if at < 0 {
+				return
+			}
+			m.state = opened
+			p = p[at+1:]
+			continue
+		case inDirective:
+			// No vCenter sends a document type. What follows it is not told apart: all of it counts.
+			starts := bytes.Count(p, []byte{'<'})
+			m.parts += starts + bytes.Count(p, []byte{'='})
+			m.descend(starts)
+			return
+		}
+		m.step(p[0])
+		p = p[1:]
+	}
+}
+
+// step moves on by one byte.
+func (m *xmlMeter) step(c byte) {
+	switch m.state {
+	case opened:
+		m.open(c)
+		return
+	case inTag:
+		switch c {
+		case '"':
+			m.state = inDouble
+		case '\'':
+			m.state = inSingle
+		case '=':
+			m.parts++
+		case '>':
+			m.state = inText
+			if m.last == '/' {
+				m.depth--
+			}
+		}
+	case inSingle:
+		if c == '\'' {
+			m.state = inTag
+		}
+	case inDouble:
+		if c == '"' {
+			m.state = inTag
+		}
+	case inEndTag:
+		if c == '>' {
+			m.state = inText
+		}
+	case inTarget:
+		if m.last == '?' && c == '>' {
+			m.state = inText
+		}
+	case declared:
+		switch c {
+		case '-':
+			m.state = dashed
+		case '[':
+			m.enter(inCDATA)
+			return
+		default:
+			m.state = inDirective
+		}
+	case dashed:
+		m.state = inDirective
+		if c == '-' {
+			m.enter(inComment)
+			return
+		}
+	case inComment:
+		if m.before == '-' && m.last == '-' && c == '>' {
+			m.state = inText
+		}
+	case inCDATA:
+		if m.before == ']' && m.last == ']' && c == '>' {
+			m.state = inText
+		}
+	}
+	m.before, m.last = m.last, c
+}
+
+// open begins what "<" and another byte begin.
+func (m *xmlMeter) open(c byte) {
+	switch c {
+	case '/':
+		m.depth--
+		m.enter(inEndTag)
+	case '?':
+		m.enter(inTarget)
+	case '!':
+		m.enter(declared)
+	default:
+		m.parts++
+		m.descend(1)
+		m.enter(inTag)
+	}
+}
+
+func (m *xmlMeter) enter(s xmlState) {
+	m.state = s
+	m.before, m.last = 0, 0
+}
+
+func (m *xmlMeter) descend(levels int) {
+	m.depth += levels
+	m.deepest = max(m.deepest, m.depth)
+}
