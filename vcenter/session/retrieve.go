@@ -40,7 +40,10 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 		return err
 	}
 	page := res.Returnval
-	for page != nil {
+	for pages := 0; page != nil; pages++ {
+		if pages == faults.MaxVMs {
+			return faults.ManyObjects // pages without an object have no end
+		}
 		if err := handOver(page.Objects, seen, each); err != nil {
 			return err
 		}
@@ -85,10 +88,16 @@ func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterS
 
 func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	for i := range objects {
+		if err := faults.CheckRef(objects[i].Obj); err != nil {
+			return err
+		}
 		if err := faults.InProperties(objects[i].MissingSet); err != nil {
 			return err
 		}
 		if !seen[objects[i].Obj] {
+			if len(seen) == faults.MaxVMs {
+				return faults.ManyObjects
+			}
 			seen[objects[i].Obj] = true
 			each(&objects[i])
 		}

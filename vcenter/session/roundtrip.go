@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
 )
 
 // roundTripper sends the SOAP requests of a client, each that the network broke
@@ -45,8 +48,17 @@ func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) e
 	if err := next.RoundTrip(ctx, req, res); err != nil {
 		return err
 	}
-	if answer := reflect.ValueOf(res).Elem().FieldByName("Res"); answer.Kind() == reflect.Pointer && answer.IsNil() {
+	answer := reflect.ValueOf(res).Elem().FieldByName("Res")
+	if answer.Kind() != reflect.Pointer {
+		return nil
+	}
+	if answer.IsNil() {
 		return fmt.Errorf("%s: it is empty", unusableAnswer(method(req)))
+	}
+	if made := answer.Elem().FieldByName("Returnval"); made.IsValid() {
+		if ref, ok := made.Interface().(types.ManagedObjectReference); ok {
+			return faults.CheckRef(ref) // of an object that the request has made, which is kept
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -180,8 +181,14 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 			return false, err
 		}
 		ofNames := w.names.reports(f.Filter)
+		if err := faults.CheckRef(f.Filter); err != nil {
+			return false, err
+		}
 		for i := range f.ObjectSet {
 			u := &f.ObjectSet[i]
+			if err := faults.CheckRef(u.Obj); err != nil {
+				return false, err
+			}
 			if err := faults.InProperties(u.MissingSet); err != nil {
 				return false, err
 			}
@@ -189,6 +196,9 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 			relevant = relevant || !ofNames
 			w.applyObject(f.Filter, u, ofNames)
 		}
+	}
+	if err := cmp.Or(w.model.Err(), w.datacenters.tree.Err(), w.names.err()); err != nil {
+		return false, err
 	}
 	if w.partial {
 		return relevant, nil

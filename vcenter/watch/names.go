@@ -18,6 +18,9 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
+// maxNodeName is the length of the longest name of a Node, in bytes.
+const maxNodeName = 253
+
 // namesLinger is how long the names of machines are watched after the last Node without a
 // UUID is gone. Whoever registers one again and again does not have them read each time.
 const namesLinger = 10 * time.Minute
@@ -79,11 +82,22 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 		case "name":
 			name, _ := change.Val.(string)
 			now.own = strings.ToLower(name)
+			if len(name) > maxNodeName {
+				now.own = "" // no Node has it
+			}
 		case model.GuestHostName:
 			now.host = strings.ToLower(model.HostNameOf(change.Val))
 		}
 	}
 	n.byID[id] = now
+}
+
+// err returns faults.ManyObjects if there are names of more VMs than a vCenter has.
+func (n *nameLookup) err() error {
+	if len(n.byID) > faults.MaxVMs {
+		return faults.ManyObjects
+	}
+	return nil
 }
 
 // received notes that a change is there with all its pages.

@@ -51,6 +51,9 @@ func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObject
 		if err := s.Retrieve(ctx, model.MachineSpec(some, hosts), into.Add); err != nil {
 			return err
 		}
+		if err := into.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

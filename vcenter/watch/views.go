@@ -178,6 +178,9 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 	if err := s.Retrieve(ctx, model.DatacenterSpec(view), into.Add); err != nil {
 		return err
 	}
+	if err := into.Err(); err != nil {
+		return err
+	}
 	if err := s.Destroy(ctx, view); err != nil && (faults.SessionLost(err) || !faults.FromServer(err)) {
 		return err
 	}

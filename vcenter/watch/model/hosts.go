@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -65,7 +66,7 @@ func hostGroupsOf(value any) []hostGroup {
 	var groups []hostGroup
 	for _, g := range cluster.Group {
 		if g, ok := g.(*types.ClusterHostGroup); ok {
-			groups = append(groups, hostGroup{g.Name, g.Host})
+			groups = append(groups, hostGroup{strings.Clone(g.Name[:min(len(g.Name), maxName)]), g.Host})
 		}
 	}
 	return groups

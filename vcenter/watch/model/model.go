@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
@@ -39,8 +40,10 @@ type Model struct {
 	// changed. byUUID is nil until it is first wanted, unread when unknown has changed.
 	byUUID, recent map[inventory.UUID][]inventory.Entry
 	unread         map[string]inventory.FirstSeen
-	// touched are the machines that changed since recent was made, by each UUID that they had or have.
+	// touched are the machines that changed since recent was made, by each UUID that they had or have, and
+	// touches their number.
 	touched map[inventory.UUID][]string
+	touches int
 	// lost has the UUIDs of Nodes that were in the index, with when they were first not there any
 	// more, zero for those that are.
 	lost map[inventory.UUID]time.Time
@@ -97,12 +100,21 @@ func (m *Model) Forget(id string) {
 	m.Tree.Remove(ref)
 }
 
-// touch notes that the entry of a machine with a UUID changes.
+// touch notes that the entry of a machine with a UUID changes. After many changes byUUID is forgotten and made
+// again when it is next wanted: the pages of one change need not end.
 func (m *Model) touch(id string, u inventory.UUID) {
-	if m.byUUID != nil && !u.IsZero() && !slices.Contains(m.touched[u], id) {
-		m.touched[u] = append(m.touched[u], id)
+	if m.byUUID == nil || u.IsZero() || slices.Contains(m.touched[u], id) {
+		return
 	}
+	if m.touches++; m.touches > m.mostRecent() {
+		m.byUUID, m.recent, m.touched, m.touches = nil, nil, nil, 0
+		return
+	}
+	m.touched[u] = append(m.touched[u], id)
 }
+
+// mostRecent bounds recent and touches.
+func (m *Model) mostRecent() int { return recentMax + len(m.byUUID)/8 }
 
 // setUnknown records whether the UUID of a machine was never known.
 func (m *Model) setUnknown(id string, isUnknown bool) {
@@ -175,6 +187,14 @@ func (m *Model) TagObjects() int { return m.tags.Len() }
 // Instance returns the vCenter's own UUID.
 func (m *Model) Instance() string { return m.instance }
 
+// Err returns the bound that the vCenter exceeds, nil if it exceeds none.
+func (m *Model) Err() error {
+	if len(m.index) > faults.MaxVMs {
+		return faults.ManyObjects
+	}
+	return m.Tree.Err()
+}
+
 // Len returns how many machines are in the index.
 func (m *Model) Len() int { return len(m.index) }
 
@@ -208,9 +228,9 @@ func (m *Model) refreshIndex() {
 	if m.byUUID != nil && len(m.touched) == 0 {
 		return
 	}
-	if m.byUUID == nil || len(m.recent)+len(m.touched) > recentMax+len(m.byUUID)/8 {
+	if m.byUUID == nil || len(m.recent)+len(m.touched) > m.mostRecent() {
 		m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
-		m.recent, m.touched = nil, map[inventory.UUID][]string{}
+		m.recent, m.touched, m.touches = nil, map[inventory.UUID][]string{}, 0
 		for id, e := range m.index {
 			if !e.uuid.IsZero() {
 				m.byUUID[e.uuid] = append(m.byUUID[e.uuid], e.public(id))
@@ -239,6 +259,7 @@ func (m *Model) refreshIndex() {
 	}
 	m.recent = recent
 	clear(m.touched)
+	m.touches = 0
 }
 
 func byID(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) }

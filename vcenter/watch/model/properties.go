@@ -1,10 +1,14 @@
 package model
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
 
@@ -100,7 +104,7 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 
 // properties are the properties of one object that could be read. A property
 // that is unset or not readable is not in it. What the guest says is not kept as
-// it is reported, but as what is needed of it.
+// it is reported, but as what is needed of it. What was not asked for is not kept.
 type properties map[string]any
 
 // set sets the value of a property, nil for one that is unset.
@@ -111,27 +115,73 @@ func (p properties) set(name string, value any) {
 	case faultTolerance + ".role":
 		name = faultTolerance
 	}
-	switch {
-	case value == nil:
+	kept := keptOf(name, value)
+	if kept == nil {
 		delete(p, name)
-	case name == "name":
+		return
+	}
+	p[name] = kept
+}
+
+// keptOf returns what is kept of the value of a property: nil for one that was not asked for, and for a value that no
+// vCenter has. Nothing that it returns shares memory with a longer text.
+func keptOf(name string, value any) any {
+	if value == nil {
+		return nil
+	}
+	switch name {
+	case "name":
 		s, _ := value.(string)
-		p[name] = strings.ToValidUTF8(s[:min(len(s), maxName)], "")
-	case name == guestNet:
-		p[name] = guestNetworkOf(value)
-	case name == guestAddress:
+		return strings.Clone(strings.ToValidUTF8(s[:min(len(s), maxName)], ""))
+	case "parent", "parentVApp", "resourcePool", "runtime.host":
+		if ref, ok := value.(types.ManagedObjectReference); ok && faults.CheckRef(ref) == nil {
+			return ref
+		}
+	case "config.uuid", SummaryUUID, "config.instanceUuid", "config.guestId", FaultDomain:
+		if s, ok := value.(string); ok && len(s) <= maxName {
+			return s
+		}
+	case "config.hardware.numCPU", "config.hardware.memoryMB":
+		if n, ok := value.(int32); ok {
+			return n
+		}
+	case "runtime.powerState", "runtime.connectionState":
+		return stateOf(value)
+	case faultTolerance:
+		return roleOf(value)
+	case guestNet:
+		return guestNetworkOf(value)
+	case guestAddress:
 		s, _ := value.(string)
 		a, _ := addressOf(s)
-		p[name] = a.Unmap()
-	case name == GuestHostName:
-		p[name] = HostNameOf(value)
-	case name == GuestMetadata:
-		p[name] = staticOf(value)
-	case name == ClusterConfig:
-		p[name] = hostGroupsOf(value)
-	default:
-		p[name] = value
+		return a.Unmap()
+	case GuestHostName:
+		return HostNameOf(value)
+	case GuestMetadata:
+		return staticOf(value)
+	case ClusterConfig:
+		return hostGroupsOf(value)
 	}
+	return nil
+}
+
+// stateOf returns a state that is read of VMs or hosts, nil for another value.
+func stateOf(value any) any {
+	switch s := value.(type) {
+	case types.VirtualMachinePowerState:
+		if slices.Contains(s.Values(), s) {
+			return s
+		}
+	case types.VirtualMachineConnectionState:
+		if slices.Contains(s.Values(), s) {
+			return s
+		}
+	case types.HostSystemConnectionState:
+		if slices.Contains(s.Values(), s) {
+			return s
+		}
+	}
+	return nil
 }
 
 func (p properties) string(name string) string {
@@ -166,23 +216,26 @@ func (p properties) power() inventory.Power {
 // apart.
 const faultTolerance = "config.ftInfo"
 
-// secondary reports whether the machine is the secondary of a Fault Tolerance pair: vSphere counts the
-// machines of a pair from 1, the primary.
-func (p properties) secondary() bool {
-	switch info := p[faultTolerance].(type) {
+// roleOf returns the role of a VM in a Fault Tolerance pair, nil if the value has none. vSphere counts the VMs of a
+// pair from 1, the primary.
+func roleOf(value any) any {
+	switch info := value.(type) {
 	case types.BaseFaultToleranceConfigInfo:
-		return info.GetFaultToleranceConfigInfo().Role > 1
+		return info.GetFaultToleranceConfigInfo().Role
 	case types.FaultToleranceSecondaryConfigInfo:
-		return info.Role > 1
+		return info.Role
 	case types.FaultTolerancePrimaryConfigInfo:
-		return info.Role > 1
+		return info.Role
 	case types.FaultToleranceConfigInfo:
-		return info.Role > 1
+		return info.Role
 	case int32:
-		return info > 1
+		return info
 	}
-	return false
+	return nil
 }
+
+// secondary reports whether the VM is the secondary of a Fault Tolerance pair.
+func (p properties) secondary() bool { return p.int32(faultTolerance) > 1 }
 
 // connected says whether the vCenter reaches the machine through its host.
 func (p properties) connected() bool {
@@ -202,4 +255,34 @@ func (p properties) setUnreadable(missing []types.MissingProperty) {
 func (p properties) guestNetwork() guestNetwork {
 	r, _ := p[guestNet].(guestNetwork)
 	return r
+}
+
+// weight returns about how many bytes of memory an object takes, with its path.
+func (p properties) weight() int {
+	n := maxPath
+	for _, value := range p {
+		n += 64
+		switch v := value.(type) {
+		case string:
+			n += len(v)
+		case unreadProperty:
+			n += quote.LongestText
+		case types.ManagedObjectReference:
+			n += len(v.Type) + len(v.Value) + len(v.ServerGUID) + 48
+		case []netip.Addr:
+			n += 24 * len(v)
+		case guestNetwork:
+			for _, nic := range v.nics {
+				n += 128 + len(nic.Network) + len(nic.MAC) + 24*(len(nic.Addresses)+len(nic.Unusable)+len(nic.Secondary))
+			}
+		case []hostGroup:
+			for _, g := range v {
+				n += 64 + len(g.name)
+				for _, ref := range g.hosts {
+					n += len(ref.Type) + len(ref.Value) + len(ref.ServerGUID) + 48
+				}
+			}
+		}
+	}
+	return n
 }

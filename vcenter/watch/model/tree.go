@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 )
 
 // A Tree is the part of the inventory above a set of objects, which it has too.
@@ -16,6 +17,10 @@ type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
+	// weight is the sum of the objects' weights.
+	weight int
+	// err is the bound that the objects exceed, nil if they exceed none.
+	err error
 }
 
 // NewTree returns an empty tree below a root folder.
@@ -27,15 +32,42 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 	}
 }
 
+// maxWeight bounds the memory of a tree, in bytes. A VM takes 3 KiB, and a host 2 KiB.
+const maxWeight = 64 << 20
+
+// errWeight is the error of a tree whose objects exceed maxWeight.
+const errWeight = faults.RefusedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
+
+// Err returns the bound that the objects of the tree exceed, nil if they exceed none. The tree then lacks objects.
+func (t *Tree) Err() error { return t.err }
+
+// keep keeps an object in the place of a previous one, unless that exceeds a bound.
+func (t *Tree) keep(ref types.ManagedObjectReference, p properties, before int) {
+	after := p.weight()
+	if err := faults.CheckRef(ref); err != nil {
+		t.err = err
+		return
+	}
+	if t.weight+after-before > maxWeight {
+		t.err = errWeight
+		t.weight -= before
+		delete(t.objects, ref)
+		return
+	}
+	t.weight += after - before
+	t.objects[ref] = p
+}
+
 // Add adds an object as it was read.
 func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
-	p := make(properties, len(o.PropSet))
+	p := make(properties, min(len(o.PropSet), len(MachineProperties)))
 	for _, d := range o.PropSet {
 		p.set(d.Name, d.Val)
 	}
 	p.setUnreadable(o.MissingSet)
-	t.objects[o.Obj] = p
+	t.Remove(o.Obj)
+	t.keep(o.Obj, p, 0)
 }
 
 // Apply applies a change of an object.
@@ -47,18 +79,26 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 		return
 	}
 	p := t.objects[u.Obj]
+	before := 0
 	if p == nil {
 		p = properties{}
-		t.objects[u.Obj] = p
+	} else {
+		before = p.weight()
 	}
 	for _, change := range u.ChangeSet {
 		p.set(change.Name, change.Val)
 	}
 	p.setUnreadable(u.MissingSet)
+	t.keep(u.Obj, p, before)
 }
 
 // Remove forgets an object.
-func (t *Tree) Remove(ref types.ManagedObjectReference) { delete(t.objects, ref) }
+func (t *Tree) Remove(ref types.ManagedObjectReference) {
+	if p := t.objects[ref]; p != nil {
+		t.weight -= p.weight()
+		delete(t.objects, ref)
+	}
+}
 
 // Name returns an object's name, empty if it cannot be read.
 func (t *Tree) Name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
@@ -152,7 +192,10 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 // addUpTo adds the objects from ref to the root to a set, up to one that is in it already: so
 // are those above it.
 func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
-	for t.objects[ref] != nil && !set[ref] {
+	for range maxDepth {
+		if t.objects[ref] == nil || set[ref] {
+			return
+		}
 		set[ref] = true
 		above, ok := t.parent(ref)
 		if !ok || ref == t.root {

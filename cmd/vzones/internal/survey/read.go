@@ -162,7 +162,10 @@ func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
 		}
 	}
 	spec.PropSet = append(spec.PropSet, host)
-	return r.session.Retrieve(ctx, spec, r.tree.Add)
+	if err := r.session.Retrieve(ctx, spec, r.tree.Add); err != nil {
+		return err
+	}
+	return r.tree.Err()
 }
 
 // overallStatus is a property that every object has, and that only accounts with System.Read on it are shown.
