@@ -11,6 +11,7 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )
 
@@ -69,13 +70,17 @@ func (c *cache) forgetRefusals() {
 // have. An error says that nothing could be read; what is remembered stays.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
+	c.tags.forget(c.needed(), now, NamesFor) // also after readings that failed
 	refs, wanted := q.Objects, q.Categories
 	q.Age = cmp.Or(q.Age, NamesFor)
 	l, err := c.objects.list(ctx, s, refs, now, c.refresh)
 	if err != nil {
 		return Attachments{}, fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
 	}
-	gone := c.gone(l)
+	gone, err := c.gone(l)
+	if err != nil {
+		return Attachments{}, err
+	}
 	kept, err := c.learn(ctx, s, l, gone, &q)
 	if err != nil {
 		return Attachments{}, err
@@ -113,13 +118,15 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 // gone returns the tags that objects had at the last reading and have no more, by object.
 // They were detached or deleted, or the account may no longer read them: what it may not
 // read is left out of lists.
-func (c *cache) gone(l *listing) map[Ref]map[string]bool {
+func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	gone := make(map[Ref]map[string]bool)
+	n := 0
 	note := func(ref Ref, id string) {
 		if gone[ref] == nil {
 			gone[ref] = make(map[string]bool)
 		}
 		gone[ref][id] = true
+		n++
 	}
 	for ref, ids := range l.attached {
 		for _, id := range c.attached[ref] {
@@ -133,7 +140,10 @@ func (c *cache) gone(l *listing) map[Ref]map[string]bool {
 			}
 		}
 	}
-	return gone
+	if n > faults.MaxAttached {
+		return nil, faults.ManyTags
+	}
+	return gone, nil
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone

@@ -16,6 +16,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/rest"
+	"vzones/vcenter/session"
 )
 
 // fake is a tagging service as the API reference has it.
@@ -29,6 +30,8 @@ type fake struct {
 	refused map[Ref]bool
 	code    int
 	broken  map[string]error
+	// most is the number of tags in the largest answer that is accepted, unless it is 0.
+	most int
 
 	lists, gets int
 }
@@ -37,6 +40,7 @@ func status(code int) error { return &rest.StatusError{Call: "a request", Code: 
 
 func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error) {
 	f.lists++
+	total := 0
 	attached := map[Ref][]string{}
 	for _, ref := range refs {
 		if f.refused[ref] {
@@ -44,6 +48,9 @@ func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error)
 		}
 		if ids := f.attached[ref]; len(ids) > 0 {
 			attached[ref] = slices.Clone(ids)
+		}
+		if total += len(f.attached[ref]); f.most > 0 && total > f.most {
+			return nil, session.LargeAnswer
 		}
 	}
 	return attached, f.broken["list"]

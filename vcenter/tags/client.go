@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )
 
@@ -51,7 +52,17 @@ func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, 
 		return nil, err
 	}
 	attached := make(map[Ref][]string, len(answer))
+	known := map[string]string{} // an ID is kept once, not for each object
 	for _, a := range answer {
+		for i, id := range a.Tags {
+			if err := faults.CheckTag(id, ""); err != nil {
+				return nil, err
+			}
+			if _, ok := known[id]; !ok {
+				known[id] = id
+			}
+			a.Tags[i] = known[id]
+		}
 		attached[Ref{Type: a.Object.Type, Value: a.Object.ID}] = a.Tags
 	}
 	return attached, nil
@@ -69,7 +80,7 @@ func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 		if t.Name == "" || t.Category == "" {
 			return fmt.Errorf("tag %s has no name or no category", id)
 		}
-		return nil
+		return faults.CheckTag(t.Category, t.Name)
 	})
 	return t, err
 }
@@ -81,7 +92,7 @@ func (c Client) Category(ctx context.Context, id string) (category Category, err
 		if category.Name == "" {
 			return fmt.Errorf("tag category %s has no name", id)
 		}
-		return nil
+		return faults.CheckTag(id, category.Name)
 	})
 	return category, err
 }
@@ -89,6 +100,16 @@ func (c Client) Category(ctx context.Context, id string) (category Category, err
 // Categories returns the IDs of the categories that the account may read.
 func (c Client) Categories(ctx context.Context) (ids []string, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category"}
-	err = c.do(ctx, "tagging: list categories", &r, &ids, nil)
+	err = c.do(ctx, "tagging: list categories", &r, &ids, func() error {
+		if len(ids) > faults.MaxTags {
+			return faults.ManyTags
+		}
+		for _, id := range ids {
+			if err := faults.CheckTag(id, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return ids, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 )
 
 // learn reads the names that are not known, or were read too long ago, and whether the
@@ -25,6 +26,9 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 		}
 	}
 	attached := tagsOf(l)
+	if len(attached) > faults.MaxTags {
+		return nil, faults.ManyTags
+	}
 	read(&c.tags, attached, forever, "tags")
 	used := c.inUse(l)
 	read(&c.categories, c.relevant(used, q), q.Age, "tag categories")

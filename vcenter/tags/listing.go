@@ -3,18 +3,23 @@ package tags
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
+	"vzones/vcenter/session"
 )
 
 const (
-	// objectsPerRequest bounds a batch of objects whose tags are listed.
+	// objectsPerRequest bounds a batch of objects whose tags are listed. After an answer that was too large it is halved,
+	// down to objectsAtLeast.
 	objectsPerRequest = 2000
+	objectsAtLeast    = 125
 	// requestsPerReading bounds the listings of one reading after a refused one. What is
 	// left is for the next reading.
 	requestsPerReading = 64
@@ -43,7 +48,12 @@ type objects struct {
 	// Probe counts the attempts to find an object that it may.
 	barred bool
 	probe  int
+	// halvings is how often batches were halved since an answer was too large.
+	halvings int
 }
+
+// perRequest returns the size of a batch.
+func (o *objects) perRequest() int { return max(objectsPerRequest>>o.halvings, objectsAtLeast) }
 
 type refusal struct {
 	err   error
@@ -59,6 +69,10 @@ type listing struct {
 	// refused, and last the last refusal.
 	requests, answered int
 	last               error
+	// tooLarge reports whether an answer about several objects was too large, and tags is the number of tags
+	// that are attached.
+	tooLarge bool
+	tags     int
 }
 
 // list lists the tags of a batch. Refused says that it must not be asked for as it is.
@@ -70,18 +84,28 @@ func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err erro
 		l.last = err
 		return true, nil
 	}
+	if errors.Is(err, session.LargeAnswer) {
+		l.last = err
+		l.tooLarge = l.tooLarge || len(batch) > objectsAtLeast
+		return true, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	l.answered++
 	for _, ref := range batch {
 		l.attached[ref] = attached[ref]
+		l.tags += len(attached[ref])
+	}
+	if l.tags > faults.MaxAttached {
+		return false, faults.ManyTags
 	}
 	return false, nil
 }
 
 // list lists the tags of objects. One batch is enough at rest. A batch with an object that the
-// account may not read, or that the service fails at, is refused as a whole, so it is divided until
+// account may not read, or that the service fails at, is refused as a whole, and the answer about many
+// tags is too large, so it is divided until
 // those are found; they are not asked for again until recheck.
 func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
 	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
@@ -101,7 +125,7 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		return refused || queued[ref]
 	})
 	var refused [][]Ref
-	for batch := range slices.Chunk(known, objectsPerRequest) {
+	for batch := range slices.Chunk(known, o.perRequest()) {
 		no, err := l.list(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -120,6 +144,9 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		}
 	}
 	o.barred = false
+	if l.tooLarge && o.perRequest() > objectsAtLeast {
+		o.halvings++
+	}
 	for _, batch := range refused {
 		o.queue = append(o.queue, divide(batch)...)
 	}
@@ -182,10 +209,12 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.recheck = l.now.Add(o.pause)
 	}
 	err := errForbidden
-	switch rest.ClassOf(l.last) {
-	case rest.NotFound:
+	switch class := rest.ClassOf(l.last); {
+	case errors.Is(l.last, session.LargeAnswer):
+		err = fmt.Errorf("its tags cannot be read: %w", l.last)
+	case class == rest.NotFound:
 		err = ErrDeleted
-	case rest.Refused:
+	case class == rest.Refused:
 		err = fmt.Errorf("the tagging service answers with an error where the object is asked for: %w", l.last)
 	}
 	o.refused[ref] = refusal{err, l.now}
@@ -207,7 +236,7 @@ func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.D
 		return cmp.Or(o.refused[a].asked.Compare(o.refused[b].asked), compareRefs(a, b))
 	})
 	if len(refs) > 1 {
-		if refused, err := l.list(ctx, refs[:min(len(refs), objectsPerRequest)]); err != nil || !refused {
+		if refused, err := l.list(ctx, refs[:min(len(refs), o.perRequest())]); err != nil || !refused {
 			o.allow(l)
 			return err
 		}

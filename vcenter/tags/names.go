@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )
 
@@ -51,6 +52,9 @@ func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) b
 // name if reading it again fails, which is the first result; that it is gone or may not
 // be read is no failure but known then.
 func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (kept, err error) {
+	if len(ids) > faults.MaxTags {
+		return nil, faults.ManyTags
+	}
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, parallel))
@@ -92,8 +96,12 @@ func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, para
 	return quote.Errors(2, err, kept)
 }
 
-// forget drops what is not in use and was read so long ago, or may not be read.
+// forget drops what is not in use and was read so long ago, or may not be read; with more names than a vCenter has,
+// all that is not in use.
 func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
+	if len(n.byID) > faults.MaxTags {
+		age = 0
+	}
 	for id, known := range n.byID {
 		if !used[id] && (known.refused != nil || now.Sub(known.read) >= age) {
 			delete(n.byID, id)
