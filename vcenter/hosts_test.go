@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"vzones/config"
+	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 const stretched = `
@@ -103,4 +106,28 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 			w.Errorf("%d further requests %s", n, kind)
 		}
 	}
+}
+
+// TestLargeClusterConfiguration: a cluster whose configuration is too large for an answer has no known host groups.
+// The vCenter is watched, and other clusters have theirs.
+func TestLargeClusterConfiguration(t *testing.T) {
+	t.Parallel()
+	opts := byHost
+	opts.TagRefresh = 200 * time.Millisecond
+	large := strings.Repeat("x", 5<<20)
+	w := run(t, stretched, opts, func(f *fleet.Fleet, _ []config.VCenter) {
+		if err := f.VCenter("east").AddToGroup("b1", large); err != nil {
+			t.Fatal(err)
+		}
+	})
+	east := w.sim.VCenter("east")
+	n1, n5 := w.id("n1"), w.id("n5")
+	w.fleet.Follow([]inventory.Identity{n1, n5})
+	w.fact(n1, "the configuration of the cluster cannot be read: "+session.LargeAnswer.Error()+" / fd-a")
+	w.do(east.AddToGroup("c2h", "site-c"))
+	w.fact(n5, "site-c / ")
+	w.do(east.MoveVM("n5", "a1"))
+	w.fact(n5, "the configuration of the cluster cannot be read: "+session.LargeAnswer.Error()+" / fd-a")
+	w.do(east.RemoveGroup("b1", large))
+	w.fact(n1, "licensed site-a / fd-a")
 }

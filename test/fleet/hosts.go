@@ -87,6 +87,17 @@ func (v *VCenter) AddToGroup(host, group string) error {
 	})
 }
 
+// RemoveGroup deletes a DRS host group of a host's cluster.
+func (v *VCenter) RemoveGroup(host, group string) error {
+	return v.onHost(host, func(b *inventory, _ *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
+		old := b.group(cluster, group)
+		config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
+		config.Group = slices.DeleteFunc(config.Group, func(g types.BaseClusterGroupInfo) bool { return g == types.BaseClusterGroupInfo(old) })
+		b.notifyGroups(cluster)
+		return nil
+	})
+}
+
 // TakeFromGroup takes a host out of a DRS host group of its cluster.
 func (v *VCenter) TakeFromGroup(host, group string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {

@@ -18,7 +18,11 @@ const pageSize = 1000
 // too large, smaller ones are asked for.
 func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
 	seen := make(map[types.ManagedObjectReference]bool)
-	for size := int32(pageSize); ; size /= 10 {
+	size := int32(pageSize)
+	if len(spec.ObjectSet) == 1 && len(spec.ObjectSet[0].SelectSet) == 0 {
+		size = 1
+	}
+	for ; ; size /= 10 {
 		if err := s.retrieve(ctx, spec, size, seen, each); size == 1 || !errors.Is(err, LargeAnswer) {
 			return err
 		}

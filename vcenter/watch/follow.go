@@ -138,6 +138,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 		w.tags.request()
 		return false, nil
 	case <-retry:
+		w.clusters.due = true
 		w.details.checkDoubtful(w.inbox.AskHome)
 	case <-ctx.Done():
 		return false, ctx.Err()
@@ -311,6 +312,11 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	w.unpublished = w.unpublished || changed
 	shown := slices.Concat(ids, annotatedOnly)
 	above := w.model.Above(w.model.Eligible(shown), w.inbox.required.Load().Paths)
+	changed, err = w.clusters.read(ctx, above)
+	if err != nil {
+		return err
+	}
+	w.unpublished = w.unpublished || changed
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}

@@ -49,7 +49,9 @@ type Watch struct {
 	datacenters *datacenters
 	details     *detailList
 	// names finds machines by name.
-	names   *nameLookup
+	names *nameLookup
+	// clusters reads the configurations of clusters where the filter does not.
+	clusters *clusterReader
 	tags    *tagSchedule
 	tagLoop *tagLoop
 	poller  *poller
@@ -82,13 +84,16 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
 	hosts := model.HostFacts{Groups: opts.HostGroups, Domains: opts.FaultDomains}
-	v := newViews(s, hosts)
+	filtered := hosts
+	filtered.Groups = hosts.Groups && !memory.separateClusters
+	v := newViews(s, filtered)
 	w := &Watch{
 		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
 		model: m, hosts: hosts, views: v,
 		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
-		details:     &detailList{session: s, hosts: hosts, model: m, listed: map[string]*listing{}, refused: map[string]time.Time{}},
+		details:     &detailList{session: s, hosts: filtered, model: m, listed: map[string]*listing{}, refused: map[string]time.Time{}},
 		names:       &nameLookup{views: v},
+		clusters:    &clusterReader{session: s, tree: m.Tree, enabled: hosts.Groups && memory.separateClusters},
 		tags:        newTagSchedule(),
 		logged:      time.Now(), progress: progress{began: time.Now()},
 	}
@@ -144,7 +149,7 @@ func (w *Watch) run(ctx context.Context) error {
 	if w.progress.phase >= syncing && !faults.Recovered(err) {
 		w.memory.model = w.model
 	}
-	return err
+	return w.clusters.separate(ctx, err, w.hosts.Groups, w.memory)
 }
 
 // begin makes the collector, the views and the filters. What an earlier watch of the session
@@ -221,6 +226,8 @@ type Memory struct {
 	// missingDatacenters is what was last logged about configured datacenters that are
 	// not there.
 	missingDatacenters string
+	// separateClusters reports whether the configurations of clusters are read one by one.
+	separateClusters bool
 }
 
 // NewMemory returns the memory of a vCenter that was never watched.

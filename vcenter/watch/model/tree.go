@@ -100,6 +100,18 @@ func (t *Tree) Remove(ref types.ManagedObjectReference) {
 	}
 }
 
+// Property returns what is kept of a property, nil if it is not known.
+func (t *Tree) Property(ref types.ManagedObjectReference, name string) any { return t.objects[ref][name] }
+
+// SetUnread records why a property of an object cannot be read.
+func (t *Tree) SetUnread(ref types.ManagedObjectReference, name string, err error) {
+	if p := t.objects[ref]; p != nil {
+		before := p.weight()
+		p[name] = unreadProperty{err}
+		t.keep(ref, p, before)
+	}
+}
+
 // Name returns an object's name, empty if it cannot be read.
 func (t *Tree) Name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
 
