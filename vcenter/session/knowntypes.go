@@ -21,10 +21,17 @@ var readTypes = map[string]struct{}{
 	"FaultToleranceSecondaryConfigInfo": {},
 	"HostSystemConnectionState":         {},
 	"HostSystemPowerState":              {},
-	"ClusterConfigInfoEx":               {},
 	"ClusterHostGroup":                  {},
 	"BaseCondition":                     {},
 }
+
+// ClusterGroups is what is read of a ClusterConfigInfoEx, which has 25 more fields: the decoder skips them.
+type ClusterGroups struct {
+	Group []types.BaseClusterGroupInfo `xml:"group"`
+}
+
+// Groups returns the DRS groups of the cluster.
+func (c ClusterGroups) Groups() []types.BaseClusterGroupInfo { return c.Group }
 
 var (
 	allTypes  = types.TypeFunc()
@@ -35,6 +42,9 @@ var (
 // value of another type: a server decides which type a value has, and an empty element of some takes a kilobyte of
 // memory and more.
 func KnownType(name string) (reflect.Type, bool) {
+	if name == "ClusterConfigInfoEx" {
+		return reflect.TypeFor[ClusterGroups](), true
+	}
 	t, ok := allTypes(name)
 	if !ok {
 		return nil, false

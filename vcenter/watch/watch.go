@@ -52,12 +52,12 @@ type Watch struct {
 	names *nameLookup
 	// clusters reads the configurations of clusters where the filter does not.
 	clusters *clusterReader
-	tags    *tagSchedule
-	tagLoop *tagLoop
-	poller  *poller
-	alarm   *alarm
-	prober  *prober
-	homes   *homeAsker
+	tags     *tagSchedule
+	tagLoop  *tagLoop
+	poller   *poller
+	alarm    *alarm
+	prober   *prober
+	homes    *homeAsker
 	// homeReplies is what the vCenter said of machines that it does not show.
 	homeReplies homeReplies
 

@@ -60,11 +60,14 @@ type hostGroup struct {
 	hosts []types.ManagedObjectReference
 }
 
-// hostGroupsOf returns the host groups in the value of ClusterConfig.
+// hostGroupsOf returns the host groups in the value of ClusterConfig, which is decoded as a session.ClusterGroups.
 func hostGroupsOf(value any) []hostGroup {
-	cluster, _ := value.(types.ClusterConfigInfoEx)
+	cluster, ok := value.(interface{ Groups() []types.BaseClusterGroupInfo })
+	if !ok {
+		return nil
+	}
 	var groups []hostGroup
-	for _, g := range cluster.Group {
+	for _, g := range cluster.Groups() {
 		if g, ok := g.(*types.ClusterHostGroup); ok {
 			groups = append(groups, hostGroup{strings.Clone(g.Name[:min(len(g.Name), maxName)]), g.Host})
 		}

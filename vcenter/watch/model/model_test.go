@@ -14,6 +14,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -306,8 +307,8 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 	set := func(of types.ManagedObjectReference, name string, value any) {
 		tree.Apply(&types.ObjectUpdate{Obj: of, Kind: types.ObjectUpdateKindModify, ChangeSet: []types.PropertyChange{{Name: name, Val: value}}})
 	}
-	group := func(name string) types.ClusterConfigInfoEx {
-		return types.ClusterConfigInfoEx{Group: []types.BaseClusterGroupInfo{
+	group := func(name string) session.ClusterGroups {
+		return session.ClusterGroups{Group: []types.BaseClusterGroupInfo{
 			&types.ClusterHostGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}, Host: []types.ManagedObjectReference{host}},
 			&types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: "vms"}, Vm: []types.ManagedObjectReference{host}},
 		}}

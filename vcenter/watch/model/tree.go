@@ -101,7 +101,9 @@ func (t *Tree) Remove(ref types.ManagedObjectReference) {
 }
 
 // Property returns what is kept of a property, nil if it is not known.
-func (t *Tree) Property(ref types.ManagedObjectReference, name string) any { return t.objects[ref][name] }
+func (t *Tree) Property(ref types.ManagedObjectReference, name string) any {
+	return t.objects[ref][name]
+}
 
 // SetUnread records why a property of an object cannot be read.
 func (t *Tree) SetUnread(ref types.ManagedObjectReference, name string, err error) {

@@ -1,0 +1,106 @@
+package vcentertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A DenseType is a type of govmomi's, and the field that takes the most memory for each byte of XML.
+type DenseType struct {
+	// Name is the type's name in an attribute xsi:type.
+	Name string
+	// Path are the names of the elements from a value of the type down to the field, which may be repeated.
+	Path []string
+	// Size is the size of an element of the field, in bytes.
+	Size int
+}
+
+// An element is the shortest one that adds a value to the field.
+func (d DenseType) element() string { return "<" + d.Path[len(d.Path)-1] + "/>" }
+
+// density is the memory for each byte.
+func (d DenseType) density() float64 { return float64(d.Size) / float64(len(d.element())) }
+
+// Value returns the content of a value of the type with so many elements.
+func (d DenseType) Value(elements int) string {
+	var begin, end string
+	for _, name := range d.Path[:len(d.Path)-1] {
+		begin, end = begin+"<"+name+">", "</"+name+">"+end
+	}
+	return begin + strings.Repeat(d.element(), elements) + end
+}
+
+// Densest returns the densest of the types that a registry knows.
+func Densest(t *testing.T, known types.Func) DenseType {
+	t.Helper()
+	var densest DenseType
+	for _, name := range typeNames(t) {
+		kind, ok := known(name)
+		if !ok || kind.Kind() != reflect.Struct {
+			continue
+		}
+		findDense(kind, nil, map[reflect.Type]bool{}, func(path []string, size int) {
+			if d := (DenseType{name, path, size}); densest.Size == 0 || d.density() > densest.density() {
+				densest = d
+			}
+		})
+	}
+	if densest.Size == 0 {
+		t.Fatal("no type of govmomi's has a field that may be repeated")
+	}
+	return densest
+}
+
+// findDense calls found for each field of a type that may be repeated.
+func findDense(kind reflect.Type, path []string, seen map[reflect.Type]bool, found func(path []string, size int)) {
+	if seen[kind] {
+		return
+	}
+	seen[kind] = true
+	for i := range kind.NumField() {
+		f := kind.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("xml"), ",")
+		below := append(append([]string{}, path...), name)
+		if f.Anonymous {
+			below = path
+		}
+		of := f.Type
+		switch of.Kind() {
+		case reflect.Slice:
+			of = of.Elem()
+			if name != "" && of.Kind() != reflect.Uint8 {
+				found(below, int(of.Size()))
+			}
+		case reflect.Pointer:
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Struct && (name != "" || f.Anonymous) {
+			findDense(of, below, seen, found)
+		}
+	}
+}
+
+// typeNames returns the names of govmomi's types. Its registry does not list them.
+func typeNames(t *testing.T) []string {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()
+	if err != nil {
+		t.Fatalf("looking for govmomi's sources: %v", err)
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "vim25", "types", "types.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^type (\w+) `).FindAllStringSubmatch(string(source), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
