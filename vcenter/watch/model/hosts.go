@@ -62,7 +62,9 @@ type hostGroup struct {
 
 // hostGroupsOf returns the host groups in the value of ClusterConfig, which is decoded as a session.ClusterGroups.
 func hostGroupsOf(value any) []hostGroup {
-	cluster, ok := value.(interface{ Groups() []types.BaseClusterGroupInfo })
+	cluster, ok := value.(interface {
+		Groups() []types.BaseClusterGroupInfo
+	})
 	if !ok {
 		return nil
 	}
