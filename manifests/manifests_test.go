@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -49,6 +52,21 @@ func TestPod(t *testing.T) {
 		if s := c.SecurityContext; s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
 			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem || s.Capabilities == nil || !slices.Contains(s.Capabilities.Drop, "ALL") {
 			t.Errorf("the container may do more than it needs: %+v", s)
+		}
+	}
+}
+
+// TestMemoryLimit: the garbage collector knows of the limit before the kernel ends the daemon.
+func TestMemoryLimit(t *testing.T) {
+	for _, c := range daemonSet(t).Spec.Template.Spec.Containers {
+		limit := c.Resources.Limits.Memory().Value()
+		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
+		if i < 0 {
+			t.Fatalf("container %s has no GOMEMLIMIT beside its limit of %d bytes", c.Name, limit)
+		}
+		own, err := resource.ParseQuantity(strings.TrimSuffix(c.Env[i].Value, "B"))
+		if err != nil || own.Value() < limit*8/10 || own.Value() > limit*9/10 {
+			t.Errorf("GOMEMLIMIT=%s (%v), want 80 to 90 %% of the limit of %d bytes", c.Env[i].Value, err, limit)
 		}
 	}
 }

@@ -64,6 +64,17 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 {{- end }}
 {{- end -}}
 
+{{/* 90 % of a quantity of memory as Go writes it, for the units that quantities of memory have. */}}
+{{- define "vzones.goMemory" -}}
+{{- $limit := kindIs "string" . | ternary . (int64 . | toString) -}}
+{{- $n := regexFind "^[0-9]+" $limit | int64 -}}
+{{- $unit := regexReplaceAll "^[0-9]+" $limit "" -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- if and $n (hasKey $units $unit) -}}
+{{- div (div (mul $n (get $units $unit) 9) 10) 1048576 }}MiB
+{{- end -}}
+{{- end -}}
+
 {{- define "vzones.env" -}}
 {{- if not .Values.kubeconfig.secretName }}
 # An Event on this Pod reports a configuration that is rejected.
@@ -73,6 +84,17 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_UID
   valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end }}
+{{- $own := dict -}}
+{{- range .Values.extraEnv }}{{- $own = set $own .name true -}}{{- end }}
+{{- with ((.Values.resources | default dict).limits | default dict).memory }}
+{{- with include "vzones.goMemory" . }}
+{{- if not $own.GOMEMLIMIT }}
+# Memory is collected more often near 90 % of the limit.
+- name: GOMEMLIMIT
+  value: {{ . }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
