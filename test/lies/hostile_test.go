@@ -39,6 +39,8 @@ type hostile struct {
 	updates func(n int) string
 	// attached answers the request for the tags of objects, and tag is the name of each.
 	attached, tag string
+	// logged is what the daemon logs of the answer.
+	logged string
 
 	polls atomic.Int64
 }
@@ -53,18 +55,18 @@ func TestHostileVCenters(t *testing.T) {
 		t.Skip("the race detector multiplies memory")
 	}
 	attacks := map[string]*hostile{
-		"the densest type before the login": {beforeLogin: denseFault(t, types.TypeFunc(), 400_000)},
-		"the densest type that is read":     {beforeLogin: denseFault(t, session.KnownType, 99_000)},
-		"causes of causes before the login": {beforeLogin: nestedFault(99_000)},
-		"attributes before the login":       {beforeLogin: fault("SystemError", "<y "+strings.Repeat(`a="" `, 800_000)+"/>")},
-		"properties of the densest type":    {updates: denseProperties(t)},
+		"the densest type before the login": {beforeLogin: denseFault(t, types.TypeFunc(), 830_000), logged: "more than 4 MiB or 100,000 elements"},
+		"the densest type that is read":     {beforeLogin: denseFault(t, session.KnownType, 99_000), logged: "made-up fault"},
+		"causes of causes before the login": {beforeLogin: nestedFault(99_000), logged: "more than 256 levels deep"},
+		"attributes before the login":       {beforeLogin: fault("SystemError", "<y "+strings.Repeat(`a="" `, 800_000)+"/>"), logged: "more than 4 MiB or 100,000 elements"},
+		"properties of the densest type":    {updates: denseProperties(t), logged: "more than 4 MiB or 100,000 elements"},
 		"nested folders with long names":    {updates: folders},
-		"pages without end":                 {updates: endlessPages},
+		"pages without end":                 {updates: endlessPages, logged: "more than 100,000 VMs"},
 		"pages of other UUIDs without end":  {updates: changingUUIDs},
 		"properties that nobody asked for":  {updates: unasked},
-		"tags with long names":              {updates: oneVM, attached: manyTags(2000), tag: strings.Repeat("x", 3<<20)},
-		"attached tags without objects":     {updates: oneVM, attached: "[" + strings.Repeat("{},", 1_390_000) + "{}]"},
-		"more tags than a vCenter has":      {updates: oneVM, attached: manyTags(90_000), tag: strings.Repeat("x", 1000)},
+		"tags with long names":              {updates: oneVM, attached: manyTags(2000), tag: strings.Repeat("x", 3<<20), logged: "more than 1,024 bytes"},
+		"attached tags without objects":     {updates: oneVM, attached: "[" + strings.Repeat("{},", 1_390_000) + "{}]", logged: "more than 4 MiB or 100,000 elements"},
+		"more tags than a vCenter has":      {updates: oneVM, attached: manyTags(90_000), tag: strings.Repeat("x", 1000), logged: "more than 10,000 tags"},
 	}
 	s, err := stack.Start(t.Context(), stack.Options{Fleet: fmt.Sprintf(honestFleet, len(attacks))})
 	if err != nil {
@@ -142,6 +144,9 @@ func (h *hostile) play(t *testing.T, s *stack.Stack, binary, node string) {
 		t.Fatal(err)
 	}
 	t.Logf("peak %d MiB, CPU %v, the other Node initialized after %v, %d polls", used.Peak>>20, used.CPU, took.Round(time.Millisecond), h.polls.Load())
+	if !strings.Contains(d.Log(), h.logged) {
+		t.Errorf("the daemon logs nothing of %q", h.logged)
+	}
 	if used.Peak > mostMemory {
 		t.Errorf("the daemon took %d MiB, want at most %d", used.Peak>>20, mostMemory>>20)
 	}
@@ -211,7 +216,7 @@ func oneVM(n int) string {
 
 func denseProperties(t *testing.T) func(int) string {
 	dense := vcentertest.Densest(t, types.TypeFunc())
-	page := update(index, true, object("VirtualMachine", "vm-1", property("config.uuid", dense.Name, dense.Value(400_000))))
+	page := update(index, true, object("VirtualMachine", "vm-1", property("config.uuid", dense.Name, dense.Value(830_000))))
 	return func(int) string { return page }
 }
 
