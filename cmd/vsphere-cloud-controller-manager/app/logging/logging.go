@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
@@ -39,7 +40,7 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	for i := range options.VModule {
 		limited = limit(&options.VModule[i].Verbosity) || limited
 	}
-	if err := logsapi.ValidateAndApply(options, utilfeature.DefaultFeatureGate); err != nil {
+	if err := logsapi.ValidateAndApply(options, contextual{utilfeature.DefaultFeatureGate}); err != nil {
 		return err
 	}
 	bound(klog.Background())
@@ -47,6 +48,15 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
 	}
 	return nil
+}
+
+// contextual is a feature gate with contextual logging always on. Without it klog hides the logger of the format, which
+// bound needs.
+type contextual struct{ featuregate.FeatureGate }
+
+// Enabled implements featuregate.FeatureGate.
+func (c contextual) Enabled(f featuregate.Feature) bool {
+	return f == logsapi.ContextualLogging || c.FeatureGate.Enabled(f)
 }
 
 // bound has the process log through a bounded logger.
