@@ -42,14 +42,14 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 		{"three in a row", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "y", made: 2, reports: "a=10.0.0.1,10.0.0.2"}, {name: "x", made: 3, reports: "a=10.0.0.2,10.0.0.3"}},
 			map[string]string{"z": "10.0.0.1", "y": "10.0.0.2", "x": "10.0.0.3"}},
 		{"as --node-ip of both", []waitingVM{
-			{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
-			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
+			{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}},
+			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}},
 		}, map[string]string{"z": "10.0.0.1", "a": waits}},
-		{"as --node-ip of the younger", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}}},
+		{"as --node-ip of the younger", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}}},
 			map[string]string{"z": "10.0.0.1", "a": waits}},
 		{"as --node-ip that the VM of the older does not report", []waitingVM{
-			{name: "z", made: 1, node: []func(*v1.Node){nodeIP("10.0.0.1")}, vm: []func(*inventory.Machine){withoutAddress}},
-			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){nodeIP("10.0.0.1")}},
+			{name: "z", made: 1, node: []func(*v1.Node){withTheNodeIP}, vm: []func(*inventory.Machine){withoutAddress}},
+			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}},
 		}, map[string]string{"z": waits, "a": "10.0.0.1"}},
 		{"the VM of the older is off", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){off}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "MachinePoweredOff", "a": "10.0.0.1"}},
@@ -108,7 +108,7 @@ func (c *cluster) joinsWith(name string) string {
 // uuidOf is the UUID of the n-th VM of a test.
 func uuidOf(n int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-0000000001%02d", n) }
 
-func nodeIP(ip string) func(*v1.Node) { return func(n *v1.Node) { withNodeIP(n, ip) } }
+func withTheNodeIP(n *v1.Node) { withNodeIP(n, "10.0.0.1") }
 
 // permutations returns all orders of the numbers below n.
 func permutations(n int) [][]int {

@@ -128,7 +128,7 @@ func (p *orderPlay) isLacking(i, vcenter int) bool {
 
 // zoneNow is the zone of a vCenter's machines now.
 func (p *orderPlay) zoneNow(vcenter int) int {
-	if vcenter == p.order.move.vcenter && time.Since(p.began) >= seconds(p.order.move.at) {
+	if vcenter == p.move.vcenter && time.Since(p.began) >= seconds(p.move.at) {
 		return vcenter + moved
 	}
 	return vcenter
@@ -139,7 +139,7 @@ var errPending = errors.New("it is being read again")
 
 // readAgain has a vCenter be read again for a new configuration, while its machines move to another zone.
 func (p *orderPlay) readAgain() {
-	m := p.order.move
+	m := p.move
 	p.mu.Lock()
 	mine := p.life
 	p.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
@@ -285,7 +284,7 @@ func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
 	}, runs, claimant())
 }
 
-func withUID(uid types.UID) func(*v1.Node) { return func(n *v1.Node) { n.UID = uid } }
+func asNew(n *v1.Node) { n.UID = "new" }
 
 // TestANodeThatIsReplaced between an answer and the write that follows from it: the framework
 // writes by name, and the new Node gets nothing of the old one's.
@@ -304,12 +303,12 @@ func TestANodeThatIsReplaced(t *testing.T) {
 		old, new *v1.Node
 		a        *inventory.Machine
 	}{
-		{"while it is initialized", "InstanceMetadata", aNode("n", withSystemUUID(uuidA)), aNode("n", withUID("new"), withSystemUUID(uuidB)), machine(uuidA)},
-		{"while its addresses are updated", "InstanceMetadata", aNode("n", runs), aNode("n", withUID("new"), withProviderID("vsphere://"+uuidB), untainted, func(n *v1.Node) {
+		{"while it is initialized", "InstanceMetadata", aNode("n", withSystemUUID(uuidA)), aNode("n", asNew, withSystemUUID(uuidB)), machine(uuidA)},
+		{"while its addresses are updated", "InstanceMetadata", aNode("n", runs), aNode("n", asNew, withProviderID("vsphere://"+uuidB), untainted, func(n *v1.Node) {
 			n.Labels = map[string]string{topology.LabelZone: "b"}
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: "n"}, {Type: v1.NodeInternalIP, Address: address}, {Type: v1.NodeExternalIP, Address: address}}
 		}), machine(uuidA)},
-		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, withRecord("east/vm-1"), silent), aNode("n", withUID("new"), withSystemUUID(uuidB), silent), machine(uuidA, withPower(inventory.PowerOff))},
+		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, withRecord("east/vm-1"), silent), aNode("n", asNew, withSystemUUID(uuidB), silent), machine(uuidA, withPower(inventory.PowerOff))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			withBoth(t, &fakeFleet{states: there(c.a)}, "", func(cl *cluster) {
@@ -357,11 +356,11 @@ func TestANodeThatIsReplacedWhileTheFrameworkReads(t *testing.T) {
 		done func(*v1.Node) bool
 	}{
 		"to copy a label": {
-			aNode("n", runs, labeled("b", "a")), aNode("n", withUID("new"), withSystemUUID(nobodys)),
+			aNode("n", runs, labeled("b", "a")), aNode("n", asNew, withSystemUUID(nobodys)),
 			func(n *v1.Node) bool { return n.Labels[topology.LabelZone] == "a" },
 		},
 		"to remove the taint of a VM that is shut down": {
-			aNode("n", runs, shutDown), aNode("n", withUID("new"), withSystemUUID(nobodys), silent, shutDown),
+			aNode("n", runs, shutDown), aNode("n", asNew, withSystemUUID(nobodys), silent, shutDown),
 			func(n *v1.Node) bool { return !isShutDown(n) },
 		},
 	} {

@@ -85,7 +85,7 @@ func TestOthersCauseNoWork(t *testing.T) {
 	w.in(node, "east/a")
 	isOff := func(states []inventory.State) bool {
 		m, err := inventory.Find(states, node)
-		return err == nil && m.Power == inventory.PowerOff
+		return m == nil && errors.Is(err, inventory.ErrPoweredOff)
 	}
 	east.ResetRequests()
 	for i := range 9 {

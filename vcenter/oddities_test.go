@@ -69,7 +69,7 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 		"it may read nothing":            (*fleet.VCenter).Blind,
 		"it is over, its objects gone":   func(v *fleet.VCenter) { v.ForgetObjects(); v.EndSessions() },
 		"it is over":                     (*fleet.VCenter).EndSessions,
-		"its objects are gone, a change": func(v *fleet.VCenter) { v.ForgetObjects(); _ = v.PowerOff("n2") },
+		"its objects are gone, a change": func(v *fleet.VCenter) { v.ForgetObjects(); _ = v.PowerOff("n2"); _ = v.PowerOn("n2") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := quick

@@ -69,7 +69,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		{"n1 moves", func() error { return east.MoveVM("n1", "c2-host-1") }, func([]inventory.State) bool { return w.zone(n1) == "east/b" }},
 		{"n1 gets another address", func() error { return east.SetIPs("n1", "10.9.9.9") },
 			is(n1, func(m *inventory.Machine) bool { return strings.Contains(fmt.Sprint(m.NICs), "10.9.9.9") })},
-		{"n1 is switched off", func() error { return east.PowerOff("n1") }, is(n1, func(m *inventory.Machine) bool { return m.Power.IsOff() })},
+		{"n1 is switched off", func() error { return east.PowerOff("n1") }, func(states []inventory.State) bool { return w.outcome(states, n1, inventory.ErrPoweredOff) }},
 		{"n2 is destroyed", func() error { return east.Destroy("n2") }, func(states []inventory.State) bool { return w.outcome(states, n2, topology.ErrAbsent) }},
 		{"a Node joins whose VM has come a moment ago", func() error { follow(lateUUID); return create("late", lateUUID) }, is(identity(t, lateUUID), isFound)},
 		{"a Node joins whose VM comes later", func() error {

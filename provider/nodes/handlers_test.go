@@ -133,7 +133,7 @@ func TestPause(t *testing.T) {
 		if got := p.pause(); got > observeEvery || got > 0 != most {
 			t.Errorf("%d Nodes: %v", nodes, got)
 		}
-		if next := p.next.Load(); *next == next.Round(0) {
+		if next := p.next.Load(); *next == next.Round(0) { //nolint:staticcheck // Equal does not compare the monotonic readings
 			t.Errorf("%d Nodes: the next pass is due at %v, which has no monotonic reading: it moves with the wall clock", nodes, next)
 		}
 	}

@@ -168,7 +168,6 @@ func TestRecordInAnOutage(t *testing.T) {
 	for name, change := range map[string]func(*inventory.Identity){
 		"of another machine":     func(id *inventory.Identity) { id.Recorded.ID = "vm-2" },
 		"of another vCenter":     func(id *inventory.Identity) { id.RecordedInstance = "j" },
-		"of an unknown vCenter":  func(id *inventory.Identity) { id.RecordedInstance = "" },
 		"of an entry that is no": func(id *inventory.Identity) { id.Recorded.VCenter = "gone" },
 	} {
 		before := id

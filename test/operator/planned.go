@@ -61,7 +61,8 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		return len(nodes) > 0
 	}))
 	p.apply(want, addresses)
-	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"))
+	// This daemon has never seen a VM that is gone by now.
+	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), "--absence-hold=1s")
 	ts.Check(err)
 	var last map[string]planState
 	asPlanned := func(nodes []*v1.Node) bool {

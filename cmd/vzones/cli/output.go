@@ -128,7 +128,7 @@ func (t *Tool) PrintYAML(value any) error {
 		return fmt.Errorf("writing YAML: %w", err)
 	}
 	if bytes.ContainsFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
-		text = append(data, '\n')
+		text = slices.Concat(data, []byte("\n"))
 	}
 	return t.Write(text)
 }

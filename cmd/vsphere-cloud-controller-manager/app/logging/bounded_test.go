@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,7 +109,7 @@ func TestTheUsualIsLoggedAsItIs(t *testing.T) {
 			t.Errorf("%s: %d lines have this file: %s", format, n, out)
 		}
 		if !strings.Contains(out.String(), "It is 1") {
-			t.Error(fmt.Sprintf("%s: %s", format, out))
+			t.Errorf("%s: %s", format, out)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	if err := logsapi.ValidateAndApply(options, contextual{utilfeature.DefaultFeatureGate}); err != nil {
 		return err
 	}
-	bound(klog.Background())
+	bound(klog.Background()) //nolint:forbidigo // the logger of the process, which this replaces
 	if limited {
 		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
 	}
