@@ -126,6 +126,8 @@ func TestWokenAfterARejectionOfTheSameVM(t *testing.T) {
 		w.fleet.become(named(same, 0, needed...))
 		w.pass(gather)
 		w.want(2, "once the names are read again")
+		w.become(true)
+		w.want(2, "while the framework has not asked again")
 		if !w.asks() {
 			t.Fatal("not initialized with names that were just read")
 		}

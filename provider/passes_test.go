@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/provider/absence"
 	"vzones/provider/report"
@@ -83,4 +84,39 @@ func TestAContradictionAmongManyNodes(t *testing.T) {
 		}
 		c.pass(time.Second)
 	}, nodes...)
+}
+
+// TestANodeThatIsLeftOut by the selector of a new configuration is forgotten at once, and followed again once it is
+// ours again.
+func TestANodeThatIsLeftOut(t *testing.T) {
+	f := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	node := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted)
+	alone(t, f, func(c *cluster) {
+		apply := func(selector string) (seen bool, followed int) {
+			own, err := labels.Parse(selector)
+			if err != nil {
+				c.Fatal(err)
+			}
+			cfg := testConfig()
+			cfg.NodeSelector = own
+			c.provider.Apply(cfg)
+			f.become()
+			c.pass(gather)
+			id, err := c.provider.placer.Identify(c.node("node-1"))
+			if err != nil {
+				c.Fatal(err)
+			}
+			all := f.followed()
+			return id.Seen, len(all[len(all)-1])
+		}
+		for _, step := range []struct {
+			selector string
+			seen     bool
+			followed int
+		}{{"cloud!=another", true, 1}, {"cloud=vsphere", false, 0}, {"cloud!=another", true, 1}} {
+			if seen, followed := apply(step.selector); seen != step.seen || followed != step.followed {
+				c.Errorf("selector %s: VM seen %t, %d VMs followed; want %t, %d", step.selector, seen, followed, step.seen, step.followed)
+			}
+		}
+	}, node)
 }
