@@ -151,8 +151,9 @@ func (m match) whyMayRun(states []State) error {
 // HomeIsOff reports whether a vCenter that can be read shows the Node's home powered off.
 func HomeIsOff(states []State, id Identity) bool {
 	was := id.last()
-	return was.VCenter != "" && slices.ContainsFunc(was.entries(states), func(s State) bool {
-		if s.Err != nil || s.Snapshot == nil {
+	vCenter := was.vCenter(states)
+	return vCenter.VCenter != "" && slices.ContainsFunc(states, func(s State) bool {
+		if s.Err != nil || s.Snapshot == nil || !s.isSameVCenter(vCenter) {
 			return false
 		}
 		m := s.Snapshot.Machines[was.ID]

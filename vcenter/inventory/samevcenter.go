@@ -37,21 +37,39 @@ func (s State) instance() string {
 	return s.Snapshot.Instance
 }
 
-// entries returns the entries of the vCenter where the VM was last seen: those with the address of the entry
-// with that name, unless it reports another instance UUID. If no entry has the name, it was renamed, and its
-// instance UUID identifies it, as long as one address alone reports that.
-func (was LastSeen) entries(states []State) []State {
-	isIt := func(s State) bool { return false }
+// vCenter returns one entry of the vCenter where the VM was last seen: the entry with that name, unless it reports
+// another instance UUID. If no entry has the name, it was renamed, and its instance UUID identifies it, as long as
+// one address alone reports that. It is the zero State if there is none.
+func (was LastSeen) vCenter(states []State) State {
+	if was.VCenter == "" {
+		return State{}
+	}
 	if named := StateOf(states, was.VCenter); named.VCenter != "" {
 		if was.mayBeIn(named) || named.instance() == "" {
-			isIt = named.isSameVCenter
+			return named
 		}
-	} else if i := slices.IndexFunc(states, was.mayBeIn); i >= 0 {
-		if len(sharing(states, states[i])) == 0 {
-			isIt = states[i].isSameVCenter
+		return State{}
+	}
+	i := slices.IndexFunc(states, was.mayBeIn)
+	if i < 0 || len(sharing(states, states[i])) > 0 {
+		return State{}
+	}
+	return states[i]
+}
+
+// entries returns the entries of the vCenter where the VM was last seen.
+func (was LastSeen) entries(states []State) []State {
+	first := was.vCenter(states)
+	if first.VCenter == "" {
+		return nil
+	}
+	var entries []State
+	for _, s := range states {
+		if s.isSameVCenter(first) {
+			entries = append(entries, s)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(states), func(s State) bool { return !isIt(s) })
+	return entries
 }
 
 // is reports whether a match is the managed object that was last seen in one of these entries.
@@ -71,9 +89,13 @@ func (s State) isSameVCenter(other State) bool {
 
 // sharing returns the entries that report the instance UUID of an entry at another address.
 func sharing(states []State, s State) []State {
-	return slices.DeleteFunc(slices.Clone(states), func(other State) bool {
-		return s.instance() == "" || s.instance() != other.instance() || s.isSameVCenter(other)
-	})
+	var others []State
+	for _, other := range states {
+		if s.instance() != "" && s.instance() == other.instance() && !s.isSameVCenter(other) {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // CheckInstance returns an ErrSharedInstance if an entry reports the instance UUID of another address. Then one
