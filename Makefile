@@ -163,6 +163,13 @@ orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: t
 	@echo "orders: $(COUNT) of them, from seed $(SEED) on (18 a second)"
 	@go test -count=1 -timeout 0 -v -run 'TestOrders$$' ./provider -orders.seed=$(SEED) -orders.count=$(COUNT)
 
+.PHONY: fuzz
+fuzz: TIME ?= 1m
+fuzz: ## feed each parser of what others write with random input (TIME=1m for each: half an hour)
+	@for file in $$(git grep -l '^func Fuzz' -- '*_test.go'); do for target in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$file); do \
+		echo "fuzz: $$target of $$(dirname $$file), for $(TIME)"; \
+		go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) "./$$(dirname $$file)" || exit 1; done; done
+
 .PHONY: alerts
 alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (before a release: a quarter of an hour)
 	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"

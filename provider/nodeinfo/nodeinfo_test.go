@@ -248,3 +248,25 @@ func FuzzLocation(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAnnotations: whatever a kubelet writes into the annotations of ours, the record is bounded, or it is rejected.
+func FuzzAnnotations(f *testing.F) {
+	f.Add("east/vm-1", "62000000-1111-4222-8333-444444444444", uuidA)
+	f.Add("a/b/vm-1", "", "no UUID")
+	f.Add("/", strings.Repeat("x", 600), "{}")
+	f.Fuzz(func(t *testing.T, location, instance, vm string) {
+		n := &v1.Node{}
+		n.Spec.ProviderID = "vsphere://" + uuidA
+		n.Annotations = map[string]string{KeyMachine: location, KeyVCenter: instance, KeyInstanceUUID: vm}
+		id, err := IdentityOf(n)
+		if err != nil {
+			return
+		}
+		if len(id.Recorded.VCenter) > locationMax || len(id.Recorded.ID) > objectIDMax || len(id.RecordedInstance) > instanceMax {
+			t.Errorf("the record of %q and %q is %+v, %q", location, instance, id.Recorded, id.RecordedInstance)
+		}
+		if u, err := inventory.ParseUUID(vm); err == nil && len(vm) <= instanceMax && u != id.RecordedVM {
+			t.Errorf("the instance UUID of %q is %v", vm, id.RecordedVM)
+		}
+	})
+}

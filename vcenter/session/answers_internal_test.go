@@ -1,0 +1,42 @@
+package session
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func answerOf(code int, body []byte) *http.Response {
+	return &http.Response{StatusCode: code, Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+// FuzzTicket: a ticket is read from a session manager's answer, or an error says nothing of it.
+func FuzzTicket(f *testing.F) {
+	f.Add(200, []byte(`{"token":"a-ticket"}`))
+	f.Add(200, []byte(`{"token":["a-ticket"]}`))
+	f.Add(401, []byte(`<html>`))
+	f.Fuzz(func(t *testing.T, code int, body []byte) {
+		ticket, err := readTicket(answerOf(code, body))
+		if (err == nil) == (ticket.Reveal() == "") {
+			t.Errorf("status %d, %q: a ticket of %d bytes, %v", code, body, len(ticket.Reveal()), err)
+		}
+		if err != nil && (strings.ContainsAny(err.Error(), "\n\r") || strings.Contains(err.Error(), "a-ticket")) {
+			t.Errorf("status %d: the error has text of the answer: %q", code, err)
+		}
+	})
+}
+
+// FuzzAPIVersion: a version is read from what a server lists, or an error says nothing of it.
+func FuzzAPIVersion(f *testing.F) {
+	f.Add(200, []byte(`<namespaces version="1.0"><namespace><name>urn:vim25</name><version>8.0.3.0</version></namespace></namespaces>`))
+	f.Add(200, []byte(`<a><a><a>`))
+	f.Add(404, []byte(`none`))
+	f.Fuzz(func(t *testing.T, code int, body []byte) {
+		version, err := APIVersion(answerOf(code, body))
+		if (err == nil) == (version == "") {
+			t.Errorf("status %d, %q: version %q, %v", code, body, version, err)
+		}
+	})
+}
