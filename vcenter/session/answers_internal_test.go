@@ -18,7 +18,9 @@ func FuzzTicket(f *testing.F) {
 	f.Add(200, []byte(`{"token":["a-ticket"]}`))
 	f.Add(401, []byte(`<html>`))
 	f.Fuzz(func(t *testing.T, code int, body []byte) {
-		ticket, err := readTicket(answerOf(code, body))
+		res := answerOf(code, body)
+		defer res.Body.Close()
+		ticket, err := readTicket(res)
 		if (err == nil) == (ticket.Reveal() == "") {
 			t.Errorf("status %d, %q: a ticket of %d bytes, %v", code, body, len(ticket.Reveal()), err)
 		}
@@ -34,7 +36,9 @@ func FuzzAPIVersion(f *testing.F) {
 	f.Add(200, []byte(`<a><a><a>`))
 	f.Add(404, []byte(`none`))
 	f.Fuzz(func(t *testing.T, code int, body []byte) {
-		version, err := APIVersion(answerOf(code, body))
+		res := answerOf(code, body)
+		defer res.Body.Close()
+		version, err := APIVersion(res)
 		if (err == nil) == (version == "") {
 			t.Errorf("status %d, %q: version %q, %v", code, body, version, err)
 		}
