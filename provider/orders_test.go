@@ -281,7 +281,7 @@ func (o *order) allowed(i int) []end {
 	w.hasMoved = o.move.vcenter >= 0
 	ends := w.allowedAt(i)
 	// What it got before the move it keeps, if it was placed without a vCenter that is read later.
-	if w.hasMoved && slices.Contains(o.unsure, true) && (n.runs || o.created[i] < o.move.at) {
+	if w.hasMoved && slices.Contains(o.unsure, true) && o.mayGetFormerZone(i) {
 		ends = append(ends, o.allowedAt(i)...)
 	}
 	if (!n.runs || !n.recorded) && o.lied(i) {
@@ -330,6 +330,12 @@ func (o *order) withoutAddress(i int, ends []end) []end {
 		}
 	}
 	return left
+}
+
+// mayGetFormerZone reports whether a Node may get the zone before the move: it was there then, or the vCenter may
+// fail at that time, so that its last snapshot still initializes Nodes.
+func (o *order) mayGetFormerZone(i int) bool {
+	return o.nodes[i].runs || o.created[i] < o.move.at || o.unsure[o.move.vcenter]
 }
 
 // allowedAt are those ends before the move, or after it.
@@ -446,7 +452,7 @@ func (o *order) passing(i int) []end {
 	n := o.nodes[i]
 	ends := o.kept(end{waits: !n.runs, zone: n.home})
 	moves := []move{o.move}
-	if o.move.vcenter >= 0 && (n.runs || o.created[i] < o.move.at) {
+	if o.move.vcenter >= 0 && o.mayGetFormerZone(i) {
 		moves = append(moves, move{vcenter: -1}) // a Node that comes later has the zone after the move, or none
 	}
 	w := *o
