@@ -18,7 +18,8 @@ type Identity struct {
 	// Name is the Node's name. It counts only where UUIDs is empty.
 	Name string
 	// Recorded is where the machine was last found by the record on the Node, an
-	// annotation; zero if it has none. With a record the Node has a UUID. The kubelet may have written the record, so it counts for this Node only.
+	// annotation; zero if it has none. With a record the Node has a UUID. The kubelet may have
+	// written the record, so it applies to this Node only.
 	Recorded topology.Ref
 	// RecordedInstance is the own UUID of that vCenter, empty if the record has none.
 	RecordedInstance string

@@ -45,7 +45,7 @@ func (was LastSeen) vCenter(states []State) State {
 		return State{}
 	}
 	if named := StateOf(states, was.VCenter); named.VCenter != "" {
-		if was.mayBeIn(named) || named.instance() == "" {
+		if was.mayBeIn(named) {
 			return named
 		}
 		return State{}
