@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Diff returns what differs between two configurations, in one line with old and new values: of passwords

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // An Error is one mistake in a configuration file. None of its fields ever

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // kubernetesLabel matches the keys of labels that the framework keeps off a Node if

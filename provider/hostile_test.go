@@ -18,9 +18,9 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -23,10 +23,10 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
 	"vzones/config"
+	"vzones/internal/signal"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/topology"
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 

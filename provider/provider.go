@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/absence"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
@@ -27,7 +28,6 @@ import (
 	"vzones/provider/report"
 	"vzones/provider/write"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 const (

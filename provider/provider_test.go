@@ -24,8 +24,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/internal/signal"
 	"vzones/topology"
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/topology/quote"
-	"vzones/topology/suggest"
+	"vzones/internal/quote"
+	"vzones/internal/suggest"
 )
 
 // NoCategory returns a conflict for each label whose category is among those that

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // composition makes the values of templates. The decisions of the sources are in

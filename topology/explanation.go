@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A disagreement is about a category that several levels of one path have.

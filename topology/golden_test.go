@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"vzones/internal/quote"
 	"vzones/test/golden"
-	"vzones/topology/quote"
 )
 
 var update = flag.Bool("update", false, "write what Resolve says into the golden files")

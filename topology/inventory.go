@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // decideByInventory decides a rule by the name of what the machine is in.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // decideByMembership decides a rule by what the machine's host belongs to in its cluster: a

@@ -3,7 +3,7 @@ package topology
 import (
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // mostNamed is how many objects, tags or vCenters a text names at most: all of a usual

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A Value is one value of a label.

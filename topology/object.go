@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A Ref names one managed object of the fleet. Managed object IDs repeat

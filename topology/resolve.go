@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Resolve places a machine. Without rules the placement is empty.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // skipped are objects that were passed over because the account may not read their

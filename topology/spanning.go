@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A Pair is a region and a zone. Volumes are placed by it, so each may exist in

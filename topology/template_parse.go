@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // ParseTemplate reads the value of a rule for a label, such as {region}-{zone}. In

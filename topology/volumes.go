@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Volumes returns, for each pair of region and zone, what keeps the vSphere CSI driver

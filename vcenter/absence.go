@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"

@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch"
 )

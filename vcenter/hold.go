@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // The beginnings of PEM blocks, and the word for the system's certificates.

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/gcfg.v1/types"
 
 	"vzones/config"
-	"vzones/topology/suggest"
+	"vzones/internal/suggest"
 )
 
 // Bounds on the cost of a configuration.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // makeFleet makes a VCenter of each entry, in the order of the file, and of the

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/gcfg.v1/token"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Problems collects the mistakes in one file and the environment, and the warnings.

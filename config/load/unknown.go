@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"vzones/config"
-	"vzones/topology/suggest"
+	"vzones/internal/suggest"
 )
 
 // secretKeys are the keys whose values are in no message.

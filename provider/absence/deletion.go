@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

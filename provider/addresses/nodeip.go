@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // leaveOut drops the addresses that the framework would drop: where one of a type is an address of --node-ip, it writes

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Rule is the reason for which an address was chosen or dropped.

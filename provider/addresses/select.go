@@ -20,9 +20,9 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

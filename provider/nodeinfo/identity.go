@@ -15,8 +15,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
-	"vzones/topology/quote"
 )
 
 const (

@@ -15,12 +15,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // The subjects of a Node's problems.

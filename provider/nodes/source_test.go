@@ -12,10 +12,10 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/config"
+	"vzones/internal/signal"
 	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/topology"
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 

@@ -8,12 +8,12 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/internal/quote"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // Stats are the counts that the metrics show of Nodes. Each map has every key that there is.

@@ -12,11 +12,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/addresses"
 	"vzones/provider/instancetype"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

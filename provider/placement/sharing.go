@@ -7,10 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // TestShort: whatever is to be told, an Event is one line that fits.

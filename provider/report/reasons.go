@@ -14,12 +14,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/internal/quote"
 	"vzones/provider/absence"
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

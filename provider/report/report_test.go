@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"vzones/internal/quote"
 	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -12,7 +12,7 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // ReasonResolved is the reason of the Event that says that what another one said is over.

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"vzones/internal/signal"
 	"vzones/manifests"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
-	"vzones/topology/signal"
 )
 
 const (

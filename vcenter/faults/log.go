@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // BoundedLog returns a logger that writes each message and each value on one line of at most quote.LongestLine bytes,

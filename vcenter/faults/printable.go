@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 var (

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // Find returns the VM of a Node, by the table of the package comment. The error is one of

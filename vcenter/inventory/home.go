@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // ErrNotShown says that a vCenter does not show the machine that a Node was last found as, and has

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // An Identity is what a Node says about its machine.

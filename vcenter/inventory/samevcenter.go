@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // A vCenter is its configured address: entries with equal addresses are one vCenter, each with an account or

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // These say more about a topology.ErrUnknown, for whoever has to act on it.

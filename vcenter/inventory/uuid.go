@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A UUID is a machine's BIOS UUID as vSphere writes it (config.uuid). It is

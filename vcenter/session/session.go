@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/faults"
 )

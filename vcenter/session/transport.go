@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )

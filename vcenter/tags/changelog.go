@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"vzones/internal/signal"
 	"vzones/topology"
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"
 )

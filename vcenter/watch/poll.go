@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/time/rate"
 
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 	"vzones/vcenter/watch/model"
 )
 

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
-	"vzones/topology/quote"
-	"vzones/topology/signal"
+	"vzones/internal/quote"
+	"vzones/internal/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"

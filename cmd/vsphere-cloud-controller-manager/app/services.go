@@ -19,9 +19,9 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/vcenters"
 	"vzones/config"
+	"vzones/internal/signal"
 	"vzones/provider"
 	"vzones/provider/nodes"
-	"vzones/topology/signal"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )

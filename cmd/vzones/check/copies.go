@@ -23,9 +23,9 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/provider/plan"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

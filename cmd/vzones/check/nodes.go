@@ -16,12 +16,12 @@ import (
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -2,8 +2,8 @@ package check
 
 import (
 	"vzones/cmd/vzones/finding"
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
-	"vzones/topology/quote"
 )
 
 // providerIDs finds the Nodes of VMs that have no provider ID, or that of another provider.

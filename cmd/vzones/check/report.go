@@ -10,7 +10,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // WriteConfig says how a command gets its configuration.

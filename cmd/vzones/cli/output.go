@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A Format is how a list is printed.

@@ -9,13 +9,13 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/addresses"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // A fleet has hosts, Nodes and vCenters as they were read, and after arrange the boxes that they are shown in.

@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // readAt is when the fleets of the tests were read.

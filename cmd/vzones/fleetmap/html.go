@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 var (

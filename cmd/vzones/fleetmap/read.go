@@ -10,8 +10,8 @@ import (
 
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

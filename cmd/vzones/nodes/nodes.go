@@ -11,7 +11,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Command returns the command.

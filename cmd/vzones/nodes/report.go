@@ -10,9 +10,9 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // A Report is what -o json and -o yaml print. docs/reference/vzones.md has its fields.

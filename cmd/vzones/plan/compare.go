@@ -12,10 +12,10 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // compare returns what is different about a Node.

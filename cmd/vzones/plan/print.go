@@ -8,7 +8,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // print prints a plan. Notes go to standard error unless they are in the data.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // selectors are the labels that Pods of the daemon have, each of which is looked for: those of our manifest

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // connect makes the client of the cluster, if one is needed.

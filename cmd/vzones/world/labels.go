@@ -7,10 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // Nothing is how a table shows that there is no value.

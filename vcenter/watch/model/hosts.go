@@ -8,8 +8,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // The properties that tell what hosts belong to. They are read only if the policy needs them.

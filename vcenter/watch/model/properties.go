@@ -7,7 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/internal/quote"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/config"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter"
 	vccredentials "vzones/vcenter/credentials"
 )

@@ -25,7 +25,7 @@ import (
 	componentbaseconfig "k8s.io/component-base/config"
 	"k8s.io/klog/v2"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // RetryPeriod is how often the daemon tries to take or renew the Lease. A standby looks at

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 )
 
 const (

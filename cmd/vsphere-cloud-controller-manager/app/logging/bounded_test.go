@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // capture has the process log into a buffer, as the daemon does in a format, until the test ends.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 	"vzones/vcenter/faults"
 )
 

@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/internal/quote"
 	"vzones/provider/report"
-	"vzones/topology/quote"
 )
 
 // Reasons of the Events on the daemon's own Pod. Alerts use them: they must not change.

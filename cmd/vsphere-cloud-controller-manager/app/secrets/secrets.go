@@ -19,7 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/topology/signal"
+	"vzones/internal/signal"
 )
 
 // A Watcher watches Secrets by name.

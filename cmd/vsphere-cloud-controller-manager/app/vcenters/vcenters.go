@@ -11,8 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/internal/quote"
 	"vzones/provider/report"
-	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"

@@ -14,7 +14,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/load"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // Written is a configuration in another form.

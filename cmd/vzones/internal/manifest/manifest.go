@@ -14,7 +14,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/load"
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 // The kinds of objects that are read.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"vzones/topology/quote"
+	"vzones/internal/quote"
 )
 
 func TestShown(t *testing.T) {
