@@ -446,16 +446,18 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	return o.kept(shut)
 }
 
-// passing are the ends that a Node may have on the way: besides those allowed, what it
-// began as.
+// passing are the ends that a Node may have on the way: besides those allowed, its initial state, also with the zone
+// that its home has after the move. A Ready Node follows its home until the vCenter that shows its other VM was read.
 func (o *order) passing(i int) []end {
 	n := o.nodes[i]
-	ends := o.kept(end{waits: !n.runs, zone: n.home})
+	w := *o
+	w.hasMoved = o.move.vcenter >= 0
+	ends := w.kept(end{waits: !n.runs, zone: n.home})
+	w.hasMoved = o.hasMoved
 	moves := []move{o.move}
 	if o.move.vcenter >= 0 && o.mayGetFormerZone(i) {
 		moves = append(moves, move{vcenter: -1}) // a Node that comes later has the zone after the move, or none
 	}
-	w := *o
 	w.nodes = slices.Clone(o.nodes)
 	for _, silent := range []bool{false, true} {
 		if silent != n.silent && len(n.flips) == 0 {
