@@ -186,17 +186,17 @@ func TestLargeCAFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared(t, cfg, len(large))
+	checkShared(t, cfg, len(large))
 	cfg, err = Parse("f", []byte("global: {user: u, password: p, caData: &x '"+strings.ReplaceAll(string(one), "\n", "\n\n  ")+"'}\n"+
 		"vcenter:\n  10.0.0.1: {caData: *x}\n  10.0.0.2: {caData: *x}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared(t, cfg, len(cfg.VCenters[0].CA))
+	checkShared(t, cfg, len(cfg.VCenters[0].CA))
 }
 
-// shared checks that the vCenters have the same certificates, once in memory.
-func shared(t *testing.T, cfg *config.Config, length int) {
+// checkShared checks that the vCenters have the same certificates, once in memory.
+func checkShared(t *testing.T, cfg *config.Config, length int) {
 	t.Helper()
 	for _, vc := range cfg.VCenters {
 		if length == 0 || len(vc.CA) != length || &vc.CA[0] != &cfg.VCenters[0].CA[0] {

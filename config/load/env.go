@@ -41,15 +41,15 @@ func (c *checker) applyEnvironment(environ []string) {
 	sections := map[config.Section]*Section{config.SectionBoth: g, config.SectionGlobal: g, config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}
 	for _, f := range variables() {
 		text, isGiven := values[f.Env]
-		n := &Node{Text: text, At: variable(f.Env)}
+		n := &rawValue{text: text, at: variable(f.Env)}
 		on, notBool := strconv.ParseBool(text)
 		if f.Env == config.SkipDeletionVariable && isGiven {
 			if !on {
-				c.Warnf(n.At, "counts as true, as in the vSphere CPI: any value does")
+				c.Warnf(n.at, "counts as true, as in the vSphere CPI: any value does")
 			}
-			n.Text = "true"
+			n.text = "true"
 		} else if f.Kind == config.KindBool && notBool == nil {
-			n.Text = strconv.FormatBool(on)
+			n.text = strconv.FormatBool(on)
 		}
 		key, before := c.Dialect.Key(f.Key), g.V(f.Key)
 		write, instead := key, "it"
@@ -58,19 +58,19 @@ func (c *checker) applyEnvironment(environ []string) {
 		}
 		number, notInt := strconv.Atoi(strings.TrimSpace(text))
 		switch {
-		case n.Text == "":
+		case n.text == "":
 		case f.NoEffect != "":
-			c.Warnf(n.At, "%s", f.NoEffect)
+			c.Warnf(n.at, "%s", f.NoEffect)
 		case !f.Inherited && f.Key != "server":
 			d.value(n, f, sections[f.In])
 		case isNamed && f.Key == "insecureFlag" && on:
-			c.Warnf(n.At, "has no effect, because the file names vCenters: remove it, and trust the certificate by %s", c.Dialect.Trust)
+			c.Warnf(n.at, "has no effect, because the file names vCenters: remove it, and trust the certificate by %s", c.Dialect.Trust)
 		case isNamed:
-			c.Warnf(n.At, "has no effect, because the file names vCenters: remove it, or write %s %s", write, c.Dialect.Global)
+			c.Warnf(n.at, "has no effect, because the file names vCenters: remove it, or write %s %s", write, c.Dialect.Global)
 		case f.Kind == config.KindInt && (notInt != nil || number < f.Min || number > f.Max):
-			c.Warnf(n.At, "is ignored, because it is not a %s: write %s, or remove it", f.What, f.Limits())
+			c.Warnf(n.at, "is ignored, because it is not a %s: write %s, or remove it", f.What, f.Limits())
 		case f.Kind == config.KindBool && notBool != nil:
-			c.Warnf(n.At, "is ignored, because it is neither true nor false: write one of the two, or remove it")
+			c.Warnf(n.at, "is ignored, because it is neither true nor false: write one of the two, or remove it")
 		default:
 			if d.value(n, f, g); f.Key == "insecureFlag" && on { // warnUnverified warns of it
 				continue
@@ -79,7 +79,7 @@ func (c *checker) applyEnvironment(environ []string) {
 			if before.Set {
 				what = "overrides " + before.At.Key()
 			}
-			c.Warnf(n.At, "%s, because the file names no vCenter: write %s %s instead", what, instead, c.Dialect.Global)
+			c.Warnf(n.at, "%s, because the file names no vCenter: write %s %s instead", what, instead, c.Dialect.Global)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

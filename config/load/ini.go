@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	byteOrderMark = []byte("\ufeff") // which may be at the beginning of a file
+	byteOrderMark = []byte("\ufeff")
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
@@ -37,7 +37,7 @@ func IsINI(data []byte) bool {
 type block struct {
 	section, name string
 	at            Position
-	keys          []*Node
+	keys          []*rawValue
 	// isBad reports whether the header could not be read, so that whose the keys are is
 	// not known; isLossy that there is more than the keys which could be read.
 	isBad, isLossy bool
@@ -50,25 +50,26 @@ func readINI(data []byte, p *Problems) *Section {
 	d := newDecoder(p, root, len(data))
 	keys := keysOf(config.SectionRoot, &INI)
 	var order []*Section
-	nodes := make(map[*Section][]*Node)
+	values := make(map[*Section][]*rawValue)
 	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
 		if s := d.section(b, keys, root); s != nil {
-			if nodes[s] == nil {
+			if values[s] == nil {
 				order = append(order, s)
 			}
-			nodes[s] = append(nodes[s], b.keys...)
+			values[s] = append(values[s], b.keys...)
 			s.Unsure = s.Unsure || b.isLossy
 		}
 	}
 	for _, s := range order {
 		keys := keysOf(s.In, &INI)
-		for _, n := range nodes[s] {
-			n.At.VCenter = s.At.VCenter
-			if n.has(NoValue) && d.find(keys, n.Key) != nil {
-				n.At.Path += " " + n.Key
+		for _, n := range values[s] {
+			n.at.VCenter = s.At.VCenter
+			if n.has(noValue) && d.find(keys, n.key) != nil {
+				n.at.Path += " " + n.key
 			}
 		}
-		d.mapping(&Node{Kind: Mapping, At: s.At, children: func(func(string) string) []*Node { return nodes[s] }}, s)
+		children := func(func(string) string) []*rawValue { return values[s] }
+		d.mapping(&rawValue{shape: mapping, at: s.At, children: children}, s)
 	}
 	for _, e := range root.V("vcenter").Sections {
 		if !e.V("server").Set {
@@ -81,10 +82,12 @@ func readINI(data []byte, p *Problems) *Section {
 // section returns the section that a block belongs to, or nil.
 func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	vcenters := root.V("vcenter")
-	n, k := &Node{Key: b.section, At: b.at, Kind: Mapping, size: 1}, d.find(keys, b.section)
+	n := &rawValue{key: b.section, at: b.at, shape: mapping, size: 1}
+	k := d.find(keys, b.section)
 	switch {
 	case b.isBad: // its keys may belong to any section
-		vcenters.Bad, root.sub("global").Unsure = true, true
+		vcenters.Bad = true
+		root.sub("global").Unsure = true
 	case b.section == "": // above the first header
 	case k == nil:
 		d.unknown(n, keys, root)
@@ -105,7 +108,7 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 		d.Errorf(b.at, "has no name: write it as in [%s %q]", k.name, such)
 		vcenters.Bad = true
 	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
-		d.Errorf(b.at, noName)
+		d.Errorf(b.at, invalidName)
 		vcenters.Bad = true
 	default:
 		if k.field.Of == config.SectionEntry {
@@ -126,12 +129,11 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 
 // A scan reads the blocks of a file. Sections, keys and values are found by the scanner of gcfg, the library
 // of the vSphere CPI, so that they are what they are there; the scan puts them together as that library
-// does, but remembers the lines and goes on after a mistake. Its errors never hold a value.
+// does, but remembers the lines and goes on after an error. Its errors never hold a value.
 type scan struct {
 	*Problems
 	blocks []*block
-	// text is a line, with the lines that continue it, and line the number of its first one.
-	text   []byte
+	// line is the number of the first of the lines that are read as one, since each continues the one before.
 	line   int
 	file   *token.File
 	tokens scanner.Scanner
@@ -150,7 +152,8 @@ type scan struct {
 func scanINI(data []byte, p *Problems) []*block {
 	r := &scan{Problems: p, blocks: []*block{{}}}
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	for first, i := 0, 1; i <= len(lines); i++ {
+	first := 0
+	for i := 1; i <= len(lines); i++ {
 		if i < len(lines) && bytes.HasSuffix(bytes.TrimRight(lines[i-1], "\r\n"), []byte(`\`)) {
 			continue
 		}
@@ -165,10 +168,13 @@ func (r *scan) scan(text []byte, line int) {
 		return
 	}
 	files := token.NewFileSet()
-	r.text, r.line, r.file, r.isOpen = text, line, files.AddFile("", files.Base(), len(text)), false
+	r.line = line
+	r.file = files.AddFile("", files.Base(), len(text))
+	r.isOpen = false
 	r.tokens.Init(r.file, text, func(at token.Position, what string) {
 		if r.fault == "" {
-			r.fault, r.faulty = what, line+at.Line-1
+			r.fault = what
+			r.faulty = line + at.Line - 1
 		}
 	}, scanner.ScanComments)
 	for r.next(); r.tok != token.EOF || r.fault != ""; {
@@ -207,7 +213,8 @@ func (r *scan) fail(path, message string) {
 	r.Errorf(Position{Line: bad, Path: path}, "%s", message)
 	r.in().isLossy = true
 	r.isOpen = r.fault == notClosed
-	r.tok, r.fault = token.EOF, ""
+	r.tok = token.EOF
+	r.fault = ""
 }
 
 const notClosed = "string not terminated"
@@ -260,7 +267,8 @@ func (r *scan) header() {
 	if r.tok == token.RBRACK {
 		r.next()
 		if r.ended() && (!isNamed || b.name != "") {
-			b.at.Path, b.isBad = header(b.section, b.name), false
+			b.at.Path = header(b.section, b.name)
+			b.isBad = false
 			return
 		}
 	}
@@ -289,36 +297,30 @@ func (r *scan) key() {
 		in.isBad = true
 		r.Errorf(at, "the key stands before any section: write [Global] above it")
 	}
-	k := &Node{Key: r.lit, At: at}
+	k := &rawValue{key: r.lit, at: at}
 	r.next()
 	switch {
 	case r.ended():
-		k.Style |= NoValue
+		k.style |= noValue
 	case r.tok != token.ASSIGN:
 		r.fail(at.Path, noKey)
 		return
 	default:
 		if at.Path != "" {
-			k.At.Path += " " + strings.Trim(quote.Value(shownKey(k.Key)), `"`)
+			k.at.Path += " " + strings.Trim(quote.Value(shownKey(k.key)), `"`)
 		}
 		if r.next(); r.fault != "" {
-			k.Style |= Damaged
+			k.style |= damaged
 			in.keys = append(in.keys, k)
-			r.fail(k.At.Path, r.said())
+			r.fail(k.at.Path, r.said())
 			return
 		}
-		k.Text = escapes.Replace(r.lit)
-		if strings.Contains(r.lit, `"`) {
-			k.Style |= Quoted
-		}
-		if strings.Contains(r.lit, "\\\n") {
-			k.Style |= Continued
-		}
-		if r.next(); r.tok == token.COMMENT {
-			k.Style |= CutByComment
-			if before := r.text[r.file.Offset(r.pos)-1]; strings.IndexByte(" \t\r", before) < 0 {
-				k.Style |= Glued
-			}
+		k.text = escapes.Replace(r.lit)
+		isQuoted := strings.Contains(r.lit, `"`)
+		isContinued := strings.Contains(r.lit, "\\\n")
+		r.next()
+		if !isQuoted && (isContinued || r.tok == token.COMMENT) {
+			k.style |= cutShort
 		}
 	}
 	in.keys = append(in.keys, k)

@@ -53,11 +53,11 @@ func checkWithGCFG(t *testing.T, data []byte) {
 			ours[s][b.name] = map[int][]string{}
 		}
 		for _, k := range b.keys {
-			i := keys.index(k.Key)
-			if k.has(NoValue) {
+			i := keys.index(k.key)
+			if k.has(noValue) {
 				ours[s][b.name][i] = nil
 			} else {
-				ours[s][b.name][i] = append(ours[s][b.name][i], k.Text)
+				ours[s][b.name][i] = append(ours[s][b.name][i], k.text)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Package load reads configurations: strictly, with every default filled in and every
 // mistake at its line.
 //
-// A format's reader, yaml.go or ini.go, turns text into Nodes, each of which remembers where it was
+// A format's reader, yaml.go or ini.go, turns text into raw values, each with the position where it was
 // written. The decoder puts them into Sections by the one table of keys, config.Fields. Environment
 // variables override what is there. The checker turns the Sections into a Config, wherever their values
 // came from.

@@ -58,7 +58,8 @@ func (p *Problems) stop(at Position, format string, args ...any) {
 
 // bad reports a mistake in a value, and marks the value.
 func (p *Problems) bad(v *Value, format string, args ...any) {
-	v.Set, v.Bad = true, true
+	v.Set = true
+	v.Bad = true
 	p.Errorf(v.At, format, args...)
 }
 
@@ -70,7 +71,8 @@ func (p *Problems) Warnf(at Position, format string, args ...any) {
 // warn adds a warning. isCSI tells that the CSI driver sees another value than Nodes have.
 func (p *Problems) warn(at Position, isCSI bool, message string) {
 	w := p.message(at, "%s", []any{message})
-	w.VCenter, w.IsCSI = at.VCenter, isCSI
+	w.VCenter = at.VCenter
+	w.IsCSI = isCSI
 	switch {
 	case !p.isNew(w):
 	case len(p.Warnings) >= maxProblems:
@@ -93,7 +95,8 @@ func (p *Problems) isNew(e config.Error) bool {
 func (p *Problems) message(at Position, format string, args []any) config.Error {
 	e := config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
 	if at.Line != InEnvironment {
-		e.File, e.Line = p.File, max(at.Line, 1)
+		e.File = p.File
+		e.Line = max(at.Line, 1)
 	}
 	return e
 }
@@ -194,8 +197,6 @@ type Dialect struct {
 	NoBreak string
 	// InlineCA says where certificates themselves can stand, with an or behind it.
 	InlineCA string
-	// Comment is what begins a comment.
-	Comment string
 	// Lines says how to write a text of several lines.
 	Lines string
 	// Trust names the keys for a certificate that no public authority has signed.
@@ -216,7 +217,6 @@ var YAML = Dialect{
 	VCenters:   "vcenter",
 	Several:    "each as an element of its own",
 	NoBreak:    "after | write |-, or write it on one line in quotes",
-	Comment:    "#",
 	InlineCA:   "it under caData, or ",
 	Lines:      "each line of it on a line of its own",
 	Trust:      "caData, caFile or thumbprint",
@@ -233,7 +233,6 @@ var INI = Dialect{
 	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
 	Several:    "with a comma between the two",
 	NoBreak:    `remove the \n`,
-	Comment:    "; or #",
 	Lines:      `in quotes and with \n for each line break`,
 	Trust:      "ca-file or thumbprint",
 	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",

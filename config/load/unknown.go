@@ -51,43 +51,43 @@ func shownKey(key string) string {
 }
 
 // unknown reports a key, or a section of the INI format, that does not belong in this place.
-func (d *decoder) unknown(n *Node, keys []key, into *Section) {
+func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
 	what, form := "key", "%s"
 	if d.Dialect == &INI && into.In == config.SectionRoot {
 		what, form = "section", "[%s]"
 	}
 	known := names(keys, func(key) bool { return true })
-	isSpelling := func(name string) bool { return suggest.Plain(name) == suggest.Plain(n.Key) }
-	if what == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(n) {
+	isSpelling := func(name string) bool { return suggest.Plain(name) == suggest.Plain(raw.key) }
+	if what == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(raw) {
 		return
 	}
-	near := suggest.Nearest(n.Key, known)
+	near := suggest.Nearest(raw.key, known)
 	if near == "" {
-		if what == "key" && isEntry(n) {
-			d.Errorf(n.At, "unknown key in this place: the entry of a vCenter belongs under vcenter")
+		if what == "key" && isEntry(raw) {
+			d.Errorf(raw.at, "unknown key in this place: the entry of a vCenter belongs under vcenter")
 			d.root.V("vcenter").Bad = true
 			return
 		}
 		known = names(keys, func(k key) bool { return k.use == own })
 		slices.Sort(known)
-		d.Errorf(n.At, "unknown %s: remove it, or write one of %s", what, strings.Join(known, ", "))
+		d.Errorf(raw.at, "unknown %s: remove it, or write one of %s", what, strings.Join(known, ", "))
 		return
 	}
 	meant := keys[slices.Index(known, near)]
 	if meant.use == unsupported {
-		d.Errorf(n.At, "%s", meant.why)
+		d.Errorf(raw.at, "%s", meant.why)
 		return
 	}
-	d.Errorf(n.At, "unknown %s: did you mean "+form+"?", what, near)
-	markPresent(into, meant, n.At)
+	d.Errorf(raw.at, "unknown %s: did you mean "+form+"?", what, near)
+	markPresent(into, meant, raw.at)
 }
 
 // misplaced reports a key that is known in other sections alone, and marks it as given there.
-func (d *decoder) misplaced(n *Node) bool {
+func (d *decoder) misplaced(raw *rawValue) bool {
 	var name string
 	var belongs, below []string
 	for _, p := range d.places {
-		k := p.find(n)
+		k := p.find(raw)
 		switch {
 		case k == nil:
 			continue
@@ -98,7 +98,7 @@ func (d *decoder) misplaced(n *Node) bool {
 		}
 		name = k.name
 		if p.section != nil {
-			markPresent(p.section, *k, n.At)
+			markPresent(p.section, *k, raw.at)
 		}
 	}
 	if len(below) > 0 {
@@ -107,7 +107,7 @@ func (d *decoder) misplaced(n *Node) bool {
 	if len(belongs) == 0 {
 		return false
 	}
-	d.Errorf(n.At, "unknown key in this place: %s belongs %s", name, alternatives(belongs))
+	d.Errorf(raw.at, "unknown key in this place: %s belongs %s", name, alternatives(belongs))
 	return true
 }
 
@@ -121,9 +121,9 @@ type place struct {
 }
 
 // find returns the key of a place that a node is, in whatever spelling, or nil.
-func (p *place) find(n *Node) *key {
+func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
-		if k.use == own && suggest.Plain(k.name) == suggest.Plain(n.Key) && n.fits(k.field.Kind) {
+		if k.use == own && suggest.Plain(k.name) == suggest.Plain(raw.key) && raw.fits(k.field.Kind) {
 			return &p.keys[i]
 		}
 	}
@@ -156,12 +156,12 @@ func placesOf(root *Section, dialect *Dialect) (all []place) {
 }
 
 // isEntry reports whether a node in place of a key is the entry of a vCenter, whose name can be any.
-func isEntry(n *Node) bool {
-	return n.Kind == Mapping && isFullAddress(n.Key) || hasServer(n)
+func isEntry(raw *rawValue) bool {
+	return raw.shape == mapping && isFullAddress(raw.key) || hasServer(raw)
 }
 
-func hasServer(n *Node) bool {
-	return n.Kind == Mapping && slices.ContainsFunc(n.children(shownKey), func(c *Node) bool { return c.Key == "server" })
+func hasServer(raw *rawValue) bool {
+	return raw.shape == mapping && slices.ContainsFunc(raw.children(shownKey), func(c *rawValue) bool { return c.key == "server" })
 }
 
 func names(keys []key, are func(key) bool) []string {

@@ -82,7 +82,7 @@ func Read(file string, data []byte) ([]Object, error) {
 			return all, nil
 		}
 		if err != nil {
-			line, _ := load.BrokenLine(data, err)
+			line := load.BrokenLine(data, err)
 			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
 		}
 		if root := content(&doc); root != nil {
