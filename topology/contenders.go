@@ -65,20 +65,20 @@ type Contender struct {
 // object that several paths have occurs once for a label. Objects whose tags cannot be read have
 // none.
 func Contenders(policy Policy, paths []Path) []Contender {
-	r := resolution{policy: &policy, paths: paths}
+	s := search{ancestors: paths, policy: &policy}
 	var all []Contender
 	traces := make([]trace, len(policy.Rules))
-	if r.hasCategories() {
-		v := r.choose(traces)
+	if s.hasCategories() {
+		v := s.choose(traces)
 		for i := range policy.Rules {
 			if policy.Rules[i].Category != "" {
-				all = append(all, r.ofRule(&policy.Rules[i], v, &traces[i])...)
+				all = append(all, s.ofRule(&policy.Rules[i], v, &traces[i])...)
 			}
 		}
 	}
 	for i := range policy.Levels {
 		if policy.Levels[i].Category != "" {
-			all = append(all, r.ofLevel(&policy.Levels[i])...)
+			all = append(all, s.ofLevel(&policy.Levels[i])...)
 		}
 	}
 	for _, rules := range []Rules{policy.Rules, policy.Levels} {
@@ -86,7 +86,7 @@ func Contenders(policy Policy, paths []Path) []Contender {
 			for _, part := range rules[i].Value {
 				isRule := slices.ContainsFunc(policy.Rules, func(of Rule) bool { return of.Category == part.Category })
 				if part.Category != "" && !isRule {
-					all = append(all, r.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
+					all = append(all, s.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
 				}
 			}
 		}
@@ -95,13 +95,13 @@ func Contenders(policy Policy, paths []Path) []Contender {
 }
 
 // ofRule returns the contenders of a rule that is decided with others.
-func (r *resolution) ofRule(rule *Rule, v choice, t *trace) []Contender {
-	order, by := r.policy.paths(), t.chosen(r.policy.Precedence)
+func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
+	order, by := s.policy.paths(), t.chosen(s.policy.Precedence)
 	decides := -1
-	if v.path != nil && !r.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
+	if v.path != nil && !s.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
 		decides = slices.Index(order, v.path.Kind)
 	}
-	return r.contenders(rule, decides, func(at, i int, o *Object) Fate {
+	return s.contenders(rule, decides, func(at, i int, o *Object) Fate {
 		switch {
 		case decides < 0:
 			return FateNoDecision
@@ -113,7 +113,7 @@ func (r *resolution) ofRule(rule *Rule, v choice, t *trace) []Contender {
 			return rule.fate(by)
 		case i >= v.walked:
 			return FateBeyond
-		case r.policy.Precedence == PrecedenceNearest:
+		case s.policy.Precedence == PrecedenceNearest:
 			return FateFarther
 		}
 		return FateOverwritten
@@ -121,14 +121,14 @@ func (r *resolution) ofRule(rule *Rule, v choice, t *trace) []Contender {
 }
 
 // ofLevel returns the contenders of a rule that is decided alone.
-func (r *resolution) ofLevel(rule *Rule) []Contender {
+func (s *search) ofLevel(rule *Rule) []Contender {
 	var by hit
 	decides := -1
-	for at, kind := range r.policy.paths() {
-		if r.isInvisible(rule.Category) {
+	for at, kind := range s.policy.paths() {
+		if s.isInvisible(rule.Category) {
 			break
 		}
-		h, got := nearest(rule.Category, r.path(kind))
+		h, got := nearest(rule.Category, s.path(kind))
 		if by = h; h.by != nil {
 			decides = at
 			break
@@ -137,7 +137,7 @@ func (r *resolution) ofLevel(rule *Rule) []Contender {
 			break
 		}
 	}
-	return r.contenders(rule, decides, func(at, _ int, o *Object) Fate {
+	return s.contenders(rule, decides, func(at, _ int, o *Object) Fate {
 		switch {
 		case decides < 0:
 			return FateNoDecision
@@ -163,12 +163,12 @@ func (r *Rule) fate(by hit) Fate {
 
 // contenders lists the tags of a rule's category, those of the path that decides first, so that an
 // object of several paths counts as one of that.
-func (r *resolution) contenders(rule *Rule, decides int, fate func(at, i int, o *Object) Fate) []Contender {
+func (s *search) contenders(rule *Rule, decides int, fate func(at, i int, o *Object) Fate) []Contender {
 	var all []Contender
 	seen := map[Ref]bool{}
-	order := r.policy.paths()
+	order := s.policy.paths()
 	add := func(at int) {
-		for i, o := range r.path(order[at]).Objects {
+		for i, o := range s.path(order[at]).Objects {
 			if o.TagsErr != nil || seen[o.Ref] {
 				continue
 			}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -51,7 +52,7 @@ func (r *resolution) decideByInventory(rule *Rule) {
 }
 
 // searchedPath lists the objects among which something was looked for and not found.
-func (r *resolution) searchedPath(what Inventory) string {
+func (a ancestors) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
 	case InventoryPool:
@@ -59,7 +60,7 @@ func (r *resolution) searchedPath(what Inventory) string {
 	case InventoryFolder:
 		kind = FolderPath
 	}
-	if p := r.path(kind); len(p.Objects) > 0 {
+	if p := a.path(kind); len(p.Objects) > 0 {
 		return "; looked at " + firstOf(p.Objects, mostLookedAt)
 	}
 	return ""
@@ -79,38 +80,38 @@ func Unescaped(name string) string {
 
 // find returns what of the inventory the machine is in. Without an object, either
 // absent says what that means, or unknown why it cannot be said.
-func (r *resolution) find(what Inventory) (by *Object, absent, unknown string) {
+func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 	switch what {
 	case InventoryVCenter:
-		for i := range r.paths {
-			if above := r.paths[i].Objects; len(above) > 0 {
+		for i := range a {
+			if above := a[i].Objects; len(above) > 0 {
 				return above[len(above)-1], "", ""
 			}
 		}
 		return nil, "", "nothing above the machine can be read: give the account the role Read-only there"
 	case InventoryDatacenter:
-		return r.findAbove(typeDatacenter, "", "the machine is in no datacenter")
+		return a.findAbove(typeDatacenter, "", "the machine is in no datacenter")
 	case InventoryCluster:
-		return r.findAbove(typeCluster, typeStandalone, "the machine is in no cluster but on a standalone host")
+		return a.findAbove(typeCluster, typeStandalone, "the machine is in no cluster but on a standalone host")
 	case InventoryHost:
-		if p := r.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
+		if p := a.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
 			return p.Objects[0], "", ""
 		}
 		return nil, "", "the machine's host cannot be read: give the account the role Read-only there"
 	case InventoryPool:
-		return r.findPool()
+		return a.findPool()
 	case InventoryFolder:
-		return r.findFolder()
+		return a.findFolder()
 	}
 	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(what))
 }
 
 // findAbove returns the nearest object of a type, on whatever path can be read
 // that far. An object of the type without ends the search.
-func (r *resolution) findAbove(kind, without, absent string) (*Object, string, string) {
+func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
 	unknown := "nothing above the machine can be read: give the account the role Read-only there"
-	for i := range r.paths {
-		p := &r.paths[i]
+	for i := range a {
+		p := &a[i]
 		if p.Kind == FolderPath && kind == typeCluster {
 			continue // which passes by the cluster
 		}
@@ -132,8 +133,8 @@ func (r *resolution) findAbove(kind, without, absent string) (*Object, string, s
 
 // findPool returns the machine's resource pool. The one that
 // vSphere makes for each cluster shows in what is above it.
-func (r *resolution) findPool() (*Object, string, string) {
-	p := r.path(PoolPath)
+func (a ancestors) findPool() (*Object, string, string) {
+	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
 		return nil, "", "the machine's resource pool cannot be read: give the account the role Read-only there"
 	}
@@ -150,8 +151,8 @@ func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typ
 
 // findFolder returns the machine's VM folder. The one that vSphere makes for
 // each datacenter is right below it.
-func (r *resolution) findFolder() (*Object, string, string) {
-	p := r.path(FolderPath)
+func (a ancestors) findFolder() (*Object, string, string) {
+	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {
 		return nil, "", "the machine's folder cannot be read: give the account the role Read-only there"
 	}
@@ -165,4 +166,138 @@ func (r *resolution) findFolder() (*Object, string, string) {
 		return nil, "the machine is in no VM folder besides the one of its datacenter", ""
 	}
 	return p.Objects[1], "", ""
+}
+
+// decideByMembership decides a rule by what the machine's host belongs to in its cluster: a
+// DRS host group or a vSAN fault domain. What is not read is unknown, never absent.
+func (r *resolution) decideByMembership(rule *Rule) {
+	host, cluster, absent, unknown := r.hostAndCluster()
+	var names []string
+	var err error
+	if host != nil {
+		names, err = member(rule, host, cluster)
+	}
+	switch {
+	case unknown != "":
+		r.fail(rule, Errorf(ErrUnknown, "label %s: %s", rule.Label, unknown))
+	case err != nil:
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
+	case len(names) == 0 && rule.Required:
+		if host != nil {
+			absent = outside(rule, host)
+		}
+		r.fail(rule, Errorf(ErrMissing, "label %s: %s", rule.Label, absent))
+	case len(names) == 0:
+	case len(names) > 1:
+		r.conflict(ConflictTwoGroups, rule.Label, func() string {
+			return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
+				rule.HostGroup, host, len(names), quoted(names), rule.Label)
+		}, host)
+		r.fail(rule, Errorf(ErrAmbiguous, "%s is in %d DRS host groups that %q stands for (%s), and label %s takes one: take the host out of the others",
+			host, len(names), rule.HostGroup, quoted(names), rule.Label))
+	default:
+		r.decideByGroup(rule, names[0], cluster)
+	}
+}
+
+// decideByGroup gives a label the name of a host group or fault domain of a cluster.
+func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
+	if reason := rule.whyInvalid(name); reason != "" {
+		r.conflict(ConflictInvalidValue, rule.Label, func() string {
+			return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
+				quote.Value(name), rule.group(), cluster, rule.Label, reason)
+		}, cluster)
+		r.fail(rule, Errorf(ErrInvalid, "the name %s of a %s of %s cannot be the value of label %s: %s: rename it",
+			quote.Value(name), rule.group(), cluster, rule.Label, reason))
+		return
+	}
+	r.placement.Decisions = append(r.placement.Decisions, Decision{
+		Label: rule.Label, Value: name, Inventory: rule.Inventory, HostGroup: rule.HostGroup, By: cluster,
+	})
+}
+
+// group is what a rule takes the name of, for a person.
+func (r *Rule) group() string {
+	if r.HostGroup != "" {
+		return "DRS host group"
+	}
+	return "vSAN fault domain"
+}
+
+// hostAndCluster returns the machine's host and the cluster right above it. Without
+// them, either absent says what that means, or unknown why it cannot be said.
+func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown string) {
+	p := a.path(ComputePath)
+	if len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {
+		return nil, nil, "", "the machine's host cannot be read"
+	}
+	host = p.Objects[0]
+	switch {
+	case len(p.Objects) == 1:
+		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read, which is tried again: %v", host, p.Broken)
+	case p.Objects[1].Ref.Type == typeStandalone:
+		return nil, nil, fmt.Sprintf("the machine is in no cluster but on the standalone %s: take the label from a tag", host), ""
+	case p.Objects[1].Ref.Type != typeCluster:
+		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
+	}
+	return host, p.Objects[1], "", ""
+}
+
+// member returns what the host belongs to of all that the rule means. The error is ErrUnknown, and
+// ErrNotRead before the first reading.
+func member(rule *Rule, host, cluster *Object) ([]string, error) {
+	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.String(), "the host"
+	if rule.HostGroup != "" {
+		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.String(), "the cluster"
+	}
+	switch {
+	case of == nil:
+		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not read yet, and read next: %s", what)
+	case errors.Is(of.Err, ErrNotPermitted):
+		return nil, Errorf(ErrUnknown, "%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
+	case of.Err != nil:
+		return nil, Errorf(ErrUnknown, "%s cannot be read, which is tried again: %v", what, of.Err)
+	}
+	var names []string
+	for _, name := range of.Names {
+		if rule.HostGroup == "" || fits(rule.HostGroup, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// outside returns the text that a host it belongs to nothing that the rule means.
+func outside(rule *Rule, host *Object) string {
+	if rule.HostGroup == "" {
+		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
+	}
+	in := "it is in none"
+	if len(host.HostGroups.Names) > 0 {
+		in = "it is in " + quoted(host.HostGroups.Names)
+	}
+	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
+}
+
+// fits reports whether a pattern stands for a name: a * in it stands for any
+// characters, also for none, and all others for themselves.
+func fits(pattern, name string) bool {
+	first, rest, several := strings.Cut(pattern, "*")
+	if !several {
+		return name == pattern
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	parts := strings.Split(rest, "*")
+	last := parts[len(parts)-1]
+	for _, part := range parts[:len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return strings.HasSuffix(name, last)
 }

@@ -1,8 +1,10 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vzones/internal/quote"
 )
@@ -152,4 +154,72 @@ func (o *Object) tagNames(category string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// PathKind tells the ways that lead upwards from a machine apart.
+type PathKind string
+
+// The paths, in the order in which they are tried.
+const (
+	// ComputePath is host, cluster, host folders, datacenter, datacenter
+	// folders, root. It is the only one that the CSI driver reads.
+	ComputePath PathKind = "compute"
+	// PoolPath is resource pool, parent pools, cluster and on as ComputePath.
+	PoolPath PathKind = "resource pool"
+	// FolderPath is the machine itself, its VM folders, datacenter and on as
+	// ComputePath.
+	FolderPath PathKind = "folder"
+)
+
+// defaultPaths are all paths, in the vSphere CPI's order.
+var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
+
+// DefaultPaths returns the paths that are walked unless a policy says otherwise,
+// in that order.
+func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
+
+// A Path is one way upwards from a machine.
+type Path struct {
+	Kind PathKind
+	// Objects are ordered from the nearest to the root.
+	Objects []*Object
+	// Broken says why the path ends before the root folder, e.g. for lack of a
+	// privilege. Nil means that it reaches the root.
+	Broken error
+}
+
+// ancestors are the paths that lead upwards from one machine.
+type ancestors []Path
+
+var errNoPath = errors.New("the machine is not said to have one")
+
+// path returns the machine's path of a kind. A path that was not given is broken before
+// its first object: nothing is known of it.
+func (a ancestors) path(kind PathKind) *Path {
+	for i := range a {
+		if a[i].Kind == kind {
+			return &a[i]
+		}
+	}
+	return &Path{Kind: kind, Broken: errNoPath}
+}
+
+// mostNamed is how many objects, tags or vCenters a text names at most: all of a usual
+// path, so that it says where a tag was looked for.
+const mostNamed = 10
+
+// mostLookedAt is how many of the objects without a tag a text names: what to do is said before.
+const mostLookedAt = 5
+
+func quoted(names []string) string { return joined(names, ", ") }
+
+func joined(names []string, separator string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = quote.Value(n)
+	}
+	if len(q) > mostNamed {
+		return quote.Some(q, mostNamed)
+	}
+	return strings.Join(q, separator)
 }

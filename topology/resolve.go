@@ -1,7 +1,14 @@
+// Package topology decides where a machine is: which region, which zone, which
+// further level, and which managed object decided it.
+//
+// It owns references to managed objects, the paths that lead upwards from a
+// machine, the rules that turn tags and names into label values, the conflicts
+// between them, and the outcomes that every lookup of a machine can have. It
+// performs no I/O, knows neither vSphere's API nor Kubernetes' and never guesses:
+// what it cannot decide is an error, or a label that is left undecided.
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -46,7 +53,7 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 		return Placement{}, nil
 	}
 	var few [4]trace // kept off the heap
-	r := resolution{policy: &policy, paths: paths}
+	r := resolution{search: search{ancestors: paths, policy: &policy}}
 	r.placement.Decisions = make([]Decision, 0, labels)
 	r.decideRules(append(few[:0], make([]trace, len(policy.Rules))...))
 	for i := range policy.Levels {
@@ -62,22 +69,10 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 
 // resolution is one call of Resolve.
 type resolution struct {
-	policy    *Policy
-	paths     []Path
+	search
 	placement Placement
 	// err is the first error of a required label.
 	err error
-}
-
-// path returns the machine's path of a kind. A path that was not given is broken before
-// its first object: nothing is known of it.
-func (r *resolution) path(kind PathKind) *Path {
-	for i := range r.paths {
-		if r.paths[i].Kind == kind {
-			return &r.paths[i]
-		}
-	}
-	return &Path{Kind: kind, Broken: errNoPath}
 }
 
 // fail ends a label without a value, although it may have one. The placement
@@ -132,128 +127,6 @@ func (r *resolution) noteSystemFolders(over skipped) {
 	}
 }
 
-func (r *resolution) hasCategories() bool {
-	for i := range r.policy.Rules {
-		if r.policy.Rules[i].Category != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// A choice is the result of the walks.
-type choice struct {
-	// path is the one that decides, nil if none does. Its first walked objects were looked at.
-	path   *Path
-	walked int
-	// unknown says why categories that were not seen may still have a value. Nil
-	// means that they have none.
-	unknown error
-	// truncated reports whether the path ended where more might have come.
-	truncated bool
-	// invisible is a category that the vCenter does not show, without which it is not
-	// known where the walk of precedence csi ends. Only what is the same wherever it
-	// ends is certain.
-	invisible string
-	// skipped are the objects that count as untagged, on all paths walked.
-	skipped skipped
-}
-
-// choose leaves the traces of the path that decides, or empty ones.
-func (r *resolution) choose(traces []trace) choice {
-	if category := r.invisible(true); category != "" {
-		return choice{unknown: r.noCategory(category)}
-	}
-	var v choice
-	var lacked []string // where nothing decides
-	invisible := r.invisible(false)
-	for _, kind := range r.policy.paths() {
-		p := r.path(kind)
-		got := r.walk(p, traces)
-		v.skipped.add(got.skipped)
-		some, all := r.seen(traces)
-		switch {
-		case got.complete, !got.truncated() && some && all:
-			v.path, v.walked = p, got.walked
-			r.qualify(&v, traces)
-			return v
-		case !got.truncated() && all && invisible != "":
-			// A tag of that category may be what decides here.
-			v.unknown = r.noCategory(invisible)
-			clear(traces)
-			return v
-		case !got.truncated():
-			for _, category := range r.notSeen(traces, all) {
-				if !slices.Contains(lacked, category) {
-					lacked = append(lacked, category)
-				}
-			}
-			continue
-		case r.policy.Precedence == PrecedenceNearest && some && all:
-			v.path, v.walked, v.truncated, v.unknown = p, got.walked, true, got.unknown(r.notSeen(traces, true), kind)
-			return v
-		}
-		// Farther tags might have overwritten what was seen.
-		v.unknown = got.unknown(r.notSeen(traces, all), kind)
-		clear(traces)
-		return v
-	}
-	clear(traces)
-	if !v.skipped.none() {
-		v.unknown = notPermitted(lacked, v.skipped)
-	}
-	return v
-}
-
-// qualify notes what is not known although the path that decides was walked to its
-// end.
-func (r *resolution) qualify(v *choice, traces []trace) {
-	if lacked := r.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
-		v.unknown = notPermitted(lacked, v.skipped)
-	}
-	if r.policy.Precedence != PrecedenceNearest {
-		v.invisible = r.invisible(false)
-	}
-}
-
-// seen reports whether the walk has seen any category, and all that are required.
-func (r *resolution) seen(traces []trace) (some, all bool) {
-	all = true
-	for i := range traces {
-		rule := &r.policy.Rules[i]
-		switch {
-		case traces[i].near.by != nil:
-			some = true
-		case rule.Category != "" && rule.Required:
-			all = false
-		}
-	}
-	return some, all
-}
-
-// missing returns where the required categories were looked for. It leaves the
-// traces empty.
-func (r *resolution) missing(traces []trace) error {
-	var lacked [][]string
-	for _, p := range r.tried() {
-		r.walk(p, traces)
-		lacked = append(lacked, r.notSeen(traces, false))
-	}
-	clear(traces)
-	return nowhere(r.tried(), lacked)
-}
-
-// tried are the machine's paths in the policy's order.
-func (r *resolution) tried() []*Path {
-	var paths []*Path
-	for _, kind := range r.policy.paths() {
-		paths = append(paths, r.path(kind))
-	}
-	return paths
-}
-
-var errNoPath = errors.New("the machine is not said to have one")
-
 // decideLevel decides one of the policy's levels.
 func (r *resolution) decideLevel(rule *Rule) {
 	switch {
@@ -291,26 +164,6 @@ func (r *resolution) decideLevel(rule *Rule) {
 		lacked := slices.Repeat([][]string{{rule.Category}}, len(paths))
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, nowhere(paths, lacked)))
 	}
-}
-
-func nearest(category string, p *Path) (hit, reach) {
-	var got reach
-	for i, o := range p.Objects {
-		if o.TagsErr != nil {
-			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.skipped.note(p, i)
-				continue
-			}
-			got.unreadable = o
-			return hit{}, got
-		}
-		if h := o.tagged(category); h.by != nil {
-			got.complete = true
-			return h, got
-		}
-	}
-	got.broken, got.nothing = p.Broken, len(p.Objects) == 0
-	return hit{}, got
 }
 
 // whyInvalid returns why a name cannot be the label's value, empty if it can. A part of

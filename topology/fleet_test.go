@@ -149,7 +149,7 @@ func TestKindsAreAllListed(t *testing.T) {
 		t.Errorf("%d kinds", got)
 	}
 	for _, kind := range Inventories() {
-		_, absent, unknown := (&resolution{policy: &Policy{}}).find(kind)
+		_, absent, unknown := (&resolution{search: search{policy: &Policy{}}}).find(kind)
 		if absent != "" || unknown == "" {
 			t.Errorf("%s of a machine without paths: %q, %q", kind, absent, unknown)
 		}

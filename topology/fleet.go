@@ -1,0 +1,232 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"vzones/internal/quote"
+)
+
+// FleetConflicts are the conflicts that no placement shows alone.
+type FleetConflicts struct {
+	// Spanning are those of pairs of region and zone in several vCenters, see Spanning.
+	Spanning map[Pair]Conflict
+	// Unnested are those of values that lie in several values of an outer label, see Unnested.
+	Unnested map[Value]Conflict
+	// Volumes are those that keep the CSI driver from placing volumes, see Volumes.
+	Volumes map[Pair][]Conflict
+}
+
+// FleetConflicts finds the conflicts of the placements of a whole fleet.
+func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
+	return FleetConflicts{
+		Spanning: Spanning(slices.Values(placements)),
+		Unnested: p.Unnested(slices.Values(placements)),
+		Volumes:  p.Volumes(slices.Values(placements)),
+	}
+}
+
+// Of returns the conflicts of a placement, its own first.
+func (f *FleetConflicts) Of(placed Placement) []Conflict {
+	all := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
+	if pair, ok := placed.Pair(); ok {
+		if spans, ok := f.Spanning[pair]; ok {
+			all = append(all, spans)
+		}
+		all = append(all, f.Volumes[pair]...)
+	}
+	for _, d := range placed.Decisions {
+		if crosses, ok := f.Unnested[Value{Label: d.Label, Value: d.Value}]; ok {
+			all = append(all, crosses)
+		}
+	}
+	return all
+}
+
+// Equal reports whether two say the same.
+func (f *FleetConflicts) Equal(as *FleetConflicts) bool {
+	same := func(a, b Conflict) bool { return a.Text() == b.Text() }
+	return maps.EqualFunc(f.Spanning, as.Spanning, same) && maps.EqualFunc(f.Unnested, as.Unnested, same) &&
+		maps.EqualFunc(f.Volumes, as.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, same) })
+}
+
+// A Pair is a region and a zone. Volumes are placed by it, so each may exist in
+// one vCenter only.
+type Pair struct {
+	// Region is empty where the policy has none.
+	Region, Zone string
+}
+
+func (p Pair) labels() []string {
+	if p.Region == "" {
+		return []string{LabelZone}
+	}
+	return []string{LabelRegion, LabelZone}
+}
+
+// Pair returns the placement's region and zone. There is none without a zone, nor
+// while the region is undecided.
+func (p Placement) Pair() (Pair, bool) {
+	pair := Pair{Region: p.Value(LabelRegion), Zone: p.Value(LabelZone)}
+	return pair, pair.Zone != "" && p.WhyUndecided(LabelRegion) == nil
+}
+
+// Spanning returns a conflict for each pair that machines of several vCenters
+// have. Only placements of the whole fleet show it; one conflict holds for all
+// Nodes with the pair. Equal placements, in whatever order, give equal conflicts.
+func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
+	deciders := map[Pair][]*Object{} // one for each vCenter, of the zone
+	for p := range placements {
+		pair, ok := p.Pair()
+		if !ok {
+			continue
+		}
+		zone, _ := p.decision(LabelZone)
+		known := deciders[pair]
+		i := slices.IndexFunc(known, func(o *Object) bool { return o.Ref.VCenter == zone.By.Ref.VCenter })
+		switch {
+		case i < 0:
+			deciders[pair] = append(known, zone.By)
+		case known[i] != zone.By && CompareObjects(zone.By, known[i]) < 0:
+			known[i] = zone.By
+		}
+	}
+	conflicts := map[Pair]Conflict{}
+	for pair, by := range deciders {
+		if len(by) > 1 {
+			slices.SortFunc(by, CompareObjects)
+			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: by, why: func() string {
+				where := make([]string, len(by))
+				for i, o := range by {
+					where[i] = o.String()
+				}
+				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
+					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(by), quote.Some(where, mostNamed))
+			}}
+		}
+	}
+	return conflicts
+}
+
+// CompareObjects orders objects by vCenter and inventory path.
+func CompareObjects(a, b *Object) int {
+	return cmp.Or(
+		cmp.Compare(a.Ref.VCenter, b.Ref.VCenter), cmp.Compare(a.Path, b.Path),
+		cmp.Compare(a.Ref.Type, b.Ref.Type), cmp.Compare(a.Ref.ID, b.Ref.ID),
+	)
+}
+
+// described names the pair for a person.
+func (p Pair) described() string {
+	what := fmt.Sprintf("Zone %q", p.Zone)
+	if p.Region != "" {
+		what += fmt.Sprintf(" of region %q", p.Region)
+	}
+	return what
+}
+
+// A Value is one value of a label.
+type Value struct{ Label, Value string }
+
+// Nesting returns the labels of which each value lies in one value of those before
+// it: region, zone and the nested levels, as far as the policy has them.
+func (p Policy) Nesting() []string {
+	var labels []string
+	for _, label := range []string{LabelRegion, LabelZone} {
+		if p.rule(label) != nil {
+			labels = append(labels, label)
+		}
+	}
+	for _, r := range p.Levels {
+		if r.Nested && r.Label != LabelRegion && r.Label != LabelZone {
+			labels = append(labels, r.Label)
+		}
+	}
+	return labels
+}
+
+// outerValues has the values of an outer label that the machines with one inner value
+// have, and for each an object that decided the inner one. The value of machines for which
+// everything was read and that have none is empty.
+type outerValues map[string]*Object
+
+// Unnested returns a conflict for each value that lies in several of an outer label:
+// zones of several regions, and values of nested levels. A machine that has no value
+// of the outer label is in none; of one for which that is undecided nothing is known.
+// Only placements of the whole fleet show it; one conflict holds for all Nodes with
+// the value. Equal placements, in whatever order, give equal conflicts.
+func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
+	labels := p.Nesting()
+	if len(labels) < 2 {
+		return nil
+	}
+	seen := map[Value][]outerValues{} // by the index of the outer label
+	for placed := range placements {
+		for i, label := range labels[1:] {
+			if inner, ok := placed.decision(label); ok {
+				v := Value{label, inner.Value}
+				if seen[v] == nil {
+					seen[v] = make([]outerValues, i+1)
+				}
+				placed.noteOuterValues(seen[v], labels, inner.By)
+			}
+		}
+	}
+	conflicts := map[Value]Conflict{}
+	for v, in := range seen {
+		for i, where := range slices.Backward(in) {
+			if len(where) > 1 {
+				conflicts[v] = notNestedConflict(v, labels[i], where)
+				break
+			}
+		}
+	}
+	return conflicts
+}
+
+// noteOuterValues notes in which values of the outer labels a machine is.
+func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
+	for i := range in {
+		if p.WhyUndecided(labels[i]) != nil {
+			continue
+		}
+		if in[i] == nil {
+			in[i] = outerValues{}
+		}
+		outer := p.Value(labels[i])
+		if known := in[i][outer]; known == nil || CompareObjects(by, known) < 0 {
+			in[i][outer] = by
+		}
+	}
+}
+
+func notNestedConflict(v Value, outer string, in outerValues) Conflict {
+	c := Conflict{Kind: ConflictNotNested, Labels: []string{outer, v.Label}}
+	if v.Label == LabelZone {
+		c.Kind = ConflictTwoRegions
+	}
+	values := slices.Sorted(maps.Keys(in))
+	for _, value := range values {
+		c.Objects = append(c.Objects, in[value])
+	}
+	c.why = func() string {
+		where := make([]string, len(values))
+		for i, value := range values {
+			where[i] = fmt.Sprintf("in %q by %s", value, in[value])
+			if value == "" {
+				where[i] = "in none by " + in[value].String()
+			}
+		}
+		all := quote.Some(where, mostNamed)
+		if v.Label == LabelZone {
+			return fmt.Sprintf("Zone %q is not in one region only: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
+				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, all)
+		}
+		return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
+			"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", v.Value, v.Label, outer, all)
+	}
+	return c
+}
