@@ -106,28 +106,42 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
+// authorities reads the certificates that servers are verified with.
+type authorities struct {
+	values
+	// read reads the files that the configuration names. Nil leaves them unread.
+	read Reader
+	// files are the CA files that were read, each once.
+	files []string
+	// known contains the certificates of CA files, those of lists of CA files, and, behind a NUL, those in the
+	// configuration itself.
+	known map[string]caFile
+	// bytes is the size of all certificates of lists.
+	bytes int
+}
+
 // authority returns the certificates to verify a server with: PEM in Data, and the paths of their files in Text.
 // Without either they are the system's.
-func (c *checker) authority(file, data *Value) *Value {
+func (a *authorities) authority(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
-			c.Errorf(data.At, "stands beside caFile: write one of the two")
+			a.Errorf(data.At, "stands beside caFile: write one of the two")
 			return &Value{At: data.At, Set: true, Bad: true}
 		}
-		c.Warnf(data.At, "has no effect: the %s overrides it", file.At.Path)
+		a.Warnf(data.At, "has no effect: the %s overrides it", file.At.Path)
 	}
 	if file.Set || !data.Set {
-		return c.authorityFile(file)
+		return a.authorityFile(file)
 	}
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
-		inline, isChecked := c.ca["\x00"+data.Text]
+		inline, isChecked := a.known["\x00"+data.Text]
 		if !isChecked { // Once: an alias may stand for them in each entry.
 			inline = caFile{data: []byte(data.Text), wrong: parseAuthority(data.Text)}
-			c.ca["\x00"+data.Text] = inline
+			a.known["\x00"+data.Text] = inline
 		}
-		v.Bad = c.reject(data, inline.wrong)
+		v.Bad = a.reject(data, inline.wrong)
 		v.Data = inline.data
 	}
 	return v
@@ -135,7 +149,7 @@ func (c *checker) authority(file, data *Value) *Value {
 
 // authorityFile takes the paths of files of certificates, which stand in one text as
 // govmomi takes them, with which the CPI and the CSI driver read them.
-func (c *checker) authorityFile(path *Value) *Value {
+func (a *authorities) authorityFile(path *Value) *Value {
 	const most = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
 	if !path.Usable() {
@@ -144,18 +158,18 @@ func (c *checker) authorityFile(path *Value) *Value {
 	files := filepath.SplitList(path.Text)
 	switch {
 	case strings.Contains(path.Text, beginPEM):
-		c.bad(v, "is a certificate: write %sthe path of a file that holds it", c.Dialect.InlineCA)
+		a.bad(v, "is a certificate: write %sthe path of a file that holds it", a.Dialect.InlineCA)
 	case slices.Contains(files, ""):
-		c.bad(v, "names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
+		a.bad(v, "names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
 	case len(files) > most:
-		c.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), most)
+		a.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), most)
 	}
 	if v.Bad {
 		return v
 	}
-	list, isRead := c.ca[path.Text]
+	list, isRead := a.known[path.Text]
 	if !isRead || list.wrong != nil {
-		list.data, v.Bad = c.listed(path, files)
+		list.data, v.Bad = a.listed(path, files)
 	}
 	v.Text, v.Data = path.Text, list.data
 	return v
@@ -163,22 +177,22 @@ func (c *checker) authorityFile(path *Value) *Value {
 
 // listed returns the certificates of all files of a list, and whether some are bad. The
 // list is not read again if none is.
-func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
+func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool) {
 	for i, name := range files {
 		if slices.Contains(files[:i], name) {
 			continue
 		}
-		file, isRead := c.ca[name]
+		file, isRead := a.known[name]
 		if !isRead {
-			c.files = append(c.files, name)
-			c.bounded(path.At, len(c.files), maxCAFiles, "CA files")
-			if c.read != nil {
-				file = readCA(c.read, name)
+			a.files = append(a.files, name)
+			a.bounded(path.At, len(a.files), maxCAFiles, "CA files")
+			if a.read != nil {
+				file = readCA(a.read, name)
 			}
-			c.ca[name] = file
+			a.known[name] = file
 		}
 		if file.wrong != nil {
-			c.badFile(path, files, i, file)
+			a.badFile(path, files, i, file)
 			bad = true
 			continue
 		}
@@ -187,19 +201,19 @@ func (c *checker) listed(path *Value, files []string) (data []byte, bad bool) {
 			data = append(data, '\n') // the previous one may end without
 		}
 		data = append(data, file.data...)
-		if c.caBytes += len(data) - before; c.caBytes > maxCABytes {
-			c.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
+		if a.bytes += len(data) - before; a.bytes > maxCABytes {
+			a.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
 		}
 	}
 	if !bad {
-		c.ca[path.Text] = caFile{data: slices.Clip(data)}
+		a.known[path.Text] = caFile{data: slices.Clip(data)}
 	}
 	return data, bad
 }
 
 // badFile reports the mistake in one of the files that a text names. The path is shown unless it may be a
 // secret in the wrong place.
-func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
+func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
 	which, hint := "", ""
 	if len(files) > 1 {
 		which = fmt.Sprintf("file %d of %d: ", i+1, len(files))
@@ -210,8 +224,8 @@ func (c *checker) badFile(path *Value, files []string, i int, file caFile) {
 	if !path.Hidden && (file.exists || certainPath.MatchString(files[i])) {
 		which = strings.Replace(which, ": ", ", ", 1) + quote.Value(files[i]) + ": "
 	}
-	c.Errorf(path.At, "%s%s%s", which, file.wrong.Message, hint)
-	c.Errors[len(c.Errors)-1].Path = files[i]
+	a.Errorf(path.At, "%s%s%s", which, file.wrong.Message, hint)
+	a.Errors[len(a.Errors)-1].Path = files[i]
 }
 
 // certainPath matches a text that is a path for certain, and not a secret in the wrong place.
@@ -241,7 +255,7 @@ func readCA(read Reader, path string) caFile {
 }
 
 // user takes a name, or a certificate for a login with a SAML token.
-func (c *checker) user(user *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 	if !IsPEM(user.Text) {
 		return parsed(parseName)(c, user, nil)
 	}
@@ -251,7 +265,7 @@ func (c *checker) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 	return text, wrong
 }
 
-func (c *checker) password(password *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) password(password *Value, _ *config.Field) (any, *config.ValueError) {
 	switch secret := password.Password().Reveal(); {
 	case IsPEM(secret):
 		return config.NewPassword(strings.TrimSpace(secret)), nil
@@ -262,7 +276,7 @@ func (c *checker) password(password *Value, _ *config.Field) (any, *config.Value
 }
 
 // leaf returns the certificate that stands for a user's name.
-func (c *checker) leaf(user string) (*x509.Certificate, *config.ValueError) {
+func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	sound, damaged := Certificates([]byte(user))
 	first, _ := pem.Decode([]byte(user))
 	switch {
@@ -280,7 +294,7 @@ func (c *checker) leaf(user string) (*x509.Certificate, *config.ValueError) {
 
 // pair checks that a certificate and a private key belong together, where user or
 // password is one.
-func (c *checker) pair(user, password *Value) {
+func (c values) pair(user, password *Value) {
 	key := password.Password().Reveal()
 	switch {
 	case !user.Usable() || !password.Usable():
@@ -296,7 +310,7 @@ func (c *checker) pair(user, password *Value) {
 }
 
 // validity warns, since the clock here may be wrong and the certificate renewed.
-func (c *checker) validity(at Position, leaf *x509.Certificate) {
+func (c values) validity(at Position, leaf *x509.Certificate) {
 	switch now := time.Now(); {
 	case now.After(leaf.NotAfter):
 		c.Warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))

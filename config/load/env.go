@@ -37,7 +37,7 @@ func (c *checker) applyEnvironment(environ []string) {
 	c.checkProxy(values)
 	g := c.Global
 	isNamed := len(c.vcenters.Sections) > 0 || c.vcenters.Bad || g.V("server").Set
-	c.isApart = (g.V("secretName").Set || g.V("secretNamespace").Set) != g.V("secretsDirectory").Set
+	c.fleet.hasSeparateAccount = (g.V("secretName").Set || g.V("secretNamespace").Set) != g.V("secretsDirectory").Set
 	d := &decoder{Problems: c.Problems}
 	sections := map[config.Section]*Section{config.SectionBoth: g, config.SectionGlobal: g, config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}
 	for _, f := range variables() {

@@ -8,12 +8,23 @@ import (
 	"vzones/internal/quote"
 )
 
+// fleetChecker makes the vCenters of the global section and the entries.
+type fleetChecker struct {
+	values
+	*Document
+	authorities *authorities
+	entries     *Value
+	// hasSeparateAccount reports whether the file gives the global section another source of credentials than the
+	// entries, so that they do not inherit its account. The environment has no influence on that.
+	hasSeparateAccount bool
+}
+
 // makeFleet makes a VCenter of each entry, in the order of the file, and of the
 // global section's server if no entry is it; that one comes first.
-func (c *checker) makeFleet() []config.VCenter {
+func (c *fleetChecker) makeFleet() []config.VCenter {
 	c.settings(c.Global)
 	var all []*Section
-	for _, e := range c.vcenters.Sections {
+	for _, e := range c.entries.Sections {
 		c.settings(e)
 		e = e.Clone() // the section of the file stays as it is
 		c.entryServer(e)
@@ -24,8 +35,8 @@ func (c *checker) makeFleet() []config.VCenter {
 		e.Name, e.At = c.Global.V("server").Text, c.Global.V("server").At
 		all = slices.Insert(all, 0, e)
 	}
-	if len(all) == 0 && !c.vcenters.Bad && !c.Global.V("server").Set {
-		c.Errorf(Position{Path: c.Dialect.VCenters, Line: c.vcenters.At.Line}, "no vCenter: write at least one %s", c.Dialect.Entry)
+	if len(all) == 0 && !c.entries.Bad && !c.Global.V("server").Set {
+		c.Errorf(Position{Path: c.Dialect.VCenters, Line: c.entries.At.Line}, "no vCenter: write at least one %s", c.Dialect.Entry)
 	}
 	c.unusedAccount(all)
 	for _, e := range all {
@@ -54,15 +65,15 @@ func (c *checker) makeFleet() []config.VCenter {
 }
 
 // settings checks the values of the global section or an entry, and the pairs of keys with one meaning.
-func (c *checker) settings(s *Section) {
+func (c *fleetChecker) settings(s *Section) {
 	c.check(s)
-	s.Put("authority", c.authority(s.V("caFile"), s.V("caData")))
+	s.Put("authority", c.authorities.authority(s.V("caFile"), s.V("caData")))
 	s.Put("secret", c.secret(s.V("secretName"), s.V("secretNamespace")))
 }
 
 // secret takes name and namespace together: half of a pair from the entry and
 // half from the global section would name a Secret that nobody wrote down.
-func (c *checker) secret(name, namespace *Value) *Value {
+func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
 	lacks := "secretNamespace"
 	if namespace.Set {
@@ -88,7 +99,7 @@ func isSameVCenter(a, b *config.VCenter) bool {
 
 // entryServer lets an entry's name stand for its server where it can be nothing
 // but an address. The CPI wants server in any case.
-func (c *checker) entryServer(e *Section) {
+func (c *fleetChecker) entryServer(e *Section) {
 	switch server := e.V("server"); {
 	case server.Set:
 	case server.isWritten():
@@ -106,7 +117,7 @@ func (c *checker) entryServer(e *Section) {
 // isOneMore reports whether the global section's server is one vCenter more
 // than the entries, as in the CPI: unless an entry has that name. Unlike there
 // an entry with that server is it too, so that it is not connected to twice.
-func (c *checker) isOneMore(entries []*Section) bool {
+func (c *fleetChecker) isOneMore(entries []*Section) bool {
 	server := c.Global.V("server")
 	if !server.Usable() {
 		return false
@@ -125,17 +136,19 @@ func (c *checker) isOneMore(entries []*Section) bool {
 }
 
 // hasOwnSecret reports whether an entry names a Secret itself, and not the global section for it.
-func (c *checker) hasOwnSecret(e *Section) bool {
+func (c *fleetChecker) hasOwnSecret(e *Section) bool {
 	return e.V("secret").Set && e.V("secret").At != c.Global.V("secret").At
 }
 
-func (c *checker) hasOwnAccount(e *Section) bool { return c.hasOwnSecret(e) || c.isApart }
+func (c *fleetChecker) hasOwnAccount(e *Section) bool {
+	return c.hasOwnSecret(e) || c.hasSeparateAccount
+}
 
 // inherit returns an entry with the settings of the global section that it leaves unset. The table names them,
 // except for credentials and certificates. User and password each come from either. If a Secret or a directory
 // applies, the entry's own alone count, as in the CPI: another vCenter's account is not tried on it. The CPI does that only if the file's global section names one of the two. As there, an entry
 // with a Secret of its own has no directory.
-func (c *checker) inherit(e *Section) *Section {
+func (c *fleetChecker) inherit(e *Section) *Section {
 	of := e.Clone()
 	of.In = config.SectionGlobal
 	for _, f := range config.FieldsOf(config.SectionEntry) {
@@ -161,7 +174,7 @@ func (c *checker) inherit(e *Section) *Section {
 }
 
 // credentials demands a user with a password, a Secret or a directory. Half an account does not count.
-func (c *checker) credentials(e, of *Section) {
+func (c *fleetChecker) credentials(e, of *Section) {
 	user, password, directory := of.V("user"), of.V("password"), of.V("secretsDirectory")
 	elsewhere := "the Secret"
 	if directory.Set {
@@ -189,7 +202,7 @@ func (c *checker) credentials(e, of *Section) {
 }
 
 // unusedAccount warns of a global user or password that no vCenter gets.
-func (c *checker) unusedAccount(all []*Section) {
+func (c *fleetChecker) unusedAccount(all []*Section) {
 	if slices.ContainsFunc(all, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
 		return
 	}
@@ -218,7 +231,7 @@ func trustedAt(e *Section) Position {
 
 // trustWithoutEffect warns of settings that have no effect beside insecureFlag. A session manager
 // is verified whatever it says.
-func (c *checker) trustWithoutEffect(e *Section) {
+func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	insecure := e.V("insecureFlag")
 	if !insecure.IsOn() {
 		return
@@ -237,7 +250,7 @@ func (c *checker) trustWithoutEffect(e *Section) {
 
 // warnUnverified warns of vCenters whose certificates are not verified, once for each
 // setting that says so.
-func (c *checker) warnUnverified() {
+func (c *fleetChecker) warnUnverified() {
 	var settings []Position
 	names := make(map[Position][]string)
 	for _, e := range c.Fleet {
@@ -262,7 +275,7 @@ func (c *checker) warnUnverified() {
 
 // warnVerified warns of vCenters whose certificates are verified although the global
 // section says otherwise: to the CPI and the CSI driver true there holds for all.
-func (c *checker) warnVerified(all []*Section) {
+func (c *fleetChecker) warnVerified(all []*Section) {
 	on := c.Global.V("insecureFlag")
 	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {
 		return

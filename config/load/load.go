@@ -91,29 +91,21 @@ type Document struct {
 	Fleet []*Section
 }
 
-// checker turns sections into a Config. It is to be used only if there are no errors afterwards.
+// checker turns sections into a Config, which is valid only if there are no errors afterwards.
 type checker struct {
 	*Problems
 	*Document
-	// read reads the files that the configuration names. Nil leaves them unread.
-	read      Reader
-	labels    *Section
-	vcenters  *Value // Bad if there are entries that could not be read
-	csiLabels []*Section
-	// isApart reports whether the global account is not for the entries, since the file names
-	// one place besides where theirs are. The environment has no part in that.
-	isApart bool
-	// files are the CA files that were read, each once.
-	files []string
-	// ca has the certificates of CA files, of lists of them, which have caBytes together, and, behind a NUL,
-	// those in the configuration itself.
-	ca      map[string]caFile
-	caBytes int
+	labels *Section
+	// vcenters contains the entries. It is Bad if some of them could not be read.
+	vcenters *Value
+	fleet    fleetChecker
+	policy   policyChecker
 }
 
 // Load reads and validates a file.
 func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	p := &Problems{File: file, Dialect: &YAML, stops: true}
+	readText := readYAML
 	if len(data) > config.MaxSize {
 		p.Errorf(Position{}, "the file has %d bytes: at most %d can be read, which is what a ConfigMap holds", len(data), config.MaxSize)
 		return nil, p.Err()
@@ -123,28 +115,26 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 			if _, ok := thrown.(stopped); !ok {
 				panic(thrown)
 			}
-			doc, err = nil, p.Err()
+			doc = nil
+			err = p.Err()
 		}
 	}()
-	readText := readYAML
 	if IsINI(data) {
-		p.Dialect, readText = &INI, readINI
+		p.Dialect = &INI
+		readText = readINI
 	}
 	root := readText(data, p)
 	if root == nil {
 		return nil, p.Err()
 	}
-	c := &checker{Problems: p, Document: new(Document), vcenters: root.V("vcenter"), csiLabels: root.V("TopologyCategory").Sections,
-		ca: make(map[string]caFile)}
+	c := newChecker(root, p)
 	if !o.SkipFiles {
-		c.read = o.reader()
+		c.fleet.authorities.read = o.reader()
 	}
-	c.Global, c.labels, c.Topology, c.Nodes = root.sub("global"), root.sub("labels"), root.sub("topology"), root.sub("nodes")
 	c.applyEnvironment(o.Environ)
-	c.Region, c.Zone = c.labels.sub("region"), c.labels.sub("zone")
-	c.Region.Name, c.Zone.Name = topology.LabelRegion, topology.LabelZone
-	c.Levels, c.Categories = c.Topology.V("levels").Sections, c.labels.V(categories)
-	c.VCenters, c.Config = c.vcenters.Sections, c.makeConfig()
+	c.labelSections()
+	c.VCenters = c.vcenters.Sections
+	c.Config = c.makeConfig()
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -155,15 +145,50 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	return c.Document, nil
 }
 
+// newChecker returns a checker of the content of a file.
+func newChecker(root *Section, p *Problems) *checker {
+	one := values{Problems: p}
+	document := &Document{
+		Global:   root.sub("global"),
+		Topology: root.sub("topology"),
+		Nodes:    root.sub("nodes"),
+	}
+	entries := root.V("vcenter")
+	return &checker{
+		Problems: p,
+		Document: document,
+		labels:   root.sub("labels"),
+		vcenters: entries,
+		fleet: fleetChecker{
+			values:      one,
+			Document:    document,
+			entries:     entries,
+			authorities: &authorities{values: one, known: make(map[string]caFile)},
+		},
+		policy: policyChecker{values: one, Document: document, csiLabels: root.V("TopologyCategory").Sections},
+	}
+}
+
+// labelSections finds the sections of the rules, which the environment can replace.
+func (c *checker) labelSections() {
+	c.Region = c.labels.sub("region")
+	c.Region.Name = topology.LabelRegion
+	c.Zone = c.labels.sub("zone")
+	c.Zone.Name = topology.LabelZone
+	c.Levels = c.Topology.V("levels").Sections
+	c.Categories = c.labels.V(categories)
+}
+
 func (c *checker) makeConfig() *config.Config {
-	cfg := &config.Config{File: c.File, VCenters: c.makeFleet(), Files: c.files, NodeSelector: labels.Everything()}
+	cfg := &config.Config{File: c.File, VCenters: c.fleet.makeFleet(), NodeSelector: labels.Everything()}
+	cfg.Files = c.fleet.authorities.files
 	for _, s := range []*Section{c.Topology, c.Nodes} {
-		c.check(s)
+		c.policy.check(s)
 		assign(s, cfg, nil)
 	}
-	c.makePolicy(&cfg.Topology.Policy, cfg.VCenters)
-	c.excludedNetworks(&cfg.Addresses)
-	cfg.NodeLabels = c.nodeLabels(c.Nodes.V("labels"))
+	c.policy.makePolicy(&cfg.Topology.Policy, cfg.VCenters)
+	c.policy.excludedNetworks(&cfg.Addresses)
+	cfg.NodeLabels = c.policy.nodeLabels(c.Nodes.V("labels"))
 	return cfg
 }
 

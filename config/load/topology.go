@@ -9,8 +9,16 @@ import (
 	"vzones/topology"
 )
 
+// policyChecker makes the rules of Node labels.
+type policyChecker struct {
+	values
+	*Document
+	// csiLabels are the sections that give tag categories of the CSI driver's file a label.
+	csiLabels []*Section
+}
+
 // makePolicy checks the labels and the topology sections together, except for the rules' values.
-func (c *checker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
+func (c *policyChecker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
 	if !c.Categories.Set {
 		c.check(c.Region)
 		c.check(c.Zone)
@@ -40,7 +48,7 @@ func isOnOr(v *Value, unset bool) bool {
 }
 
 // nodeLabels checks the labels that each Node gets.
-func (c *checker) nodeLabels(v *Value) map[string]string {
+func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 	all := make(map[string]string)
 	for i := range v.List {
 		r := &v.List[i]
@@ -61,7 +69,7 @@ func (c *checker) nodeLabels(v *Value) map[string]string {
 }
 
 // excludedNetworks reports networks with a role that the lists of networks leave out.
-func (c *checker) excludedNetworks(rules *config.AddressRules) {
+func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
 			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks leaves out: change one of the two"})
@@ -73,7 +81,7 @@ func (c *checker) excludedNetworks(rules *config.AddressRules) {
 const maxCategories = 5
 
 // makeRules makes the rules of region and zone. Either may stand without the other.
-func (c *checker) makeRules() topology.Rules {
+func (c *policyChecker) makeRules() topology.Rules {
 	if c.Categories.Set {
 		return c.makeCategories()
 	}
@@ -110,7 +118,7 @@ func (c *checker) makeRules() topology.Rules {
 
 // rule checks where a label's value comes from. There is none if nothing is
 // written.
-func (c *checker) rule(r *Section, required bool) (topology.Rule, bool) {
+func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 	if r.At.Line == 0 || r.Bad {
 		return topology.Rule{}, false
 	}
@@ -140,7 +148,7 @@ const oneTag = "region and zone have the same tag category, so that both labels 
 
 // sameSource refuses a region that would always be the zone, unless both are one tag: the
 // CPI loads that.
-func (c *checker) sameSource(region, zone *Section) {
+func (c *policyChecker) sameSource(region, zone *Section) {
 	later := zone
 	if region.At.Line > zone.At.Line {
 		later = region
@@ -158,7 +166,7 @@ func (c *checker) sameSource(region, zone *Section) {
 	}
 }
 
-func (c *checker) makeLevels() topology.Rules {
+func (c *policyChecker) makeLevels() topology.Rules {
 	var rules topology.Rules
 	seen := make(map[string]Position)
 	for _, l := range c.Levels {
@@ -183,7 +191,7 @@ func (c *checker) makeLevels() topology.Rules {
 
 // vcenterNames refuses names of vCenters that a rule would make an invalid label
 // of for each of their Nodes.
-func (c *checker) vcenterNames(fleet []config.VCenter) {
+func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	rules := c.rules()
 	by := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
@@ -205,7 +213,7 @@ func (c *checker) vcenterNames(fleet []config.VCenter) {
 }
 
 // template returns the composition of a label's value, nil if the rule has none.
-func (c *checker) template(r *Section) topology.Template {
+func (c *policyChecker) template(r *Section) topology.Template {
 	value := r.V("value")
 	if !value.Usable() {
 		return nil
@@ -232,10 +240,10 @@ func (c *checker) template(r *Section) topology.Template {
 }
 
 // rules returns the rules of region, zone and levels, in this order. Their names are their labels.
-func (c *checker) rules() []*Section { return append([]*Section{c.Region, c.Zone}, c.Levels...) }
+func (c *policyChecker) rules() []*Section { return append([]*Section{c.Region, c.Zone}, c.Levels...) }
 
 // cycle refuses labels that are composed of each other.
-func (c *checker) cycle(policy topology.Policy) {
+func (c *policyChecker) cycle(policy topology.Policy) {
 	if labels := policy.Cycle(); labels != nil {
 		rules := c.rules()
 		r := rules[slices.IndexFunc(rules, func(r *Section) bool { return r.Name == labels[0] })]
@@ -244,7 +252,7 @@ func (c *checker) cycle(policy topology.Policy) {
 }
 
 // withoutEffect warns of settings that no rule needs.
-func (c *checker) withoutEffect(policy topology.Policy) {
+func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	tags := slices.DeleteFunc(slices.Clone(policy.Rules), func(r topology.Rule) bool { return r.Category == "" })
 	precedence, paths := c.Topology.V("precedence"), c.Topology.V("paths")
 	if precedence.Usable() && len(tags) < 2 {
@@ -260,7 +268,7 @@ func (c *checker) withoutEffect(policy topology.Policy) {
 // region and one the zone: where no section says so, the one whose name has that word. To the driver neither
 // the order nor the names mean anything, so which of several it is would be a guess. A further category gives
 // a label of its own name, since topology.csi.vmware.com is kubelet's.
-func (c *checker) makeCategories() topology.Rules {
+func (c *policyChecker) makeCategories() topology.Rules {
 	names := c.categoryNames()
 	labels := c.categoryLabels(names)
 	var rules topology.Rules
@@ -296,13 +304,13 @@ func (c *checker) makeCategories() topology.Rules {
 	return rules
 }
 
-func (c *checker) categoryNames() []string {
+func (c *policyChecker) categoryNames() []string {
 	for _, r := range []*Section{c.Region, c.Zone} {
 		if r.V("tag").Set {
 			c.Errorf(r.At, "stands beside topology-categories: write one of the two")
 		}
 	}
-	names := elements(c, c.Categories, parseName, func(e *Value) {
+	names := elements(c.values, c.Categories, parseName, func(e *Value) {
 		c.Errorf(e.At, "names a category twice: remove one of the two%s", config.Found(e.Text))
 	})
 	if len(names) > maxCategories {
@@ -313,7 +321,7 @@ func (c *checker) categoryNames() []string {
 
 // categoryLabels returns the labels that sections give to categories, of those
 // that are a region's or a zone's.
-func (c *checker) categoryLabels(names []string) map[string]string {
+func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	labels := make(map[string]string)
 	by := make(map[string]Position)
 	for _, given := range c.csiLabels {

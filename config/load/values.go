@@ -20,9 +20,12 @@ import (
 	"vzones/topology"
 )
 
+// values checks values, each on its own.
+type values struct{ *Problems }
+
 // A kind checks a usable value. It returns the value in the result, or the mistake. A kind that can find several
 // mistakes reports them itself.
-type kind func(c *checker, v *Value, f *config.Field) (any, *config.ValueError)
+type kind func(c values, v *Value, f *config.Field) (any, *config.ValueError)
 
 var kinds = map[config.Kind]kind{
 	config.KindName:        parsed(parseName),
@@ -33,21 +36,21 @@ var kinds = map[config.Kind]kind{
 	config.KindSelector:    parsed(parseSelector),
 	config.KindSecretName:  parsed(config.KindSecretName.ParseName),
 	config.KindNamespace:   parsed(config.KindNamespace.ParseName),
-	config.KindUser:        (*checker).user,
-	config.KindPassword:    (*checker).password,
-	config.KindServer:      (*checker).server,
-	config.KindDatacenters: (*checker).datacenters,
-	config.KindFamilies:    (*checker).families,
-	config.KindNetworks:    (*checker).networks,
-	config.KindPaths:       (*checker).paths,
-	config.KindCIDRs:       (*checker).subnets,
-	config.KindInt: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+	config.KindUser:        values.user,
+	config.KindPassword:    values.password,
+	config.KindServer:      values.server,
+	config.KindDatacenters: values.datacenters,
+	config.KindFamilies:    values.families,
+	config.KindNetworks:    values.networks,
+	config.KindPaths:       values.paths,
+	config.KindCIDRs:       values.subnets,
+	config.KindInt: func(_ values, v *Value, f *config.Field) (any, *config.ValueError) {
 		if n := v.Data.(int); n < f.Min || n > f.Max {
 			return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
 		}
 		return v.Data, nil
 	},
-	config.KindWord: func(_ *checker, v *Value, f *config.Field) (any, *config.ValueError) {
+	config.KindWord: func(_ values, v *Value, f *config.Field) (any, *config.ValueError) {
 		if !slices.Contains(f.Words, v.Text) {
 			return nil, &config.ValueError{Message: "is not a valid " + f.Key + ": write " + alternatives(f.Words), Found: config.Found(v.Text)}
 		}
@@ -57,11 +60,11 @@ var kinds = map[config.Kind]kind{
 
 // parsed makes a kind of a function that parses a text.
 func parsed[T any](parse func(string) (T, *config.ValueError)) kind {
-	return func(_ *checker, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
+	return func(_ values, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
 }
 
 // check checks the values of a section, each on its own.
-func (c *checker) check(s *Section) {
+func (c values) check(s *Section) {
 	for _, f := range config.FieldsOf(s.In) {
 		v, parse := s.values[f.Key], kinds[f.Kind]
 		if v == nil || parse == nil || !v.Usable() {
@@ -79,7 +82,7 @@ func (c *checker) check(s *Section) {
 }
 
 // reject reports the mistake in a value, if there is one, and marks the value.
-func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
+func (c values) reject(v *Value, wrong *config.ValueError) bool {
 	if wrong == nil {
 		return false
 	}
@@ -91,7 +94,7 @@ func (c *checker) reject(v *Value, wrong *config.ValueError) bool {
 	return true
 }
 
-func (c *checker) server(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 	address, wrong := parseServer(v.Text)
 	if wrong == nil {
 		c.underscore(v.At, address)
@@ -100,7 +103,7 @@ func (c *checker) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 }
 
 // underscore warns of a server that is taken although its name has a _.
-func (c *checker) underscore(at Position, server string) {
+func (c values) underscore(at Position, server string) {
 	if strings.Contains(server, "_") {
 		c.Warnf(at, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
 			"but DNS servers, proxies and authorities that sign certificates may refuse it")
@@ -141,7 +144,7 @@ func parseSelector(s string) (labels.Selector, *config.ValueError) {
 }
 
 // elements parses the elements of a list. For one that the list already has, again is called.
-func elements[T comparable](c *checker, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
+func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
 	have := make(map[T]bool)
 	for i := range v.List {
 		element := &v.List[i]
@@ -161,7 +164,7 @@ func elements[T comparable](c *checker, v *Value, parse func(text string) (T, *c
 // datacenters splits elements at commas, since Rancher's chart writes all names
 // into one. A list of nothing but blanks, which charts write where no
 // datacenter is given, means all datacenters, as in the CPI.
-func (c *checker) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
 	if areBlank(v.List) {
 		return []string(nil), nil
 	}
@@ -189,7 +192,7 @@ func areBlank(elements []Value) bool {
 	return !slices.ContainsFunc(elements, func(v Value) bool { return strings.TrimSpace(v.Text) != "" })
 }
 
-func (c *checker) families(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) families(v *Value, _ *config.Field) (any, *config.ValueError) {
 	if areBlank(v.List) {
 		v.Set = false
 		return nil, nil
@@ -207,13 +210,13 @@ func (c *checker) families(v *Value, _ *config.Field) (any, *config.ValueError) 
 	}, c.listedTwice), nil
 }
 
-func (c *checker) listedTwice(element *Value) {
+func (c values) listedTwice(element *Value) {
 	c.Errorf(element.At, "is listed twice: remove one of the two")
 }
 
 // networks takes names of networks, each as an element of its own: a name may
 // have a comma.
-func (c *checker) networks(v *Value, f *config.Field) (any, *config.ValueError) {
+func (c values) networks(v *Value, f *config.Field) (any, *config.ValueError) {
 	var patterns []string
 	for i := range v.List {
 		element := &v.List[i]
@@ -237,7 +240,7 @@ func (c *checker) networks(v *Value, f *config.Field) (any, *config.ValueError) 
 	return patterns, nil
 }
 
-func (c *checker) paths(v *Value, f *config.Field) (any, *config.ValueError) {
+func (c values) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 	return elements(c, v, func(text string) (topology.PathKind, *config.ValueError) {
 		if which := slices.Index(f.Words, text); which >= 0 {
 			return topology.DefaultPaths()[which], nil
@@ -247,7 +250,7 @@ func (c *checker) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 }
 
 // subnets reads CIDRs between commas.
-func (c *checker) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
+func (c values) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 	var subnets []netip.Prefix
 	for part := range strings.SplitSeq(v.Text, ",") {
 		part = strings.TrimSpace(part)
