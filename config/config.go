@@ -205,7 +205,8 @@ func (r *AddressRules) Considers(network string) bool {
 	if len(r.Networks) == 0 && len(r.ExcludeNetworks) == 0 {
 		return true
 	}
-	name, shown := strings.ToLower(network), strings.ToLower(topology.Unescaped(network))
+	name := strings.ToLower(network)
+	shown := strings.ToLower(topology.Unescaped(network))
 	is := func(pattern string) bool {
 		pattern = strings.ToLower(pattern)
 		return fits(pattern, name) || fits(pattern, shown)

@@ -58,7 +58,8 @@ func readDatacenter(s string) (datacenter, error) {
 		}
 	}
 	if n := len(d.elements); n > 0 && d.elements[n-1] == anyDepth {
-		d.elements, d.isDeep = d.elements[:n-1], true
+		d.elements = d.elements[:n-1]
+		d.isDeep = true
 	}
 	return d, nil
 }

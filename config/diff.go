@@ -164,7 +164,8 @@ func (c *Config) labels() (rules map[string]string, order []string) {
 			}
 		}
 		label := "label " + r.Label
-		order, rules[label] = append(order, r.Label), strings.Join(all, " ")
+		order = append(order, r.Label)
+		rules[label] = strings.Join(all, " ")
 		if r.Required {
 			rules[label+" required"] = "yes"
 		}

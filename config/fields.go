@@ -140,7 +140,9 @@ var fieldsOf = func() map[Section][]*Field {
 	all := make(map[Section][]*Field)
 	for s := SectionRoot; s <= SectionNodes; s++ {
 		for i := range Fields {
-			if in, part := Fields[i].In, parts[s]; in == s || part != SectionRoot && in == part {
+			in := Fields[i].In
+			part := parts[s]
+			if in == s || part != SectionRoot && in == part {
 				all[s] = append(all[s], &Fields[i])
 			}
 		}

@@ -48,7 +48,8 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 // readable returns what is wrong with a file of that kind and size.
 func readable(path string, info fs.FileInfo, most int64) error {
 	err := ErrNotRegular
-	switch mode := info.Mode(); {
+	mode := info.Mode()
+	switch {
 	case mode.IsRegular() && info.Size() <= most:
 		return nil
 	case mode.IsRegular():

@@ -92,7 +92,8 @@ func ParseTemplate(text, label string, labels []string) (Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, rest = append(t, part), behind
+		t = append(t, part)
+		rest = behind
 	}
 	if !slices.ContainsFunc(t, Part.isSource) {
 		return nil, fmt.Errorf("names no source, so that all Nodes had the same value: write one in braces, such as {region}")
@@ -193,7 +194,8 @@ func (c *composition) label(rule *Rule) {
 		return
 	}
 	if c.inProgress[rule.Label] {
-		return // which is refused in a configuration
+		// A configuration with a cycle is rejected before.
+		return
 	}
 	c.inProgress[rule.Label] = true
 	for _, part := range rule.Value {
@@ -214,7 +216,8 @@ func (c *composition) label(rule *Rule) {
 		whole.take(part, d)
 	}
 	c.placement.Decisions = slices.DeleteFunc(c.placement.Decisions, func(d Decision) bool { return d.Label == rule.Label })
-	switch reason := InvalidLabelValue(whole.Value); {
+	reason := InvalidLabelValue(whole.Value)
+	switch {
 	case errors.Is(failure, ErrMissing) && !rule.Required, c.placement.WhyUndecided(rule.Label) != nil:
 	case failure != nil:
 		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), failure))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"vzones/internal/quote"
-	"vzones/internal/suggest"
 )
 
 // A ConflictKind is one of a closed set.
@@ -135,7 +134,7 @@ func (p Policy) lacks(category string, r Rule) Conflict {
 
 // meant suggests the category in a list whose name is nearest to that of a missing one.
 func meant(category string, there []string) string {
-	if near := suggest.Nearest(category, there); near != "" {
+	if near := quote.Nearest(category, there); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"
 	}
 	return ""
@@ -155,7 +154,8 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 			}
 		}
 		if len(lacking) == 0 || len(lacking) == len(absent) {
-			continue // where no vCenter has it, that is another conflict
+			// A category that no vCenter has is the conflict of NoCategory.
+			continue
 		}
 		slices.Sort(lacking)
 		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: func() string {

@@ -96,7 +96,8 @@ func Contenders(policy Policy, paths []Path) []Contender {
 
 // ofRule returns the contenders of a rule that is decided with others.
 func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
-	order, by := s.policy.paths(), t.chosen(s.policy.Precedence)
+	order := s.policy.paths()
+	by := t.chosen(s.policy.Precedence)
 	decides := -1
 	if v.path != nil && !s.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
 		decides = slices.Index(order, v.path.Kind)

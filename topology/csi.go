@@ -63,7 +63,8 @@ func (r *resolution) compare(v choice, traces []trace) {
 		return // how far the tags that were not read reach is not known
 	}
 	for i := range r.policy.Rules {
-		rule, t := &r.policy.Rules[i], &traces[i]
+		rule := &r.policy.Rules[i]
+		t := &traces[i]
 		chosen := t.chosen(r.policy.Precedence)
 		if chosen.by == nil || chosen.several {
 			continue
@@ -101,7 +102,8 @@ func (r *resolution) noteUnread() {
 		}
 	}
 	if len(c.Objects) > 0 {
-		labels, objects := c.Labels, c.Objects
+		labels := c.Labels
+		objects := c.Objects
 		c.why = func() string {
 			what := "it counts"
 			if len(objects) > 1 {
@@ -268,7 +270,8 @@ func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	for _, pair := range slices.SortedFunc(maps.Keys(v.domains), tagPair.compare) {
 		d := v.domains[pair]
 		var both []Conflict
-		if len(p.VolumeCategories()) > 1 { // of one category it is meant so
+		// With one category for region and zone, equal names are intended.
+		if len(p.VolumeCategories()) > 1 {
 			both = v.regionAndZone(d)
 		}
 		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both) {
@@ -374,7 +377,8 @@ func (v *volumes) place(placed Placement) {
 			return
 		}
 		v.use(label, name, d.By.Ref.VCenter)
-		tags[label], by = name, d.By
+		tags[label] = name
+		by = d.By
 	}
 	key := tagPair{pair, tags[LabelRegion], tags[LabelZone]}
 	if v.domains[key] == nil {
@@ -446,7 +450,8 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
-		regions, zones := v.uses[tagUse{LabelRegion, name}], v.uses[tagUse{LabelZone, name}]
+		regions := v.uses[tagUse{LabelRegion, name}]
+		zones := v.uses[tagUse{LabelZone, name}]
 		if len(regions) == 0 || len(zones) == 0 {
 			continue
 		}

@@ -163,7 +163,8 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	if len(labels) < 2 {
 		return nil
 	}
-	seen := map[Value][]outerValues{} // by the index of the outer label
+	// seen contains, for each inner value, its outer values by the index of their label.
+	seen := map[Value][]outerValues{}
 	for placed := range placements {
 		for i, label := range labels[1:] {
 			if inner, ok := placed.decision(label); ok {

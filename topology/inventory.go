@@ -35,9 +35,11 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	}
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, func() string {
-			where, what := by.String(), "Rename it"
+			where := by.String()
+			what := "Rename it"
 			if rule.Inventory == InventoryVCenter {
-				where, what = "the vCenter's entry in the configuration", "Rename the entry"
+				where = "the vCenter's entry in the configuration"
+				what = "Rename the entry"
 			}
 			return fmt.Sprintf("The name %s of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
 				quote.Value(name), where, rule.Label, reason, what)
@@ -113,7 +115,8 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 	for i := range a {
 		p := &a[i]
 		if p.Kind == FolderPath && kind == typeCluster {
-			continue // which passes by the cluster
+			// The folder path does not contain the cluster.
+			continue
 		}
 		for _, o := range p.Objects {
 			switch o.Ref.Type {
@@ -246,9 +249,13 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 // member returns what the host belongs to of all that the rule means. The error is ErrUnknown, and
 // ErrNotRead before the first reading.
 func member(rule *Rule, host, cluster *Object) ([]string, error) {
-	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.String(), "the host"
+	of := host.FaultDomain
+	what := "the vSAN fault domain of " + host.String()
+	on := "the host"
 	if rule.HostGroup != "" {
-		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.String(), "the cluster"
+		of = host.HostGroups
+		what = "the DRS host groups of " + cluster.String()
+		on = "the cluster"
 	}
 	switch {
 	case of == nil:

@@ -94,7 +94,8 @@ func (r *resolution) decideRules(traces []trace) {
 		v = r.choose(traces)
 	}
 	for i := range rules {
-		rule, h := &rules[i], traces[i].chosen(r.policy.Precedence)
+		rule := &rules[i]
+		h := traces[i].chosen(r.policy.Precedence)
 		switch {
 		case !rule.hasSource():
 		case rule.Category == "":

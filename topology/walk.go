@@ -102,7 +102,8 @@ func (s *search) walk(p *Path, traces []trace) reach {
 			traces[i].before = hit{}
 		}
 	}
-	got.broken, got.nothing = p.Broken, len(p.Objects) == 0
+	got.broken = p.Broken
+	got.nothing = len(p.Objects) == 0
 	return got
 }
 
@@ -231,7 +232,8 @@ func (s *search) choose(traces []trace) choice {
 		return choice{unknown: s.noCategory(category)}
 	}
 	var v choice
-	var lacked []string // where nothing decides
+	// lacked are the categories of the paths on which nothing decides.
+	var lacked []string
 	invisible := s.invisible(false)
 	for _, kind := range s.policy.paths() {
 		p := s.path(kind)
@@ -240,7 +242,8 @@ func (s *search) choose(traces []trace) choice {
 		some, all := s.seen(traces)
 		switch {
 		case got.complete, !got.truncated() && some && all:
-			v.path, v.walked = p, got.walked
+			v.path = p
+			v.walked = got.walked
 			s.qualify(&v, traces)
 			return v
 		case !got.truncated() && all && invisible != "":
@@ -256,7 +259,10 @@ func (s *search) choose(traces []trace) choice {
 			}
 			continue
 		case s.policy.Precedence == PrecedenceNearest && some && all:
-			v.path, v.walked, v.truncated, v.unknown = p, got.walked, true, got.unknown(s.notSeen(traces, true), kind)
+			v.path = p
+			v.walked = got.walked
+			v.truncated = true
+			v.unknown = got.unknown(s.notSeen(traces, true), kind)
 			return v
 		}
 		// Farther tags might have overwritten what was seen.
@@ -334,7 +340,8 @@ func nearest(category string, p *Path) (hit, reach) {
 			return h, got
 		}
 	}
-	got.broken, got.nothing = p.Broken, len(p.Objects) == 0
+	got.broken = p.Broken
+	got.nothing = len(p.Objects) == 0
 	return hit{}, got
 }
 

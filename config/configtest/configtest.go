@@ -47,7 +47,8 @@ func Cases(t testing.TB, folder string) []Case {
 	t.Helper()
 	var all []Case
 	add := func(archive, file string, data []byte) {
-		name, ext := strings.TrimSuffix(file, filepath.Ext(file)), filepath.Ext(file)
+		name := strings.TrimSuffix(file, filepath.Ext(file))
+		ext := filepath.Ext(file)
 		switch {
 		case ext == ".env":
 			for line := range strings.Lines(string(data)) {

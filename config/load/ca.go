@@ -171,7 +171,8 @@ func (a *authorities) authorityFile(path *Value) *Value {
 	if !isRead || list.wrong != nil {
 		list.data, v.Bad = a.listed(path, files)
 	}
-	v.Text, v.Data = path.Text, list.data
+	v.Text = path.Text
+	v.Data = list.data
 	return v
 }
 
@@ -214,7 +215,8 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 // badFile reports the mistake in one of the files that a text names. The path is shown unless it may be a
 // secret in the wrong place.
 func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
-	which, hint := "", ""
+	which := ""
+	hint := ""
 	if len(files) > 1 {
 		which = fmt.Sprintf("file %d of %d: ", i+1, len(files))
 		if !file.exists {
@@ -237,9 +239,11 @@ func readCA(read Reader, path string) caFile {
 	data, err := read(path, limit)
 	sound, damaged := Certificates(data)
 	f := caFile{exists: err == nil, wrong: new(config.ValueError)}
-	switch pathError, ok := errors.AsType[*fs.PathError](err); {
+	pathError, ok := errors.AsType[*fs.PathError](err)
+	switch {
 	case errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge):
-		f.exists, f.wrong.Message = true, "is not a file of certificates: write the path of a PEM file"
+		f.exists = true
+		f.wrong.Message = "is not a file of certificates: write the path of a PEM file"
 	case ok:
 		f.wrong.Message = "the file cannot be read: " + pathError.Err.Error() + ": write the path of a PEM file"
 	case err != nil:
@@ -266,7 +270,8 @@ func (c values) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 }
 
 func (c values) password(password *Value, _ *config.Field) (any, *config.ValueError) {
-	switch secret := password.Password().Reveal(); {
+	secret := password.Password().Reveal()
+	switch {
 	case IsPEM(secret):
 		return config.NewPassword(strings.TrimSpace(secret)), nil
 	case strings.HasSuffix(secret, "\n"):
@@ -311,7 +316,8 @@ func (c values) pair(user, password *Value) {
 
 // validity warns, since the clock here may be wrong and the certificate renewed.
 func (c values) validity(at Position, leaf *x509.Certificate) {
-	switch now := time.Now(); {
+	now := time.Now()
+	switch {
 	case now.After(leaf.NotAfter):
 		c.Warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(leaf.NotBefore):

@@ -52,10 +52,13 @@ func (c *checker) applyEnvironment(environ []string) {
 		} else if f.Kind == config.KindBool && notBool == nil {
 			n.text = strconv.FormatBool(on)
 		}
-		key, before := c.Dialect.Key(f.Key), g.V(f.Key)
-		write, instead := key, "it"
+		key := c.Dialect.Key(f.Key)
+		before := g.V(f.Key)
+		write := key
+		instead := "it"
 		if f.Key == "user" || f.Key == "password" {
-			write, instead = c.Dialect.secret(), c.Dialect.secret()
+			write = c.Dialect.secret()
+			instead = c.Dialect.secret()
 		}
 		number, notInt := strconv.Atoi(strings.TrimSpace(text))
 		switch {
@@ -117,7 +120,8 @@ func (c *checker) checkProxy(environ map[string]string) {
 func isProxyURL(text string) bool {
 	scheme, _, hasScheme := strings.Cut(text, "://")
 	if !hasScheme {
-		scheme, text = "http", "http://"+text
+		scheme = "http"
+		text = "http://" + text
 	}
 	u, err := url.Parse(text)
 	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, strings.ToLower(scheme)) &&

@@ -32,7 +32,8 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 	}
 	if c.isOneMore(all) {
 		e := c.Global.Clone()
-		e.Name, e.At = c.Global.V("server").Text, c.Global.V("server").At
+		e.Name = c.Global.V("server").Text
+		e.At = c.Global.V("server").At
 		all = slices.Insert(all, 0, e)
 	}
 	if len(all) == 0 && !c.entries.Bad && !c.Global.V("server").Set {
@@ -47,7 +48,8 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 	var fleet []config.VCenter
 	byAddress := make(map[string][]int)
 	for i, e := range all {
-		from, server := c.Fleet[i], e.V("server")
+		from := c.Fleet[i]
+		server := e.V("server")
 		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(from))}
 		assign(from, nil, &vc)
 		c.trustWithoutEffect(from)
@@ -77,7 +79,8 @@ func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
 	lacks := "secretNamespace"
 	if namespace.Set {
-		v.At, lacks = namespace.At, "secretName"
+		v.At = namespace.At
+		lacks = "secretName"
 	}
 	if name.Set != namespace.Set {
 		key := c.Dialect.Key(lacks)
@@ -100,7 +103,8 @@ func isSameVCenter(a, b *config.VCenter) bool {
 // entryServer lets an entry's name stand for its server where it can be nothing
 // but an address. The CPI wants server in any case.
 func (c *fleetChecker) entryServer(e *Section) {
-	switch server := e.V("server"); {
+	server := e.V("server")
+	switch {
 	case server.Set:
 	case server.isWritten():
 		c.bad(server, "is empty: %s", wantAddress)
@@ -175,12 +179,15 @@ func (c *fleetChecker) inherit(e *Section) *Section {
 
 // credentials demands a user with a password, a Secret or a directory. Half an account does not count.
 func (c *fleetChecker) credentials(e, of *Section) {
-	user, password, directory := of.V("user"), of.V("password"), of.V("secretsDirectory")
+	user := of.V("user")
+	password := of.V("password")
+	directory := of.V("secretsDirectory")
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
 	}
-	switch given := of.V("secret").Set || directory.Set; {
+	given := of.V("secret").Set || directory.Set
+	switch {
 	case user.Set && password.Set:
 		c.pair(user, password)
 		return
@@ -236,7 +243,8 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	if !insecure.IsOn() {
 		return
 	}
-	by, which := insecure.At.Key(), e.At.Path
+	by := insecure.At.Key()
+	which := e.At.Path
 	if e.At.Line == InEnvironment {
 		which = "the vCenter of " + e.At.Key()
 	}

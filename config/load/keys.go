@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"vzones/config"
-	"vzones/internal/suggest"
+	"vzones/internal/quote"
 )
 
 // use tells how a key is treated.
@@ -56,9 +56,11 @@ const (
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 var others = []struct {
-	in   config.Section
-	of   *Dialect // nil for both formats
-	why  string   // with NAME for the key
+	in config.Section
+	// of is nil if the keys are of both formats.
+	of *Dialect
+	// why contains NAME in place of the key.
+	why  string
 	keys string
 }{
 	{config.SectionRoot, nil, forVolumes, "Workspace Disk NetPermissions NetPermission Snapshot"},
@@ -102,14 +104,18 @@ var iniFields = []config.Field{
 func keysOf(s config.Section, d *Dialect) []key {
 	var all, spelt []key
 	for _, f := range config.FieldsOf(s) {
-		k, dashed := key{name: f.Key, field: f}, Dash(f.Key)
+		k := key{name: f.Key, field: f}
+		dashed := Dash(f.Key)
 		switch {
 		case d == &INI && f.YAMLOnly:
-			k.use, k.why = unsupported, onlyYAML
+			k.use = unsupported
+			k.why = onlyYAML
 		case f.Unsupported != "":
-			k.use, k.why = unsupported, f.Unsupported
+			k.use = unsupported
+			k.why = f.Unsupported
 		case f.NoEffect != "":
-			k.use, k.why = noEffect, f.NoEffect
+			k.use = noEffect
+			k.why = f.NoEffect
 		}
 		switch {
 		case d == &INI:
@@ -142,13 +148,13 @@ var secretKeys = []string{"password", sessionToken}
 // which something is glued that may be the secret. Without one it returns 0.
 func gluedSecret(s string) int {
 	for _, secret := range secretKeys {
-		want := suggest.Plain(secret)
+		want := quote.Folded(secret)
 		for end := range min(len(s), 2*len(secret)) {
-			if suggest.Plain(s[:end]) == want && suggest.Plain(s[end:]) != "" {
+			if quote.Folded(s[:end]) == want && quote.Folded(s[end:]) != "" {
 				return end
 			}
 		}
-		if i := strings.IndexAny(s, ":= \t"); i > 0 && suggest.Nearest(s[:i], []string{secret}) != "" {
+		if i := strings.IndexAny(s, ":= \t"); i > 0 && quote.Nearest(s[:i], []string{secret}) != "" {
 			return i
 		}
 	}
@@ -177,16 +183,18 @@ func shownKey(key string) string {
 
 // unknown reports a key, or a section of the INI format, that does not belong in this place.
 func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
-	what, form := "key", "%s"
+	what := "key"
+	form := "%s"
 	if d.Dialect == &INI && into.In == config.SectionRoot {
-		what, form = "section", "[%s]"
+		what = "section"
+		form = "[%s]"
 	}
 	known := names(keys, func(key) bool { return true })
-	isSpelling := func(name string) bool { return suggest.Plain(name) == suggest.Plain(raw.key) }
+	isSpelling := func(name string) bool { return quote.Folded(name) == quote.Folded(raw.key) }
 	if what == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(raw) {
 		return
 	}
-	near := suggest.Nearest(raw.key, known)
+	near := quote.Nearest(raw.key, known)
 	if near == "" {
 		if what == "key" && isEntry(raw) {
 			d.Errorf(raw.at, "unknown key in this place: the entry of a vCenter belongs under vcenter")
@@ -248,7 +256,7 @@ type place struct {
 // find returns the key of a place that a node is, in whatever spelling, or nil.
 func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
-		if k.use == own && suggest.Plain(k.name) == suggest.Plain(raw.key) && raw.fits(k.field.Kind) {
+		if k.use == own && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
 			return &p.keys[i]
 		}
 	}
@@ -305,7 +313,8 @@ func markPresent(into *Section, k key, at Position) {
 	if k.use != own {
 		return
 	}
-	switch v := into.V(k.field.Key); k.field.Kind {
+	v := into.V(k.field.Key)
+	switch k.field.Kind {
 	case config.KindMapping:
 		into.sub(k.field.Key).Unsure = true
 	case config.KindRule:
@@ -315,7 +324,9 @@ func markPresent(into *Section, k key, at Position) {
 	case config.KindLevels, config.KindLabels:
 	default:
 		if !v.Set {
-			v.At, v.Set, v.Bad = at, true, true
+			v.At = at
+			v.Set = true
+			v.Bad = true
 		}
 	}
 }

@@ -28,7 +28,8 @@ func (c *policyChecker) makePolicy(policy *topology.Policy, fleet []config.VCent
 		l.Name = l.V("label").Text
 	}
 	c.sameSource(c.Region, c.Zone)
-	policy.Rules, policy.Levels = c.makeRules(), c.makeLevels()
+	policy.Rules = c.makeRules()
+	policy.Levels = c.makeLevels()
 	c.cycle(*policy)
 	c.vcenterNames(fleet)
 	c.withoutEffect(*policy)
@@ -91,13 +92,15 @@ func (c *policyChecker) makeRules() topology.Rules {
 	isGiven := func(r *Section) bool { return !r.Bad && (len(sources(r)) > 0 || r.V("value").Set) }
 	var rules topology.Rules
 	for _, pair := range [][2]*Section{{c.Region, c.Zone}, {c.Zone, c.Region}} {
-		r, other := pair[0], pair[1]
+		r := pair[0]
+		other := pair[1]
 		_, what, _ := strings.Cut(r.Name, "/")
 		if _, without, _ := strings.Cut(other.Name, "/"); isGiven(r) && !isGiven(other) && !other.Bad {
 			c.Warnf(r.At, "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %[2]s too, "+
 				"or remove this key if Nodes are to get neither", what, without)
 		}
-		tag, value := r.V("tag"), r.V("value")
+		tag := r.V("tag")
+		value := r.V("value")
 		if r.IsShort && tag.isWritten() && !tag.Set {
 			c.Warnf(r.At, "is empty: Nodes get no %s", what)
 			continue
@@ -200,7 +203,8 @@ func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 		return
 	}
 	for i, vc := range fleet {
-		why, at := topology.InvalidLabelValue(vc.Name), c.Fleet[i].At
+		why := topology.InvalidLabelValue(vc.Name)
+		at := c.Fleet[i].At
 		if why == "" {
 			continue
 		}
@@ -254,7 +258,8 @@ func (c *policyChecker) cycle(policy topology.Policy) {
 // withoutEffect warns of settings that no rule needs.
 func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	tags := slices.DeleteFunc(slices.Clone(policy.Rules), func(r topology.Rule) bool { return r.Category == "" })
-	precedence, paths := c.Topology.V("precedence"), c.Topology.V("paths")
+	precedence := c.Topology.V("precedence")
+	paths := c.Topology.V("paths")
 	if precedence.Usable() && len(tags) < 2 {
 		c.Warnf(precedence.At, "has no effect unless region and zone are both from tags")
 	}
@@ -328,7 +333,8 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 		value := given.V("label")
 		domain, key, _ := strings.Cut(value.Text, "/")
 		label := "topology.kubernetes.io/" + key
-		switch first, again := by[label]; {
+		first, again := by[label]
+		switch {
 		case !slices.Contains(names, given.Name):
 			c.Warnf(given.At, "has no effect: topology-categories does not have it")
 		case !value.Usable() || domain == topology.CSIDomain:
@@ -340,7 +346,8 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 		case again:
 			c.Errorf(value.At, "is the label of %v too: remove one of the two", first)
 		default:
-			labels[given.Name], by[label] = label, given.At
+			labels[given.Name] = label
+			by[label] = given.At
 		}
 	}
 	return labels

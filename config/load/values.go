@@ -66,7 +66,8 @@ func parsed[T any](parse func(string) (T, *config.ValueError)) kind {
 // check checks the values of a section, each on its own.
 func (c values) check(s *Section) {
 	for _, f := range config.FieldsOf(s.In) {
-		v, parse := s.values[f.Key], kinds[f.Kind]
+		v := s.values[f.Key]
+		parse := kinds[f.Kind]
 		if v == nil || parse == nil || !v.Usable() {
 			continue
 		}
@@ -155,7 +156,8 @@ func elements[T comparable](c values, v *Value, parse func(text string) (T, *con
 		case have[parsed]:
 			again(element)
 		default:
-			all, have[parsed] = append(all, parsed), true
+			all = append(all, parsed)
+			have[parsed] = true
 		}
 	}
 	return all

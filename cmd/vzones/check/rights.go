@@ -9,7 +9,6 @@ import (
 	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
-	"vzones/internal/suggest"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -166,7 +165,7 @@ func (f *facts) absent() (found []finding.Finding) {
 				text += "; the CSI driver's topology service starts for no vCenter without it"
 			}
 			if in := f.survey(s.VCenter); in != nil {
-				if near := suggest.Nearest(category, in.Visible); near != "" {
+				if near := quote.Nearest(category, in.Visible); near != "" {
 					text += "; is " + quote.Value(near) + " meant?"
 				}
 			}

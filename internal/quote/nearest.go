@@ -1,5 +1,4 @@
-// Package suggest finds the key that was probably meant by one that is not known.
-package suggest
+package quote
 
 import "strings"
 
@@ -7,16 +6,18 @@ import "strings"
 // or "" if none is near. Letter case, hyphens and underscores do not count, so
 // the INI format's insecure-flag leads to insecureFlag.
 func Nearest(unknown string, known []string) string {
-	want := Plain(unknown)
-	best, bestDistance := "", len(want)
+	want := Folded(unknown)
+	best := ""
+	bestDistance := len(want)
 	for _, key := range known {
-		have := Plain(key)
+		have := Folded(key)
 		distance := editDistance(want, have)
 		if abbreviates(want, have) {
 			distance = min(distance, 1)
 		}
 		if distance <= tolerance(have) && distance < bestDistance {
-			best, bestDistance = key, distance
+			best = key
+			bestDistance = distance
 		}
 	}
 	return best
@@ -32,8 +33,8 @@ func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// Plain returns a key without what does not count: letter case, hyphens, underscores, blanks.
-func Plain(key string) string {
+// Folded returns a key without what does not count: letter case, hyphens, underscores, blanks.
+func Folded(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {
 			return -1
@@ -48,7 +49,9 @@ func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b)) // No key is that long.
 	}
-	before, previous, current := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	before := make([]int, len(b)+1)
+	previous := make([]int, len(b)+1)
+	current := make([]int, len(b)+1)
 	for j := range previous {
 		previous[j] = j
 	}
@@ -64,7 +67,10 @@ func editDistance(a, b string) int {
 				current[j] = min(current[j], before[j-2]+1)
 			}
 		}
-		before, previous, current = previous, current, before
+		unused := before
+		before = previous
+		previous = current
+		current = unused
 	}
 	return previous[len(b)]
 }
