@@ -37,7 +37,7 @@ func alter(t *testing.T, v reflect.Value) {
 			alter(t, v.Field(0))
 		}
 	default:
-		t.Fatalf("a %s", v.Type())
+		t.Fatalf("cannot alter a value of type %s", v.Type())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestEachSettingIsShown(t *testing.T) {
 			}
 			alter(t, reflect.ValueOf(of(now)).Elem().Field(i))
 			if got := Diff(before, now); !strings.Contains(got, " from ") {
-				t.Errorf("%s.%s: %q", name, field, got)
+				t.Errorf("the difference after a change of %s.%s is %q, want the old and the new value", name, field, got)
 			}
 		}
 	}

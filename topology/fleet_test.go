@@ -165,7 +165,7 @@ func TestNoCategory(t *testing.T) {
 	for _, c := range p.NoCategory([]string{"a", "c", ""}) {
 		got = append(got, c.Labels...)
 		if c.Kind != ConflictNoCategory || !strings.Contains(c.Text(), `"a"`) || !strings.Contains(c.Text(), "label "+c.Labels[0]) {
-			t.Errorf("%s: %s", c.Kind, c.Text())
+			t.Errorf("got a conflict of kind %s, want %s about category \"a\" and label %s: %s", c.Kind, ConflictNoCategory, c.Labels[0], c.Text())
 		}
 	}
 	if fmt.Sprint(got) != "[r l]" || p.NoCategory(nil) != nil {
@@ -175,7 +175,7 @@ func TestNoCategory(t *testing.T) {
 	p.Visible = []string{"backup", "new\nline"}
 	// What others make is in the text, on one line, and no other conflict.
 	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The machine's vCenter has "backup", "new\nline".` {
-		t.Errorf("%s", now.Text())
+		t.Errorf("with other categories in the vCenter the conflict is\n%s (key %s)\nwant the same key and the categories on one line behind\n%s", now.Text(), now.Key(), before.Text())
 	}
 }
 
@@ -345,7 +345,7 @@ func TestMissingCategories(t *testing.T) {
 		for _, conflict := range tagsPolicy.MissingCategories(c.absent) {
 			got += conflict.Labels[0]
 			if conflict.Kind != ConflictMissingCategory || !strings.Contains(conflict.Text(), `"a"`) && !strings.Contains(conflict.Text(), `"b"`) {
-				t.Errorf("%s: %s", conflict.Kind, conflict.Text())
+				t.Errorf("got a conflict of kind %s, want %s that names the vCenter: %s", conflict.Kind, ConflictMissingCategory, conflict.Text())
 			}
 		}
 		if got != c.want {

@@ -186,7 +186,7 @@ func TestNotCSI(t *testing.T) {
 	for _, c := range p.NotCSI() {
 		got = append(got, c.Labels...)
 		if c.Kind != ConflictNotCSI || !strings.Contains(c.Text(), "label "+c.Labels[0]) && !strings.Contains(c.Text(), "Label "+c.Labels[0]) || !strings.Contains(c.Text(), "tags only") {
-			t.Errorf("%s: %s", c.Kind, c.Text())
+			t.Errorf("got a conflict of kind %s, want %s that names label %s: %s", c.Kind, ConflictNotCSI, c.Labels[0], c.Text())
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint([]string{LabelRegion, LabelZone}) {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 	"testing/quick"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // vcenters are a random fleet of several vCenters, and a policy. The few names of tags
@@ -132,7 +134,7 @@ func layouts(t *testing.T) *quick.Config {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("the variable %s is not a number: %v", name, err)
 		}
 		set(n)
 	}
@@ -167,8 +169,8 @@ func TestZonesAreUniqueOrFound(t *testing.T) {
 		if len(want) == 0 && len(nodes) > 2 {
 			seen["sound"]++
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Logf("found %v, want %v, of %v", got, want, nodes)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Logf("the conflicts of %v differ from those wanted (-):\n%s", nodes, diff)
 			return false
 		}
 		return true

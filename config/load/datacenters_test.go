@@ -70,7 +70,7 @@ func TestMatchDatacenters(t *testing.T) {
 		{"datacenter-", ""},
 	} {
 		if err := config.CheckDatacenter(c.element); err != nil {
-			t.Errorf("%s: %v", c.element, err)
+			t.Errorf("element %q was rejected: %v", c.element, err)
 		}
 		matched, unmatched := config.MatchDatacenters([]string{c.element}, datacentersOfTest)
 		var ids []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gopkg.in/gcfg.v1"
 
 	"vzones/config/configtest"
@@ -84,8 +85,8 @@ func checkWithGCFG(t *testing.T, data []byte) {
 			theirs[s][name.String()] = of
 		}
 	}
-	if !reflect.DeepEqual(ours, theirs) {
-		t.Fatalf("%q:\nwe read           %v\nthe library reads %v", data, ours, theirs)
+	if diff := cmp.Diff(theirs, ours); diff != "" {
+		t.Fatalf("%q is read differently by the library (-) and here (+):\n%s", data, diff)
 	}
 }
 

@@ -176,7 +176,7 @@ func TestJSONSchemaRefusesNothingValid(t *testing.T) {
 			text := texts[i]
 			var v yaml.Node
 			if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-				t.Fatalf("%s: %v", text, err)
+				t.Fatalf("text %q of the test is not YAML: %v", text, err)
 			}
 			*n = *v.Content[0]
 			try()

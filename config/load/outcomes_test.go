@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/config"
@@ -241,8 +244,9 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		again, errAgain := Parse("fuzz.yaml", data)
-		if !reflect.DeepEqual(again, cfg) || !reflect.DeepEqual(errAgain, err) {
-			t.Errorf("got another result the second time:\n%v\n%v", printed, errAgain)
+		prefixes := cmpopts.EquateComparable(netip.Prefix{})
+		if diff := cmp.Diff(cfg, again, prefixes) + cmp.Diff(err, errAgain, prefixes); diff != "" {
+			t.Errorf("parsing a second time gives another result (+):\n%s", diff)
 		}
 	})
 }

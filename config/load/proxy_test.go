@@ -47,7 +47,7 @@ func TestProxy(t *testing.T) {
 		for _, environ := range [][]string{{"HTTPS_PROXY=" + value}, {"HTTPS_PROXY=", "https_proxy=" + value}, {"https_proxy=%", "HTTPS_PROXY=" + value}} {
 			cfg, err := Parse("f", file, environ...)
 			if err != nil {
-				t.Fatalf("%q: %v", environ, err)
+				t.Fatalf("parsing with the environment %q failed: %v", environ, err)
 			}
 			text := strings.Join(configtest.WarningsOf(cfg), "\n")
 			if isWarned := strings.Contains(text, "PROXY: ") || strings.Contains(text, "proxy: "); isWarned != (want == "") || strings.Contains(text, "cret") {

@@ -52,7 +52,7 @@ func TestReadOddFiles(t *testing.T) {
 		select {
 		case err := <-done:
 			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path(name)) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("reading the file %s: got error %v, want one with the path and %q", name, err, says)
 			}
 		case <-time.After(time.Minute):
 			t.Fatalf("%s is read forever", name)
@@ -60,7 +60,7 @@ func TestReadOddFiles(t *testing.T) {
 	}
 	for _, name := range []string{"small", "linked"} {
 		if data, err := config.ReadFile(path(name)); err != nil || string(data) != "vcenter:\n" {
-			t.Errorf("%s: %q, %v", name, data, err)
+			t.Errorf("reading the file %s: got %q and error %v, want %q", name, data, err, "vcenter:\n")
 		}
 	}
 	if _, err := (Options{}).Read(path("missing")); !errors.Is(err, fs.ErrNotExist) {
