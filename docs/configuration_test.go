@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"vzones/config/load"
-	"vzones/test/page"
+	"vzones/test/fixture"
 )
 
 // TestDefaultsAreDocumented compares the table with what a small file gives.
@@ -76,7 +76,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 // TestExamplesAreRead: YAML and INI in the reference are configuration files without
 // mistakes and warnings, or the next block of text is what is said of it.
 func TestExamplesAreRead(t *testing.T) {
-	all := page.Blocks(read(t, "reference/configuration.md"))
+	all := fixture.Blocks(read(t, "reference/configuration.md"))
 	good := 0
 	for i, b := range all {
 		if b.Kind != "yaml" && b.Kind != "ini" {

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"vzones/config/load"
-	"vzones/test/page"
+	"vzones/test/fixture"
 )
 
 // TestConfigurationsOfHowTos: what the how-tos show of a configuration loads, beside a vCenter.
@@ -19,7 +19,7 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 	}
 	count := 0
 	for _, path := range pages {
-		for _, b := range page.Blocks(read(t, path)) {
+		for _, b := range fixture.Blocks(read(t, path)) {
 			var keys map[string]yaml.Node
 			if b.Kind != "yaml" || yaml.Unmarshal([]byte(b.Text), &keys) != nil || len(keys) == 0 {
 				continue

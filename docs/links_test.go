@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"vzones/test/page"
+	"vzones/test/fixture"
 )
 
 var (
@@ -148,7 +148,7 @@ func TestMakeTargetsExist(t *testing.T) {
 		}
 	}
 	for path, text := range pages(t) {
-		for _, b := range page.Blocks(text) {
+		for _, b := range fixture.Blocks(text) {
 			for line := range strings.Lines(b.Text) {
 				check(path, strings.TrimSpace(line))
 			}

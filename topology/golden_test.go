@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vzones/internal/quote"
-	"vzones/test/golden"
+	"vzones/test/fixture"
 )
 
 var update = flag.Bool("update", false, "write what Resolve says into the golden files")
@@ -39,7 +39,7 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 //	-- nearest --    if it is there: what precedence nearest would say
 //	-- driver --     if it is there: what the CSI driver would say
 func TestGolden(t *testing.T) {
-	golden.Each(t, "testdata/*.txtar", 138, *update, testGolden)
+	fixture.EachCase(t, "testdata/*.txtar", 138, *update, testGolden)
 }
 
 // A goldenCase is one of them.
@@ -49,7 +49,7 @@ type goldenCase struct {
 	sections []txtar.File
 }
 
-func parseCase(t *testing.T, from golden.Case) goldenCase {
+func parseCase(t *testing.T, from fixture.Case) goldenCase {
 	t.Helper()
 	c := goldenCase{sections: from.Sections}
 	for _, f := range c.sections {
@@ -80,7 +80,7 @@ func parseCase(t *testing.T, from golden.Case) goldenCase {
 	return c
 }
 
-func testGolden(t *testing.T, from golden.Case) {
+func testGolden(t *testing.T, from fixture.Case) {
 	c := parseCase(t, from)
 	compared := 0
 	for i := range c.sections {

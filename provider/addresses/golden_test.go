@@ -15,7 +15,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
-	"vzones/test/golden"
+	"vzones/test/fixture"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 //	               "node-ip"; lists have their elements between commas
 //	-- want --     the Node's addresses or the error, then the results
 func TestGolden(t *testing.T) {
-	golden.Each(t, "testdata/*.txtar", 159, *update, func(t *testing.T, c golden.Case) {
+	fixture.EachCase(t, "testdata/*.txtar", 159, *update, func(t *testing.T, c fixture.Case) {
 		in := readGolden(t, c)
 		got := rendered(Select(in))
 		want := &c.Sections[len(c.Sections)-1]
@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-func readGolden(t testing.TB, c golden.Case) Input {
+func readGolden(t testing.TB, c fixture.Case) Input {
 	t.Helper()
 	in := Input{Machine: inventory.Machine{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, InventoryPath: "/dc1/vm/node-1"}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	var names []string

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/test/page"
+	"vzones/test/fixture"
 )
 
 // TestSecretOfTheCPIsReleaseIsKept: a Secret of the CPI's release that is annotated before the
@@ -42,7 +42,7 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 	const how = "how-to/migrate.md"
 	lines := shellLines(t, how, "### If the CPI was installed by its chart")
 	annotate, render, upgrade := lines[0], toOthers.ReplaceAllString(lines[1], ""), lines[2]
-	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(page.Read(t, "docs/"+how))
+	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(fixture.Page(t, "docs/"+how))
 	if back == nil {
 		t.Fatalf("%s does not say how to go back", how)
 	}

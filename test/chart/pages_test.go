@@ -15,7 +15,7 @@ import (
 
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
-	"vzones/test/page"
+	"vzones/test/fixture"
 )
 
 // enter enters a line in a folder, as the administrator of a cluster, with the kubectl and the Helm that make helm
@@ -48,12 +48,12 @@ func mustEnter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) {
 // docs. A line that goes on in the next is one.
 func shellLines(t *testing.T, path, heading string) []string {
 	t.Helper()
-	_, text, ok := strings.Cut(page.Read(t, filepath.Join("docs", path)), heading)
+	_, text, ok := strings.Cut(fixture.Page(t, filepath.Join("docs", path)), heading)
 	if !ok {
 		t.Fatalf("%s has no %q", path, heading)
 	}
 	var all []string
-	for _, block := range page.Blocks(text) {
+	for _, block := range fixture.Blocks(text) {
 		if block.Kind != "sh" {
 			continue
 		}

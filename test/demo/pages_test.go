@@ -14,7 +14,7 @@ import (
 
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
-	"vzones/test/page"
+	"vzones/test/fixture"
 	"vzones/test/stack"
 )
 
@@ -90,7 +90,7 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(shellBlocks(t, migrate, "### If the CPI is a DaemonSet of your own")...)
 	enter(awaitKey("annotations", nodeinfo.KeyMachine))
 	enter(shellBlocks(t, migrate, "### Look at the result")...)
-	back := regexp.MustCompile("(?m)^Back: `(kubectl .*)`\\.$").FindStringSubmatch(page.Read(t, migrate))
+	back := regexp.MustCompile("(?m)^Back: `(kubectl .*)`\\.$").FindStringSubmatch(fixture.Page(t, migrate))
 	if back == nil {
 		t.Fatalf("%s does not say how to go back", migrate)
 	}
@@ -187,7 +187,7 @@ func shellBlocks(t *testing.T, path, heading string) []string {
 // blocks returns the blocks of a kind in the section of a page whose heading begins so.
 func blocks(t *testing.T, path, heading, kind string) []string {
 	t.Helper()
-	_, section, found := strings.Cut(page.Read(t, path), "\n"+heading)
+	_, section, found := strings.Cut(fixture.Page(t, path), "\n"+heading)
 	if !found {
 		t.Fatalf("%s has no section %s", path, heading)
 	}
@@ -195,7 +195,7 @@ func blocks(t *testing.T, path, heading, kind string) []string {
 		section, _, _ = strings.Cut(section, next)
 	}
 	var all []string
-	for _, b := range page.Blocks(section) {
+	for _, b := range fixture.Blocks(section) {
 		if b.Kind == kind {
 			all = append(all, b.Text)
 		}

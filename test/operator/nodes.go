@@ -18,7 +18,7 @@ import (
 
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
-	"vzones/test/nodelist"
+	"vzones/test/fixture"
 	"vzones/test/stack"
 )
 
@@ -143,9 +143,9 @@ func waiting(ts *testscript.TestScript, _ bool, args []string) {
 		nodes[i].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 		nodes[i].Status.NodeInfo.SystemUUID = uuids[name]
 	}
-	s := httptest.NewServer(nodelist.Handler(nodes))
+	s := httptest.NewServer(fixture.NodesHandler(nodes))
 	ts.Defer(s.Close)
 	file := ts.MkAbs("kubeconfig")
-	ts.Check(os.WriteFile(file, nodelist.Config(s.URL), 0o600))
+	ts.Check(os.WriteFile(file, fixture.Kubeconfig(s.URL), 0o600))
 	ts.Setenv("KUBECONFIG", file)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/test/page"
+	"vzones/test/fixture"
 	"vzones/test/stack"
 )
 
@@ -22,7 +22,7 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 	content, err := os.ReadFile(filepath.Join(of(ts).tool.Root, args[0]))
 	ts.Check(err)
 	count := 0
-	for _, b := range page.Blocks(string(content)) {
+	for _, b := range fixture.Blocks(string(content)) {
 		prompt, shown := map[string]string{"sh": "", "console": "$ "}[b.Kind]
 		if !shown {
 			continue

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/test/terminal"
+	"vzones/test/fixture"
 )
 
 // slowVariable makes the test a command that takes so long, with progress.
@@ -47,7 +47,7 @@ func TestProgress(t *testing.T) {
 		return cmd
 	}
 	const line = "reading 3 vCenters …\n"
-	out, err := terminal.Run(slow("3s"), 80)
+	out, err := fixture.RunInTerminal(slow("3s"), 80)
 	if got := strings.ReplaceAll(string(out), "\r\n", "\n"); err != nil || got != line+"the answer\n" {
 		t.Errorf("a terminal got %q: %v", got, err)
 	}
@@ -70,7 +70,7 @@ func TestColors(t *testing.T) {
 	}
 	const plain, red, end = "NODE     ZONE\nnode-1   a\nn        b\n", "\x1b[31m", "\x1b[0m"
 	for variable, colored := range map[string]bool{"TERM=xterm": true, "NO_COLOR=1": false, "TERM=dumb": false} {
-		out, err := terminal.Run(table(variable), 80)
+		out, err := fixture.RunInTerminal(table(variable), 80)
 		got := strings.ReplaceAll(string(out), "\r\n", "\n")
 		if err != nil || strings.NewReplacer(red, "", end, "").Replace(got) != plain {
 			t.Errorf("%s: a terminal got %q: %v", variable, got, err)

@@ -12,8 +12,8 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
+	"vzones/test/fixture"
 	"vzones/test/fleet/fleettest"
-	"vzones/test/nodelist"
 )
 
 // searchMethod is what a vCenter is searched with: when it is read, and once more directly.
@@ -27,7 +27,7 @@ func TestInterruptedSearch(t *testing.T) {
 	f := fleettest.Start(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc\n    clusters: [{name: c, hosts: 1}]\n")
 	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gone", UID: "gone"}}
 	n.Spec.ProviderID = "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"
-	t.Setenv("KUBECONFIG", nodelist.Serve(t, []v1.Node{n}))
+	t.Setenv("KUBECONFIG", fixture.ServeNodes(t, []v1.Node{n}))
 	config := fleettest.WriteConfig(t, f, t.TempDir())
 	v := f.VCenter("east")
 	run := func(ctx context.Context) (string, error) {

@@ -9,8 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/test/fixture"
 	"vzones/test/fleet/fleettest"
-	"vzones/test/nodelist"
 )
 
 // TestWhatIsNotReadIsNotWaitedFor: each kind of rule is read completely, and nothing is waited for that
@@ -49,7 +49,7 @@ vcenters:
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // long before --timeout
 			defer cancel()
-			nodes := nodelist.Serve(t, []v1.Node{waiting("node-1", "")})
+			nodes := fixture.ServeNodes(t, []v1.Node{waiting("node-1", "")})
 			w, err := Open(ctx, &Flags{Config: file, Kubeconfig: nodes, Timeout: 10 * time.Minute})
 			if err != nil {
 				t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/test/fixture"
 	"vzones/test/fleet"
 	"vzones/test/fleet/fleettest"
-	"vzones/test/nodelist"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -29,7 +29,7 @@ func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	for _, m := range f.Machines() {
 		nodes = append(nodes, waiting(m.Name, m.UUID))
 	}
-	return f, &Flags{Config: fleettest.WriteConfig(t, f, t.TempDir()), Kubeconfig: nodelist.Serve(t, nodes), Timeout: 2 * time.Minute}
+	return f, &Flags{Config: fleettest.WriteConfig(t, f, t.TempDir()), Kubeconfig: fixture.ServeNodes(t, nodes), Timeout: 2 * time.Minute}
 }
 
 // waiting returns a Node that waits to be initialized.
