@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,20 +35,13 @@ const (
 	regionCategory, zoneCategory = "k8s-region", "k8s-zone"
 
 	delay = 5 * time.Millisecond
-	// port is the one that vCenters have, which who is not root may not have.
-	port = 443
 )
 
-// startBare starts a control plane that runs DaemonSets, with nothing installed, and the
-// vCenters at their usual port if that may be had.
+// startBare starts the vCenters and a control plane that runs DaemonSets, with nothing installed.
 func startBare(ctx context.Context) (*stack.Stack, error) {
-	description := fleetYAML
-	if usual := atPort(description, port); free(usual) {
-		description = usual
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s, err := stack.Start(ctx, stack.Options{Fleet: description, Bare: true, Cluster: cluster.Options{Controllers: []string{
+	s, err := stack.Start(ctx, stack.Options{Fleet: fleetYAML, Bare: true, Cluster: cluster.Options{Controllers: []string{
 		"daemonset-controller", "deployment-controller", "replicaset-controller", "serviceaccount-controller", "serviceaccount-token-controller",
 		"root-ca-certificate-publisher-controller", "garbage-collector-controller", "pod-garbage-collector-controller", "namespace-controller",
 	}}})
@@ -62,34 +54,6 @@ func startBare(ctx context.Context) (*stack.Stack, error) {
 		}
 	}
 	return s, nil
-}
-
-var vcenterName = regexp.MustCompile(`(?m)^- name: \w+$`)
-
-// atPort returns the description with a port and an address for each vCenter.
-func atPort(description string, port int) string {
-	i := 1
-	return vcenterName.ReplaceAllStringFunc(description, func(line string) string {
-		i++
-		return fmt.Sprintf("%s\n  address: 127.0.0.%d\n  port: %d", line, i, port)
-	})
-}
-
-// free reports whether the ports of a description may be listened at. The vCenters would
-// share one with another demo.
-func free(description string) bool {
-	spec, err := fleet.Parse([]byte(description))
-	if err != nil {
-		return false
-	}
-	for _, v := range spec.VCenters {
-		l, err := net.Listen("tcp", net.JoinHostPort(v.Address, strconv.Itoa(v.Port)))
-		if err != nil {
-			return false
-		}
-		_ = l.Close()
-	}
-	return true
 }
 
 // registerAll registers the Nodes, of which one is of the control plane.
@@ -160,7 +124,7 @@ func (d *demo) writeConfig() error {
 func values(f *fleet.Fleet) string {
 	var vcenters, authorities, accounts strings.Builder
 	for _, v := range f.VCenters() {
-		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n%s      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), portLine(v, "      "), v.Name())
+		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n      port: %d\n      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), v.Port(), v.Name())
 		fmt.Fprintf(&authorities, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
 		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
 	}
@@ -177,13 +141,6 @@ credentials:
   vsphere-cloud-secret:
 %scertificateAuthorities:
 %s`, &vcenters, regionCategory, zoneCategory, &accounts, &authorities)
-}
-
-func portLine(v *fleet.VCenter, indent string) string {
-	if v.Port() == port {
-		return ""
-	}
-	return fmt.Sprintf("%sport: %d\n", indent, v.Port())
 }
 
 func indented(text, by string) string {
@@ -218,7 +175,9 @@ func cpiManifest(ctx context.Context, f *fleet.Fleet) (string, error) {
 	}
 	var vcenters, accounts strings.Builder
 	for _, v := range f.VCenters() {
-		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n%s        thumbprint: %q\n", v.Name(), v.Host(), portLine(v, "        "), soap.ThumbprintSHA1(v.Leaf())) // the CPI takes no other
+		// The CPI accepts SHA-1 thumbprints only.
+		thumbprint := soap.ThumbprintSHA1(v.Leaf())
+		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n        port: %d\n        thumbprint: %q\n", v.Name(), v.Host(), v.Port(), thumbprint)
 		fmt.Fprintf(&accounts, "  %s.username: %s\n  %s.password: %s\n", v.Host(), v.User(), v.Host(), v.Password())
 	}
 	kept = append(kept, fmt.Sprintf(`apiVersion: v1
@@ -241,13 +200,15 @@ stringData:
 	return strings.Join(kept, "\n---\n"), nil
 }
 
-// newest returns the one of the highest minor.
-func newest(paths []string) string {
-	best, path := -1, ""
-	for _, p := range paths {
-		_, minor, _ := strings.Cut(filepath.Base(filepath.Dir(p)), ".")
-		if n, err := strconv.Atoi(minor); err == nil && n > best {
-			best, path = n, p
+// newest returns the manifest in the folder of the highest release, such as v1.35.
+func newest(manifests []string) string {
+	newestMinor := -1
+	path := ""
+	for _, manifest := range manifests {
+		_, minor, _ := strings.Cut(filepath.Base(filepath.Dir(manifest)), ".")
+		if n, err := strconv.Atoi(minor); err == nil && n > newestMinor {
+			newestMinor = n
+			path = manifest
 		}
 	}
 	return path

@@ -1,148 +1,333 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"vzones/test/fleet"
+	"vzones/test/stack"
 )
 
-// A command is one that can be typed while the demo runs.
-type command struct {
-	name string
-	// args are its arguments, all of which have to be given.
-	args string
-	does string
-	// expect is what there is to see then, and after which time.
-	expect string
-	run    func(ctx context.Context, on *world, args []string) (outcome, error)
-	// daemon says that it needs the daemon and the Secret of this demo, not those of the reader.
-	daemon bool
+// A console carries out the commands that are typed while the demo runs.
+type console struct {
+	out   io.Writer
+	stack *stack.Stack
 }
 
-// errExit is what the command returns that ends the demo.
+// A command changes a vCenter, or shows the Nodes.
+type command struct {
+	name string
+	// args names the arguments, all of which are required.
+	args string
+	does string
+	// expect is the visible effect and the time until it is visible.
+	expect string
+	// run returns what was done, for the terminal.
+	run func(*console, context.Context, []string) (string, error)
+}
+
+// errExit ends the demo.
 var errExit = errors.New("the demo ends")
 
-// table has all commands, in the order in which help explains them.
-func table() []command {
+// commands returns all commands in the order in which help lists them.
+func commands() []command {
 	return []command{
-		{name: "status", does: "shows the Nodes, where their machines are, and the last Events of vzones", run: status},
+		{name: "status", does: "shows the Nodes and the last Events of vzones", run: (*console).status},
 		{
-			name: "vmotion", args: "MACHINE HOST", does: "moves a machine to another host of its vCenter", run: vmotion,
+			name: "vmotion", args: "VM HOST", does: "moves a VM to another host of its vCenter", run: (*console).vmotion,
 			expect: "If that is another zone, TopologyDrift after topology.settle. The labels stay.",
 		},
 		{
-			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", does: "gives an object another tag of a category", run: retag,
+			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", does: "gives an object another tag of a category", run: (*console).retag,
 			expect: "Tags are read within 30 s. Then as with vmotion, for all Nodes below the object.",
 		},
 		{
-			name: "clone", args: "MACHINE VCENTER", does: "makes MACHINE-clone there, which runs with the same UUID", run: clone,
-			expect: "Ambiguous after 30 s. The labels stay. The way back: destroy MACHINE-clone",
+			name: "clone", args: "VM VCENTER", does: "makes VM-clone there, which runs with the same UUID", run: (*console).clone,
+			expect: "Ambiguous after 30 s. The labels stay. To undo: destroy VM-clone",
 		},
 		{
-			name: "destroy", args: "MACHINE", does: "deletes a machine. Its Node is not ready from then on, since its kubelet is gone", run: destroy,
-			expect: "The Node is deleted within 15 s if every vCenter confirms that it does not have the machine.",
+			name: "destroy", args: "VM", does: "deletes a VM. Its Node is not ready from then on, since its kubelet is gone", run: (*console).destroy,
+			expect: "The Node is deleted within 15 s if every vCenter confirms that it does not have the VM.",
 		},
 		{
-			name: "hang", args: "VCENTER", does: "lets a vCenter take requests and answer none", run: hang,
-			expect: "Its Nodes keep what they have, and no Node at all is deleted. VCenterUnreachable within 70 s. The way back: recover VCENTER",
+			name: "hang", args: "VCENTER", does: "lets a vCenter take requests and answer none", run: (*console).hang,
+			expect: "Its Nodes keep what they have, and no Node at all is deleted. VCenterUnreachable within 70 s. To undo: recover VCENTER",
 		},
 		{
-			name: "recover", args: "VCENTER", does: "lets it answer again", run: recoverVCenter,
+			name: "recover", args: "VCENTER", does: "lets it answer again", run: (*console).recoverVCenter,
 			expect: "What has waited for it goes on within 15 s.",
 		},
 		{
-			name: "join", args: "VCENTER", does: "makes a machine, whose kubelet registers its Node", run: join,
+			name: "join", args: "VCENTER", does: "makes a VM, whose kubelet registers its Node", run: (*console).join,
 			expect: "The Node has a zone within a second. If its vCenter does not answer, it waits.",
 		},
-		{
-			name: "password", args: "VCENTER", does: "changes the account's password there, but not in the Secret, and ends its sessions", run: password, daemon: true,
-			expect: "The Nodes keep what they have. CredentialsRejected on the daemon's Pod after 30 s. The way back: secret",
-		},
-		{
-			name: "secret", does: "writes the passwords of all vCenters into the Secret, as they are now", run: secret, daemon: true,
-			expect: "The vCenter is read within seconds. VCenterRecovered on the Pod, if it had an Event.",
-		},
-		{name: "exit", does: "ends the demo, as Ctrl-C does", run: exit},
+		{name: "exit", does: "ends the demo, as Ctrl-C does", run: func(*console, context.Context, []string) (string, error) { return "", errExit }},
 	}
 }
 
-// commands are those that can be typed: without a daemon of the demo's own, not all.
-func (w *world) commands() []command {
-	var all []command
-	for _, c := range table() {
-		if w.daemon || !c.daemon {
-			all = append(all, c)
+func (c *console) print(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
+
+// run carries out the lines of an input until one of them ends the demo, the context is done,
+// or the channel is closed. It ignores the end of the input: there may be no terminal.
+func (c *console) run(ctx context.Context, in io.Reader, ended <-chan struct{}) {
+	c.print("Commands, to be typed here; help explains them: %s\n", names())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := c.read(ctx, in)
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				lines = nil
+			} else if c.obey(ctx, line) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-ended:
+			return
 		}
 	}
-	return all
+}
+
+// read sends the lines of an input and closes the channel at its end. Its goroutine may outlive
+// the context, since nothing interrupts the read of a terminal.
+func (c *console) read(ctx context.Context, in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			c.print("the input ends here: %v", err)
+		}
+	}()
+	return lines
 }
 
 // obey carries out one line. The error is errExit if that ends the demo.
-func (w *world) obey(ctx context.Context, line string) error {
+func (c *console) obey(ctx context.Context, line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil
 	}
 	if words[0] == "help" {
-		w.print("%s", w.help())
+		c.help()
 		return nil
 	}
-	for _, c := range w.commands() {
-		if c.name != words[0] {
-			continue
-		}
-		if len(words)-1 != len(strings.Fields(c.args)) {
-			w.print("%s: it is %q; help explains all commands", c.name, c.usage())
-			return nil
-		}
-		done, err := c.run(ctx, w, words[1:])
-		switch {
-		case errors.Is(err, errExit):
-			return err
-		case err != nil:
-			w.print("%s: %v", c.name, err)
-		default:
-			w.print("%s", c.report(done))
-		}
+	all := commands()
+	i := slices.IndexFunc(all, func(known command) bool { return known.name == words[0] })
+	if i < 0 {
+		c.print("there is no command %q; there are %s", words[0], names())
 		return nil
 	}
-	w.print("there is no command %q; there are %s", words[0], w.names())
+	known := &all[i]
+	args := words[1:]
+	if len(args) != len(strings.Fields(known.args)) {
+		c.print("%s: it is %q; help explains all commands", known.name, known.usage())
+		return nil
+	}
+	did, err := known.run(c, ctx, args)
+	switch {
+	case errors.Is(err, errExit):
+		return err
+	case err != nil:
+		c.print("%s: %v", known.name, err)
+	case known.expect == "":
+		c.print("%s", did)
+	default:
+		c.print("%s\n  %s", did, known.expect)
+	}
 	return nil
 }
 
 // names lists what can be typed.
-func (w *world) names() string {
-	names := []string{"help"}
-	for _, c := range w.commands() {
-		names = append(names, c.name)
+func names() string {
+	list := []string{"help"}
+	for _, known := range commands() {
+		list = append(list, known.name)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(list, ", ")
 }
 
-func (c *command) usage() string { return strings.TrimSpace(c.name + " " + c.args) }
-
-// report returns what was done, and what to expect and what shows that, if anything follows.
-func (c *command) report(done outcome) string {
-	if done.look == "" {
-		return done.did
-	}
-	return fmt.Sprintf("%s\n  %s\n  Look: status, or %s", done.did, c.expect, done.look)
-}
+func (known *command) usage() string { return strings.TrimSpace(known.name + " " + known.args) }
 
 // help explains the commands.
-func (w *world) help() string {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, c := range w.commands() {
-		fmt.Fprintf(t, "  %s\t%s\n", c.usage(), c.does)
-		if c.expect != "" {
-			fmt.Fprintf(t, "  \t  %s\n", c.expect)
+func (c *console) help() {
+	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, known := range commands() {
+		fmt.Fprintf(t, "  %s\t%s\n", known.usage(), known.does)
+		if known.expect != "" {
+			fmt.Fprintf(t, "  \t  %s\n", known.expect)
 		}
 	}
-	_ = t.Flush() // a builder takes everything
-	return strings.TrimSuffix(b.String(), "\n")
+	_ = t.Flush()
 }
 
-func exit(context.Context, *world, []string) (outcome, error) { return outcome{}, errExit }
+// release lets all vCenters answer, so that the daemon can log out of them.
+func (c *console) release() error {
+	for _, v := range c.stack.Fleet.VCenters() {
+		if err := answer(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer lets a vCenter answer, as slowly as at the start.
+func answer(v *fleet.VCenter) error {
+	err := v.Recover()
+	v.SetDelay(delay)
+	return err
+}
+
+// firstDatacenter is one that each vCenter of the demo has.
+const firstDatacenter = "dc-1"
+
+func (c *console) vmotion(_ context.Context, args []string) (string, error) {
+	before, v, err := c.vm(args[0])
+	if err != nil {
+		return "", err
+	}
+	if err := v.MoveVM(before.Name, args[1]); err != nil {
+		return "", err
+	}
+	after, err := v.Machine(before.Name)
+	return fmt.Sprintf("vCenter %s: VM %s has moved from %s to %s.", v.Name(), before.Name, place(before), place(after)), err
+}
+
+// place returns the inventory path of a VM's host.
+func place(m fleet.Machine) string { return "/" + m.Datacenter + "/host/" + m.Cluster + "/" + m.Host }
+
+func (c *console) retag(_ context.Context, args []string) (string, error) {
+	v, err := c.vcenter(args[0])
+	if err != nil {
+		return "", err
+	}
+	object := args[1]
+	category := args[2]
+	tag := args[3]
+	if categories := []string{regionCategory, zoneCategory}; !slices.Contains(categories, category) {
+		return "", fmt.Errorf("there is no category %q; there are %s", category, strings.Join(categories, ", "))
+	}
+	err = v.Retag(object, category, tag)
+	return fmt.Sprintf("vCenter %s: %s has the tag %s of category %s, and no other one of it.", v.Name(), object, tag, category), err
+}
+
+func (c *console) hang(_ context.Context, args []string) (string, error) {
+	v, err := c.vcenter(args[0])
+	if err != nil {
+		return "", err
+	}
+	v.Hang()
+	return fmt.Sprintf("vCenter %s answers nothing.", v.Name()), nil
+}
+
+func (c *console) recoverVCenter(_ context.Context, args []string) (string, error) {
+	v, err := c.vcenter(args[0])
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("vCenter %s answers.", v.Name()), answer(v) //nolint:contextcheck // it lasts longer than the command
+}
+
+func (c *console) clone(_ context.Context, args []string) (string, error) {
+	m, _, err := c.vm(args[0])
+	if err != nil {
+		return "", err
+	}
+	v, err := c.vcenter(args[1])
+	if err != nil {
+		return "", err
+	}
+	name := m.Name + "-clone"
+	if err := c.checkFree(name); err != nil {
+		return "", err
+	}
+	err = v.Create(firstDatacenter, fleet.VMSpec{Name: name, UUID: m.UUID, HostName: &m.HostName})
+	return fmt.Sprintf("vCenter %s has a VM %s with the UUID of %s in vCenter %s. Both run.", v.Name(), name, m.Name, m.VCenter), err
+}
+
+func (c *console) destroy(ctx context.Context, args []string) (string, error) {
+	m, v, err := c.vm(args[0])
+	if err != nil {
+		return "", err
+	}
+	if err := v.Destroy(m.Name); err != nil {
+		return "", err
+	}
+	gone := fmt.Sprintf("vCenter %s: VM %s is deleted.", v.Name(), m.Name)
+	for _, other := range c.stack.Fleet.Machines() {
+		if other.UUID == m.UUID {
+			return fmt.Sprintf("%s %s has the same UUID and runs, so the Node is ready.", gone, other.Name), nil
+		}
+	}
+	err = c.stack.Cluster.SetNodeReady(ctx, m.Name, v1.ConditionUnknown)
+	if apierrors.IsNotFound(err) {
+		return gone + " It had no Node.", nil
+	}
+	return gone + " Node " + m.Name + " is not ready, since its kubelet is gone.", err
+}
+
+func (c *console) join(ctx context.Context, args []string) (string, error) {
+	v, err := c.vcenter(args[0])
+	if err != nil {
+		return "", err
+	}
+	name := ""
+	for i := 1; name == "" || c.checkFree(name) != nil; i++ {
+		name = fmt.Sprintf("%s-new-%d", v.Name(), i)
+	}
+	if err := v.Create(firstDatacenter, fleet.VMSpec{Name: name}); err != nil {
+		return "", err
+	}
+	m, err := v.Machine(name)
+	if err != nil {
+		return "", err
+	}
+	err = c.stack.Register(ctx, m)
+	return fmt.Sprintf("vCenter %s has a VM %s in %s, and its kubelet has registered the Node.", v.Name(), name, firstDatacenter), err
+}
+
+// vcenter returns the vCenter of a name. The error lists the names of all vCenters.
+func (c *console) vcenter(name string) (*fleet.VCenter, error) {
+	if v := c.stack.Fleet.VCenter(name); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("there is no vCenter %q; there are %s", name, strings.Join(c.stack.Fleet.Names(), ", "))
+}
+
+// vm returns the VM of a name and its vCenter. The error lists the names of all VMs.
+func (c *console) vm(name string) (fleet.Machine, *fleet.VCenter, error) {
+	var known []string
+	for _, m := range c.stack.Fleet.Machines() {
+		if m.Name == name {
+			return m, c.stack.Fleet.VCenter(m.VCenter), nil
+		}
+		known = append(known, m.Name)
+	}
+	return fleet.Machine{}, nil, fmt.Errorf("there is no VM %q; there are\n  %s", name, strings.Join(known, "\n  "))
+}
+
+// checkFree returns an error if any vCenter has a VM of that name, since commands name VMs without their vCenter.
+func (c *console) checkFree(name string) error {
+	if m, _, err := c.vm(name); err == nil {
+		return fmt.Errorf("vCenter %s has a VM %q already: destroy %s", m.VCenter, name, name)
+	}
+	return nil
+}

@@ -12,40 +12,32 @@ import (
 	"vzones/test/stack"
 )
 
-// typed returns a world of vCenters only, and what it prints.
-func typed(t *testing.T) (*world, *bytes.Buffer) {
-	t.Helper()
-	out := new(bytes.Buffer)
-	return &world{out: out, stack: &stack.Stack{Fleet: fleettest.Start(t, fleetYAML)}, daemon: true}, out
-}
-
 // TestCommands: each line that is right is carried out, and each that is wrong is answered by what
 // would be right.
 func TestCommands(t *testing.T) {
-	w, out := typed(t)
+	out := new(bytes.Buffer)
+	w := &console{out: out, stack: &stack.Stack{Fleet: fleettest.Start(t, fleetYAML)}}
 	for _, c := range []struct{ line, want string }{
 		{"retag paris /dc-1 k8s-zone paris-3", "vCenter paris: /dc-1 has the tag paris-3 of category k8s-zone, and no other one of it.\n  Tags are read within 30 s."},
 		{"retag rome /dc-1 k8s-zone x", `retag: there is no vCenter "rome"; there are paris, milan, porto`},
-		{"retag paris /dc-9 k8s-zone x", "has no object \"/dc-9\", or several of that name; its objects are\n  / (the root folder)\n  /dc-1\n"},
+		{"retag paris /dc-9 k8s-zone x", `vCenter "paris" has no object "/dc-9"`},
 		{"retag paris /dc-1 zone x", `there is no category "zone"; there are k8s-region, k8s-zone`},
 		{"retag paris /dc-1", `retag: it is "retag VCENTER OBJECT CATEGORY TAG"; help explains all commands`},
-		{"vmotion paris-1-0000 d1-host-1", "machine paris-1-0000 has moved from /dc-1/host/c1/c1-host-1 to /dc-2/host/d1/d1-host-1.\n"},
+		{"vmotion paris-1-0000 d1-host-1", "VM paris-1-0000 has moved from /dc-1/host/c1/c1-host-1 to /dc-2/host/d1/d1-host-1.\n"},
 		{"vmotion paris-1-0000 /dc-1/host/c1/c1-host-1", "from /dc-2/host/d1/d1-host-1 to /dc-1/host/c1/c1-host-1.\n"},
-		{"vmotion rome-1 d1-host-1", "there is no machine \"rome-1\"; there are\n  paris-1-0000\n"},
-		{"vmotion paris-1-0000 x", "vCenter paris has no host \"x\"; its hosts are\n  /dc-1/host/c1/c1-host-1\n"},
-		{"clone paris-1-0001 milan", "vCenter milan has a machine paris-1-0001-clone with the UUID of paris-1-0001 in vCenter paris. Both run.\n  Ambiguous"},
-		{"clone paris-1-0001 porto", `vCenter milan has a machine "paris-1-0001-clone" already: destroy paris-1-0001-clone`},
+		{"vmotion rome-1 d1-host-1", "there is no VM \"rome-1\"; there are\n  paris-1-0000\n"},
+		{"vmotion paris-1-0000 x", `vCenter "paris" has no object "x"`},
+		{"clone paris-1-0001 milan", "vCenter milan has a VM paris-1-0001-clone with the UUID of paris-1-0001 in vCenter paris. Both run.\n  Ambiguous"},
+		{"clone paris-1-0001 porto", `vCenter milan has a VM "paris-1-0001-clone" already: destroy paris-1-0001-clone`},
 		{"clone paris-1-0001 oslo", `there is no vCenter "oslo"`},
-		{"destroy paris-1-0001-clone", "machine paris-1-0001-clone is deleted. paris-1-0001 has the same UUID and runs, so the Node is ready.\n"},
-		{"destroy rome-1", `there is no machine "rome-1"`},
+		{"destroy paris-1-0001-clone", "VM paris-1-0001-clone is deleted. paris-1-0001 has the same UUID and runs, so the Node is ready.\n"},
+		{"destroy rome-1", `there is no VM "rome-1"`},
 		{"hang oslo", `there is no vCenter "oslo"`},
 		{"recover oslo", `there is no vCenter "oslo"`},
 		{"join oslo", `there is no vCenter "oslo"`},
-		{"password oslo", `there is no vCenter "oslo"`},
-		{"password paris", "the password of vzones@paris.local is another one"},
 		{"status all", `status: it is "status"; help explains all commands`},
-		{"vMotion x y", `there is no command "vMotion"; there are help, status, vmotion, retag, clone, destroy, hang, recover, join, password, secret, exit`},
-		{"help", "  clone MACHINE VCENTER              makes MACHINE-clone there, which runs with the same UUID\n"},
+		{"vMotion x y", `there is no command "vMotion"; there are help, status, vmotion, retag, clone, destroy, hang, recover, join, exit`},
+		{"help", "  clone VM VCENTER                   makes VM-clone there, which runs with the same UUID\n"},
 		{"   ", ""},
 	} {
 		out.Reset()
@@ -53,32 +45,25 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %v", c.line, err)
 		}
 		if !strings.Contains(out.String(), c.want) || (c.want == "") != (out.Len() == 0) {
-			t.Errorf("%q: %q is not in\n%s", c.line, c.want, out)
+			t.Errorf("%q printed\n%s\nwant a text with %q", c.line, out, c.want)
 		}
-	}
-	if v := w.stack.Fleet.VCenter("paris"); v.Password() != "pw-paris-changed" {
-		t.Errorf("the password is %s", v.Password())
-	}
-	w.daemon = false
-	out.Reset()
-	if err := w.obey(t.Context(), "secret"); err != nil || !strings.Contains(out.String(), `no command "secret"`) {
-		t.Errorf("without a daemon of the demo's own: %v\n%s", err, out)
 	}
 }
 
-// TestConverse: exit ends the demo, and so do the context and the end of the daemon. The end of the
+// TestRun: exit ends the demo, and so do the context and the end of the daemon. The end of the
 // input does not: it may be none.
-func TestConverse(t *testing.T) {
+func TestRun(t *testing.T) {
 	run := func(t *testing.T, in io.Reader, end func(cancel context.CancelFunc, ended chan struct{})) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{out: io.Discard, daemon: true}
+			c := &console{out: io.Discard}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			ended, done := make(chan struct{}), make(chan struct{})
+			ended := make(chan struct{})
+			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				w.converse(ctx, in, ended)
+				c.run(ctx, in, ended)
 			}()
 			synctest.Wait()
 			if end != nil {

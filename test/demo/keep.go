@@ -5,40 +5,34 @@ import (
 	"errors"
 	"os"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"vzones/test/stack"
 )
 
 // What DEMO_KEEP may be. Any other value keeps everything.
 const (
 	keepNothing = ""
-	keepCluster = "cluster" // the control plane and the vCenters, without the daemon
+	// keepCluster keeps the control plane and the vCenters, without the daemon.
+	keepCluster = "cluster"
 )
 
 // hold leaves everything running, and carries out commands, until the user ends it.
 func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(d.folder)) }()
-	if err := d.explain(ctx, daemon); err != nil {
+	if err := d.explain(daemon); err != nil {
 		return err
 	}
-	w := &world{out: d.out, stack: d.stack, daemon: true}
-	w.converse(ctx, os.Stdin, daemon.Exited())
+	c := &console{out: d.out, stack: d.stack}
+	c.run(ctx, os.Stdin, daemon.Exited())
 	select {
 	case <-daemon.Exited():
 		d.print("The daemon has ended on its own.")
 	default:
 	}
-	return w.release() //nolint:contextcheck // the context is done
+	return c.release() //nolint:contextcheck // the context is done
 }
 
-// explain prints how to look at the cluster and at the daemon.
-func (d *demo) explain(ctx context.Context, daemon *stack.Daemon) error {
-	token, err := d.monitor(ctx)
-	if err != nil {
-		return err
-	}
+// explain prints how to look at the cluster and at the daemon's log.
+func (d *demo) explain(daemon *stack.Daemon) error {
 	if err := d.writeConfig(); err != nil {
 		return err
 	}
@@ -50,41 +44,8 @@ func (d *demo) explain(ctx context.Context, daemon *stack.Daemon) error {
 
 If there is no kubectl: make helm builds bin/tools/kubectl, and status, typed here, shows the same.
 The daemon's log is %[2]s.
-The daemon's port is %[3]d. It has signed its certificate itself, so curl cannot verify it (-k):
-
-  export TOKEN=%[4]s
-  curl -sk -H "Authorization: Bearer $TOKEN" https://127.0.0.1:%[3]d/metrics
-`, d.folder, daemon.LogPath(), daemon.Port, token)
+`, d.folder, daemon.LogPath())
 	return nil
-}
-
-// monitorAccount may read the metrics of the control plane's components.
-const monitorAccount = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: demo-monitor, namespace: default}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: demo-monitor}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:monitoring"}
-subjects: [{kind: ServiceAccount, name: demo-monitor, namespace: default}]
-`
-
-// monitor makes that ServiceAccount, and returns a token of it, good for a day.
-func (d *demo) monitor(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := d.stack.Cluster.Apply(ctx, []byte(monitorAccount), nil); err != nil {
-		return "", err
-	}
-	day := int64(24 * 60 * 60)
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}
-	answer, err := d.stack.Client.CoreV1().ServiceAccounts("default").CreateToken(ctx, "demo-monitor", request, metav1.CreateOptions{})
-	if err != nil {
-		return "", err
-	}
-	return answer.Status.Token, nil
 }
 
 // serveCluster keeps a control plane and vCenters, whose Nodes wait. It plays the kubelet for
@@ -139,9 +100,9 @@ func (d *demo) runPods(ctx context.Context) error {
 		defer close(ended)
 		err = d.agent().Run(ctx)
 	}()
-	w := &world{out: d.out, stack: d.stack}
-	w.converse(ctx, os.Stdin, ended)
-	released := w.release() //nolint:contextcheck // the context is done
+	c := &console{out: d.out, stack: d.stack}
+	c.run(ctx, os.Stdin, ended)
+	released := c.release() //nolint:contextcheck // the context is done
 	cancel()
 	<-ended
 	return errors.Join(err, released)

@@ -45,10 +45,13 @@ func show() int {
 type demo struct {
 	out   io.Writer
 	began time.Time
-	keep  string // what DEMO_KEEP is
-	// folder is where the reader's files go, config the path of the daemon's configuration.
-	folder, config string
-	stack          *stack.Stack
+	// keep is the value of DEMO_KEEP.
+	keep string
+	// folder is where the reader's files go.
+	folder string
+	// config is the path of the daemon's configuration.
+	config string
+	stack  *stack.Stack
 }
 
 // step prints a headline with the time since the start.
@@ -127,7 +130,8 @@ func built() error {
 func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	more := "labels:\n  region: k8s-region\n  zone: k8s-zone\n"
 	if d.keep != keepNothing {
-		more += "topology:\n  settle: 10s\n" // so that nobody waits for a minute to see drift
+		// The reader should not wait for a minute to see drift.
+		more += "topology:\n  settle: 10s\n"
 	}
 	config, err := d.stack.WriteConfig(more)
 	if err != nil {

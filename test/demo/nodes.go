@@ -18,7 +18,8 @@ import (
 func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[string]*v1.Node, error) {
 	d.step("Waiting for the Nodes")
 	want := len(d.stack.Fleet.Machines())
-	done, shown := map[string]*v1.Node{}, 0
+	done := map[string]*v1.Node{}
+	shown := 0
 	err := d.stack.Watch(ctx, "all Nodes are initialized", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {
 			if stack.Initialized(n) && len(n.Status.Addresses) > 1 {
@@ -43,7 +44,8 @@ func (d *demo) table(nodes map[string]*v1.Node) error {
 	var wrong []string
 	for _, m := range d.stack.Fleet.Machines() {
 		n := nodes[m.Name]
-		region, zone := n.Labels[v1.LabelTopologyRegion], n.Labels[v1.LabelTopologyZone]
+		region := n.Labels[v1.LabelTopologyRegion]
+		zone := n.Labels[v1.LabelTopologyZone]
 		var addresses []string
 		for _, a := range n.Status.Addresses {
 			addresses = append(addresses, string(a.Type)+"="+a.Address)

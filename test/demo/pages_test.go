@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fixture"
@@ -55,7 +57,8 @@ func TestInstallByThePages(t *testing.T) {
 	enter(lines[:last]...)
 	enter(await("example.com/vcenter"), lines[last])
 
-	const ownManifest = "vsphere-cloud-controller-manager.yaml" // the plain manifest, filled in
+	// ownManifest is the plain manifest, filled in.
+	const ownManifest = "vsphere-cloud-controller-manager.yaml"
 	enter("helm template vzones manifests/chart --namespace kube-system --values bin/demo-cluster/values.yaml > " + ownManifest)
 	enter(shellBlocks(t, "docs/how-to/install.md", "## Install from the plain manifest")...)
 	enter("kubectl delete -f " + ownManifest)
@@ -66,7 +69,8 @@ func TestInstallByThePages(t *testing.T) {
 	}
 	enter("cp bin/demo-cluster/values.yaml values.yaml")
 	enter(shellBlocks(t, "README.md", "## Install")...)
-	enter("rm values.yaml") // the how-to writes them anew
+	// The how-to writes the values anew.
+	enter("rm values.yaml")
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Upgrade")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "### Clean up the Nodes")...)
@@ -146,10 +150,11 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	for end := time.Now().Add(stack.Slower(limit)); !strings.Contains(out.String(), started); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the cluster has not started:\n%s", out)
-		}
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, stack.Slower(limit), true, func(context.Context) (bool, error) {
+		return strings.Contains(out.String(), started), nil
+	})
+	if err != nil {
+		t.Fatalf("the cluster has not started: %v\n%s", err, out)
 	}
 	return func(blocks ...string) {
 		t.Helper()
@@ -158,7 +163,8 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 			cmd := exec.CommandContext(ctx, "sh", "-ec", strings.ReplaceAll(block, "vzones check\n", await(zoneLabel)+"vzones check || test $? -eq 1\n"))
 			cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG="+filepath.Join(dir, folder, "kubeconfig"),
 				"PATH="+strings.Join([]string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin", "tools"), os.Getenv("PATH")}, string(os.PathListSeparator)))
-			cmd.WaitDelay = time.Second // a command that hangs keeps the output open
+			// A command that hangs keeps the output open.
+			cmd.WaitDelay = time.Second
 			said, err := cmd.CombinedOutput()
 			cancel()
 			if _, pods, _ := strings.Cut(out.String(), started); strings.Contains(pods, "operation not permitted") {

@@ -35,11 +35,13 @@ func (d *demo) schedule(ctx context.Context) error {
 		return err
 	}
 	d.print("")
-	least, most := pods, 0
+	least := pods
+	most := 0
 	for _, zone := range slices.Sorted(maps.Keys(perZone)) {
 		n := perZone[zone]
 		d.print("          zone %-8s %d Pods  %s", zone, n, strings.Repeat("#", n))
-		least, most = min(least, n), max(most, n)
+		least = min(least, n)
+		most = max(most, n)
 	}
 	zones := 0
 	for _, v := range d.stack.Fleet.VCenters() {
