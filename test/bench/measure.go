@@ -141,7 +141,8 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	r.vcenters = ownCPU() - before
 	usage, err := d.StopUsage()
 	if c.rest == 0 {
-		r.cpu, r.memory = usage.CPU.Seconds(), usage.Peak
+		r.cpu = usage.CPU.Seconds()
+		r.memory = usage.Peak
 	}
 	return r, err
 }
@@ -177,7 +178,8 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	if nodes.wrong != nil {
 		return r, nodes.wrong
 	}
-	r.seconds, r.first = nodes.last.Sub(began).Seconds(), nodes.first.Sub(began).Seconds()
+	r.seconds = nodes.last.Sub(began).Seconds()
+	r.first = nodes.first.Sub(began).Seconds()
 	if c.rest > 0 {
 		var changing sync.WaitGroup
 		defer changing.Wait()
@@ -201,7 +203,9 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 		if err != nil {
 			return r, err
 		}
-		r.seconds, r.cpu, r.memory = c.rest.Seconds(), (after.CPU - before.CPU).Seconds(), after.Resident
+		r.seconds = c.rest.Seconds()
+		r.cpu = (after.CPU - before.CPU).Seconds()
+		r.memory = after.Resident
 	}
 	for _, v := range b.stack.Fleet.VCenters() {
 		r.requests += v.Total()

@@ -77,7 +77,8 @@ func (a *arrivals) see(obj any) {
 	if !ok || !stack.Initialized(n) || a.known[n.Name] || a.wrong != nil {
 		return
 	}
-	a.known[n.Name], a.last = true, time.Now()
+	a.known[n.Name] = true
+	a.last = time.Now()
 	if a.first.IsZero() {
 		a.first = a.last
 	}

@@ -68,7 +68,8 @@ func (h *Helm) Run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Env = append(without(os.Environ(), "HELM_", "KUBECONFIG="),
 		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	var out, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return out.Bytes(), fmt.Errorf("helm %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}

@@ -41,7 +41,9 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 	}
 	const how = "how-to/migrate.md"
 	lines := shellLines(t, how, "### If the CPI was installed by its chart")
-	annotate, render, upgrade := lines[0], toOthers.ReplaceAllString(lines[1], ""), lines[2]
+	annotate := lines[0]
+	render := toOthers.ReplaceAllString(lines[1], "")
+	upgrade := lines[2]
 	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(fixture.Page(t, "docs/"+how))
 	if back == nil {
 		t.Fatalf("%s does not say how to go back", how)

@@ -92,7 +92,8 @@ func describe(all schema, t reflect.Type) (schema, error) {
 // describeFields writes the fields of a struct into its schema. One without omitempty is
 // needed, as in the API's own description.
 func describeFields(all, s schema, t reflect.Type) error {
-	properties, required := schema{}, []any{}
+	properties := schema{}
+	required := []any{}
 	var add func(t reflect.Type) error
 	add = func(t reflect.Type) error {
 		for i := range t.NumField() {

@@ -116,7 +116,8 @@ func current(t *testing.T, file string, want func(context.Context) ([]byte, erro
 }
 
 func firstDifference(is, made string) string {
-	a, b := strings.Split(is, "\n"), strings.Split(made, "\n")
+	a := strings.Split(is, "\n")
+	b := strings.Split(made, "\n")
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
 			return fmt.Sprintf("line %d is    %q\nit becomes %q", i+1, a[min(i, len(a)-1)], b[min(i, len(b)-1)])

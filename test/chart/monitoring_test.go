@@ -48,7 +48,9 @@ func TestTokenOfTheServiceMonitor(t *testing.T) {
 		"serviceMonitor: {enabled: true}\nkubeconfig: {secretName: k}\nrbac: {create: false}\ncredentials: {vsphere-cloud-secret: null}\n": {"", false, ""},
 	} {
 		out := render(t, "plain", values)
-		secret, reader, made := "", "", 0
+		secret := ""
+		reader := ""
+		made := 0
 		for _, o := range objects(t, out) {
 			switch {
 			case o.GetKind() == "ServiceMonitor":

@@ -40,7 +40,8 @@ const theFleet = `vcenters:
 
 // operatorValues are those of an operator of the fleet, with more under config.
 func operatorValues(f *fleet.Fleet, port int, more string) string {
-	east, west := f.VCenter("east"), f.VCenter("west")
+	east := f.VCenter("east")
+	west := f.VCenter("west")
 	indented := func(v *fleet.VCenter, by string) string {
 		return by + strings.ReplaceAll(strings.TrimSpace(string(v.Certificate())), "\n", "\n"+by)
 	}
@@ -128,7 +129,8 @@ func push(t *testing.T) string {
 	if err != nil || !ok {
 		t.Fatalf("the registry printed %q: %v", line, err)
 	}
-	dir, charts := t.TempDir(), "oci://localhost:"+port+"/charts"
+	dir := t.TempDir()
+	charts := "oci://localhost:" + port + "/charts"
 	for _, args := range [][]string{
 		{"package", helm.Chart(), "--version", "1.37.5", "--app-version", "v1.37.5", "--destination", dir},
 		{"push", filepath.Join(dir, "vzones-1.37.5.tgz"), charts, "--plain-http"},
@@ -186,7 +188,8 @@ func TestFromChartToLabeledNode(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	chart, port := push(t), freePort(t)
+	chart := push(t)
+	port := freePort(t)
 	inCluster(t, c, "install", "vzones", chart, "--plain-http", "--values", values(t, operatorValues(f, port, "")))
 	before := daemonSet(t, c)
 	k := runPod(t, c, "kube-system", &before.Spec.Template.Spec)

@@ -46,7 +46,8 @@ func (h *Helm) Values() ([]Value, error) {
 func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
 	var all []Value
 	for i := 0; i < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], mapping.Content[i+1]
+		key := mapping.Content[i]
+		value := mapping.Content[i+1]
 		here := append(append([]string(nil), path...), key.Value)
 		if grouped(value) {
 			within, err := valuesIn(value, here)
@@ -117,6 +118,7 @@ func (v *Value) explain(s schema) error {
 		return err
 	}
 	// Beside a reference nothing counts in this dialect; editors show these two all the same.
-	s["description"], s["default"] = v.Meaning, def
+	s["description"] = v.Meaning
+	s["default"] = def
 	return nil
 }

@@ -56,7 +56,8 @@ func (a *authority) client(user string, groups ...string) (cert, key []byte, err
 
 // issue makes a key and its certificate. x509.CreateCertificate picks a serial number.
 func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(validity)
+	template.NotBefore = time.Now().Add(-time.Hour)
+	template.NotAfter = time.Now().Add(validity)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

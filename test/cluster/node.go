@@ -69,7 +69,8 @@ func (s NodeSpec) Node() *corev1.Node {
 		corev1.ResourceMemory: resource.MustParse("32Gi"),
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}
-	node.Status.Capacity, node.Status.Allocatable = room, room
+	node.Status.Capacity = room
+	node.Status.Allocatable = room
 	if s.ProvidedIP != "" {
 		node.Annotations = map[string]string{providedAddress: s.ProvidedIP}
 	}

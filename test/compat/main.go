@@ -94,7 +94,8 @@ func buildable(root string) ([]kubernetes, error) {
 		if found == nil {
 			return nil, fmt.Errorf("%s requires no k8s.io/kubernetes", all[i].module)
 		}
-		all[i].version, all[i].minor = found[1], found[2]
+		all[i].version = found[1]
+		all[i].minor = found[2]
 	}
 	return all, nil
 }
@@ -199,7 +200,8 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 	if name != "make" { // which builds nothing that this folder has
 		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+filepath.Join(root, k.bin))
 	}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout = stdout
+	cmd.Stderr = stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it stops what it has started
 	cmd.WaitDelay = 30 * time.Second
 	if err := cmd.Run(); err != nil {

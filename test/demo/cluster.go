@@ -32,7 +32,8 @@ const (
 	// controlPlane is the Node that the Pods of a DaemonSet come to.
 	controlPlane = "paris-1-0000"
 
-	regionCategory, zoneCategory = "k8s-region", "k8s-zone"
+	regionCategory = "k8s-region"
+	zoneCategory   = "k8s-zone"
 
 	delay = 5 * time.Millisecond
 )

@@ -61,6 +61,7 @@ func (d *demo) buildScheduler(ctx context.Context) error {
 	}
 	d.step("Building kube-scheduler, which only the rest of the demo needs")
 	cmd := exec.CommandContext(ctx, "make", "bin/controlplane/"+cluster.Scheduler)
-	cmd.Stdout, cmd.Stderr = d.out, os.Stderr
+	cmd.Stdout = d.out
+	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }

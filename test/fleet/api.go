@@ -41,7 +41,8 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 		return r, false
 	}
 	rest := r.Clone(r.Context())
-	rest.URL.Path, rest.URL.RawPath = path, ""
+	rest.URL.Path = path
+	rest.URL.RawPath = ""
 	query := rest.URL.Query()
 	if action := query.Get("action"); action != "" {
 		query.Del("action")

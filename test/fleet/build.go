@@ -119,7 +119,8 @@ func (b *inventory) folder(parent *simulator.Folder, path string) (*simulator.Fo
 			continue
 		}
 		f := new(simulator.Folder)
-		f.Name, f.ChildType = name, parent.ChildType
+		f.Name = name
+		f.ChildType = parent.ChildType
 		b.child(parent, f)
 		b.name(f)
 		parent = f
@@ -250,7 +251,8 @@ func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, s
 
 func (b *inventory) pool(parent mo.Entity, owner types.ManagedObjectReference, name string) *simulator.ResourcePool {
 	p := new(simulator.ResourcePool)
-	p.Name, p.Owner = name, owner
+	p.Name = name
+	p.Owner = owner
 	p.Summary = &types.ResourcePoolSummary{Name: name}
 	b.reg.NewEntity(p)
 	b.reg.PutEntity(parent, p)
@@ -287,7 +289,8 @@ func (b *inventory) pools(c *compute, parent *simulator.ResourcePool, specs []Po
 func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator.VirtualApp {
 	a := new(simulator.VirtualApp)
 	a.Self.Type = "VirtualApp"
-	a.Name, a.Owner = name, parent.Owner
+	a.Name = name
+	a.Owner = parent.Owner
 	a.Summary = &types.ResourcePoolSummary{Name: name}
 	b.reg.NewEntity(a)
 	b.reg.PutEntity(parent, a)

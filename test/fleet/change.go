@@ -55,7 +55,8 @@ func (v *VCenter) MoveVM(vm, host string) error {
 		if err != nil {
 			return err
 		}
-		from, to := b.entity(*m.vm.Summary.Runtime.Host).(*simulator.HostSystem), e.(*simulator.HostSystem)
+		from := b.entity(*m.vm.Summary.Runtime.Host).(*simulator.HostSystem)
+		to := e.(*simulator.HostSystem)
 		if m.vm.Parent == nil && *from.Parent != *to.Parent {
 			return fmt.Errorf("fleet: vCenter %q: %q is in a vApp, which belongs to one cluster", v.name, vm)
 		}
@@ -100,7 +101,8 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	if err != nil {
 		return err
 	}
-	h, to := e.(*simulator.HostSystem), c.(*simulator.ClusterComputeResource)
+	h := e.(*simulator.HostSystem)
+	to := c.(*simulator.ClusterComputeResource)
 	from, ok := b.entity(*h.Parent).(*simulator.ClusterComputeResource)
 	if !ok || b.datacenterOf(from) != b.datacenterOf(to) {
 		return fmt.Errorf("fleet: vCenter %q: host %q is in no cluster of the datacenter of %q", v.name, host, cluster)
@@ -199,7 +201,8 @@ func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
 
 // forget removes an object from those found by name.
 func (b *inventory) forget(e mo.Entity) {
-	name, ref := e.Entity().Name, e.Reference()
+	name := e.Entity().Name
+	ref := e.Reference()
 	b.names[name] = slices.DeleteFunc(b.names[name], func(r types.ManagedObjectReference) bool { return r == ref })
 }
 

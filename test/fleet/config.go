@@ -27,7 +27,8 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 		Labels  struct{ Region, Zone string } `yaml:"labels"`
 	}
 	doc.VCenter.Kind = yaml.MappingNode
-	doc.Labels.Region, doc.Labels.Zone = cmp.Or(opts.Region, "region"), cmp.Or(opts.Zone, "zone")
+	doc.Labels.Region = cmp.Or(opts.Region, "region")
+	doc.Labels.Zone = cmp.Or(opts.Zone, "zone")
 	for _, v := range f.VCenters() {
 		file := filepath.Join(opts.CADir, v.Name()+".pem")
 		if err := os.WriteFile(file, v.Certificate(), 0o600); err != nil {

@@ -91,12 +91,14 @@ func (f *faults) status(kind string) int {
 	if status, ok := f.rest[kind]; ok {
 		return status
 	}
-	best, status := -1, 0
+	best := -1
+	status := 0
 	for pattern, s := range f.rest {
 		prefix, ok := strings.CutSuffix(pattern, "*")
 		rest := prefix != "" || strings.Contains(kind, " /") // "*" leaves SOAP alone
 		if ok && rest && strings.HasPrefix(kind, prefix) && len(prefix) > best {
-			best, status = len(prefix), s
+			best = len(prefix)
+			status = s
 		}
 	}
 	return status

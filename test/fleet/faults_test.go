@@ -241,7 +241,8 @@ func TestLongPollsEnd(t *testing.T) {
 // TestViewsFollowMachines out of their container and into it, which the simulator's own do not.
 func TestViewsFollowMachines(t *testing.T) {
 	v, c := start(t)
-	ctx, m := within(t, time.Minute), v.Machines()[0]
+	ctx := within(t, time.Minute)
+	m := v.Machines()[0]
 	dc, err := v.Reference("/dc1")
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,9 @@ func (v *VCenter) Protect(vm, host string) error {
 		}
 		config := *m.vm.Config
 		second := &mo.VirtualMachine{Guest: m.vm.Guest, Summary: m.vm.Summary, Runtime: m.vm.Runtime}
-		second.Self.Type, second.Name, second.Config = "VirtualMachine", m.vm.Name, &config
+		second.Self.Type = "VirtualMachine"
+		second.Name = m.vm.Name
+		second.Config = &config
 		pair := types.FaultToleranceConfigInfo{Role: 2, InstanceUuids: []string{config.InstanceUuid}}
 		config.FtInfo = &types.FaultToleranceSecondaryConfigInfo{FaultToleranceConfigInfo: pair, PrimaryVM: m.vm.Self}
 		b.putVM(b.folderOf(*m.vm.Parent), h, b.entity(*m.vm.ResourcePool), second)
@@ -51,7 +53,8 @@ func (v *VCenter) LosePrimary(vm string) error {
 			return fmt.Errorf("fleet: vCenter %q: %q has no secondary", v.name, vm)
 		}
 		b.remove(m.vm)
-		m.vm, m.secondary = m.secondary, nil
+		m.vm = m.secondary
+		m.secondary = nil
 		b.name(m.vm)
 		return nil
 	})

@@ -86,7 +86,8 @@ func TestEqualDescriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	a, b := f.VCenter("a"), f.VCenter("b")
+	a := f.VCenter("a")
+	b := f.VCenter("b")
 	if a.InstanceUUID() == b.InstanceUUID() {
 		t.Error("two vCenters have one instance UUID")
 	}
@@ -96,7 +97,8 @@ func TestEqualDescriptions(t *testing.T) {
 		if m.MoID != other.MoID || m.IPs[0] == other.IPs[0] {
 			t.Errorf("%+v and %+v", m, other)
 		}
-		uuids[m.UUID], uuids[other.UUID] = true, true
+		uuids[m.UUID] = true
+		uuids[other.UUID] = true
 	}
 	if len(uuids) != 40 {
 		t.Errorf("40 machines have %d UUIDs", len(uuids))

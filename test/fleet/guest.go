@@ -43,10 +43,14 @@ func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName str
 	var c changes
 	c.set("runtime.powerState", state)
 	c.set("summary.runtime.powerState", state)
-	nics, running, guest := m.nics, types.VirtualMachineToolsRunningStatusGuestToolsRunning, types.VirtualMachineGuestStateRunning
+	nics := m.nics
+	running := types.VirtualMachineToolsRunningStatusGuestToolsRunning
+	guest := types.VirtualMachineGuestStateRunning
 	status := types.VirtualMachineToolsStatusToolsOk
 	if state != types.VirtualMachinePowerStatePoweredOn || hostName == "" {
-		nics, running, guest = nil, types.VirtualMachineToolsRunningStatusGuestToolsNotRunning, types.VirtualMachineGuestStateNotRunning
+		nics = nil
+		running = types.VirtualMachineToolsRunningStatusGuestToolsNotRunning
+		guest = types.VirtualMachineGuestStateNotRunning
 		status = types.VirtualMachineToolsStatusToolsNotRunning
 		if hostName == "" {
 			status = types.VirtualMachineToolsStatusToolsNotInstalled
@@ -149,7 +153,8 @@ func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig
 func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		config := *cmp.Or(m.saved, m.vm.Config)
-		config.Hardware.NumCPU, config.Hardware.MemoryMB = cpus, memoryMB
+		config.Hardware.NumCPU = cpus
+		config.Hardware.MemoryMB = memoryMB
 		if m.saved != nil {
 			m.saved = &config // to be seen when the configuration can be read
 			return nil
@@ -225,9 +230,11 @@ func (m *machine) readable(readable bool) (c changes) {
 	config := m.vm.Config
 	switch {
 	case !readable && m.saved == nil:
-		m.saved, config = config, new(types.VirtualMachineConfigInfo)
+		m.saved = config
+		config = new(types.VirtualMachineConfigInfo)
 	case readable && m.saved != nil:
-		config, m.saved = m.saved, nil
+		config = m.saved
+		m.saved = nil
 	default:
 		return nil
 	}

@@ -70,8 +70,10 @@ func (v *VCenter) Show(object string) error {
 			above.ChildEntity = append(above.ChildEntity, ref)
 		}
 		if vm, ok := e.(*mo.VirtualMachine); ok {
-			host, pool := b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem), b.machinesIn(*vm.ResourcePool)
-			host.Vm, *pool = append(host.Vm, ref), append(*pool, ref)
+			host := b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem)
+			pool := b.machinesIn(*vm.ResourcePool)
+			host.Vm = append(host.Vm, ref)
+			*pool = append(*pool, ref)
 		}
 		b.reg.Put(e)
 	}
@@ -100,7 +102,8 @@ func (b *inventory) below(top mo.Entity) []mo.Entity {
 	all := b.reg.All("")
 	all = slices.DeleteFunc(all, func(e mo.Entity) bool { return !b.contains(top.Reference(), e) })
 	slices.SortFunc(all, func(x, y mo.Entity) int {
-		i, j := x.Reference().Value, y.Reference().Value
+		i := x.Reference().Value
+		j := y.Reference().Value
 		return cmp.Or(cmp.Compare(depth(x), depth(y)), cmp.Compare(len(i), len(j)), strings.Compare(i, j))
 	})
 	return all

@@ -47,7 +47,8 @@ func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	c.set("configurationEx", &whole)
 	c.set("configurationEx", &whole)
 	b.update(cluster, c)
-	c[1].Name, c[1].Val = "configurationEx.group", &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
+	c[1].Name = "configurationEx.group"
+	c[1].Val = &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
 }
 
 // notifyFaultDomain reports a host's fault domain to collectors.

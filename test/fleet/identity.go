@@ -31,7 +31,8 @@ func (i *identity) renewFor(address string, keepKey bool, validity time.Duration
 	}
 	cert, pem, err := newCertificate(i.name, address, key, validity)
 	if err == nil {
-		i.cert, i.pem = cert, pem
+		i.cert = cert
+		i.pem = pem
 	}
 	return err
 }

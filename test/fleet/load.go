@@ -53,7 +53,8 @@ func (p *peaks) opened(sessions int) {
 func (p *peaks) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.most, p.sessions = p.now, 0
+	p.most = p.now
+	p.sessions = 0
 }
 
 // Load returns the load since the start or the last reset.
@@ -71,6 +72,7 @@ func (v *VCenter) Load() Load {
 	sessions := v.Sessions()
 	v.peaks.mu.Lock()
 	defer v.peaks.mu.Unlock()
-	l.InFlight, l.Sessions = v.peaks.most, max(v.peaks.sessions, sessions)
+	l.InFlight = v.peaks.most
+	l.Sessions = max(v.peaks.sessions, sessions)
 	return l
 }

@@ -36,7 +36,11 @@ func (v *VCenter) SlowLogin(d time.Duration) { v.set(func(c *conditions) { c.log
 // SetLockout begins to count failed logins. While the account is locked, right
 // passwords are refused as wrong ones are. Recover ends it and opens the account.
 func (v *VCenter) SetLockout(l Lockout) {
-	v.set(func(c *conditions) { c.lockout, c.failures, c.locked = l, nil, time.Time{} })
+	v.set(func(c *conditions) {
+		c.lockout = l
+		c.failures = nil
+		c.locked = time.Time{}
+	})
 }
 
 // FailLogin is a login of another client with a wrong password.
@@ -56,7 +60,8 @@ func (v *VCenter) accepts(password, want string) (ok bool) {
 		default:
 			c.failures = slices.DeleteFunc(c.failures, func(t time.Time) bool { return now.Sub(t) >= c.lockout.Window })
 			if c.failures = append(c.failures, now); len(c.failures) >= c.lockout.Failures {
-				c.failures, c.locked = nil, now.Add(c.lockout.Duration)
+				c.failures = nil
+				c.locked = now.Add(c.lockout.Duration)
 			}
 		}
 	})

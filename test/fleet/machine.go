@@ -85,7 +85,8 @@ func (c *compute) host(name string) *simulator.HostSystem {
 // putVM registers a VM, which is in no folder if its pool is a vApp.
 func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, pool mo.Entity, vm *mo.VirtualMachine) {
 	ref := pool.Reference()
-	vm.Runtime.Host, vm.Summary.Runtime.Host = &host.Self, &host.Self
+	vm.Runtime.Host = &host.Self
+	vm.Summary.Runtime.Host = &host.Self
 	vm.ResourcePool = &ref
 	b.reg.NewEntity(vm)
 	vm.Summary.Vm = &vm.Self
@@ -111,7 +112,8 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	b.configure(vm, name, id)
 	cfg := vm.Config
 	if spec.InstanceUUID != "" {
-		cfg.InstanceUuid, vm.Summary.Config.InstanceUuid = spec.InstanceUUID, spec.InstanceUUID
+		cfg.InstanceUuid = spec.InstanceUUID
+		vm.Summary.Config.InstanceUuid = spec.InstanceUUID
 	}
 	cfg.Template = spec.Template
 	cfg.Flags.DiskUuidEnabled = types.NewBool(spec.EnableUUID)
@@ -125,8 +127,11 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 		cfg.ExtraConfig = append(cfg.ExtraConfig, &types.OptionValue{Key: key, Value: extra[key]})
 	}
 	s := &vm.Summary.Config
-	s.Template, s.GuestId, s.GuestFullName = cfg.Template, cfg.GuestId, cfg.GuestFullName
-	s.NumCpu, s.MemorySizeMB = cfg.Hardware.NumCPU, cfg.Hardware.MemoryMB
+	s.Template = cfg.Template
+	s.GuestId = cfg.GuestId
+	s.GuestFullName = cfg.GuestFullName
+	s.NumCpu = cfg.Hardware.NumCPU
+	s.MemorySizeMB = cfg.Hardware.MemoryMB
 
 	hostName := name
 	if spec.HostName != nil {
@@ -137,7 +142,8 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	vm.Guest.ToolsStatus = types.VirtualMachineToolsStatusToolsNotInstalled
 	if hostName != "" {
 		vm.Guest.ToolsStatus = types.VirtualMachineToolsStatusToolsNotRunning
-		vm.Guest.GuestId, vm.Guest.GuestFullName = cfg.GuestId, cfg.GuestFullName
+		vm.Guest.GuestId = cfg.GuestId
+		vm.Guest.GuestFullName = cfg.GuestFullName
 		vm.Guest.GuestFamily = string(types.VirtualMachineGuestOsFamilyLinuxGuest)
 	}
 	vm.Summary.Guest.HostName = hostName
@@ -157,8 +163,10 @@ func (b *inventory) configure(vm *mo.VirtualMachine, name, id string) {
 	vm.Config.Files.VmPathName = "[datastore1] " + name + "/" + name + ".vmx"
 	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
 	vm.Summary.Runtime.ConnectionState = vm.Runtime.ConnectionState
-	vm.Summary.Config.Name, vm.Summary.Config.Uuid = name, id
-	vm.Summary.Config.InstanceUuid, vm.Summary.Config.VmPathName = vm.Config.InstanceUuid, vm.Config.Files.VmPathName
+	vm.Summary.Config.Name = name
+	vm.Summary.Config.Uuid = id
+	vm.Summary.Config.InstanceUuid = vm.Config.InstanceUuid
+	vm.Summary.Config.VmPathName = vm.Config.Files.VmPathName
 	vm.Summary.Guest = new(types.VirtualMachineGuestSummary)
 }
 
@@ -199,7 +207,8 @@ func (b *inventory) fill(n int) {
 		vm := &mo.VirtualMachine{Guest: &types.GuestInfo{ToolsStatus: types.VirtualMachineToolsStatusToolsNotInstalled}}
 		b.configure(vm, name, derivedUUID(b.v.name, name))
 		vm.Config.GuestId = "otherGuest64"
-		vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB = 1, 1024
+		vm.Config.Hardware.NumCPU = 1
+		vm.Config.Hardware.MemoryMB = 1024
 		vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 		vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
 		p := places[i%len(places)]

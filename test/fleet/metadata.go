@@ -32,6 +32,7 @@ func metadata(text, encoding string) map[string]string {
 	default:
 		encoding = "base64"
 	}
-	all[metadataKey], all[encodingKey] = base64.StdEncoding.EncodeToString(data), encoding
+	all[metadataKey] = base64.StdEncoding.EncodeToString(data)
+	all[encodingKey] = encoding
 	return all
 }

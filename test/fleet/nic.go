@@ -60,7 +60,8 @@ func adapter(nic types.GuestNicInfo, i int) types.BaseVirtualDevice {
 
 // setIPs gives an interface its addresses; those that are none are left out.
 func setIPs(nic *types.GuestNicInfo, ips []string) {
-	nic.IpAddress, nic.IpConfig = nil, new(types.NetIpConfigInfo)
+	nic.IpAddress = nil
+	nic.IpConfig = new(types.NetIpConfigInfo)
 	for _, ip := range ips {
 		p, err := parseIP(ip)
 		if err != nil {

@@ -70,7 +70,9 @@ func (v *VCenter) ResetRequests() {
 	v.peaks.reset()
 	v.requests.mu.Lock()
 	defer v.requests.mu.Unlock()
-	v.requests.counts, v.requests.total, v.requests.bytes = nil, 0, 0
+	v.requests.counts = nil
+	v.requests.total = 0
+	v.requests.bytes = 0
 }
 
 var pathID = regexp.MustCompile(`/id:[^/]+`)

@@ -137,7 +137,9 @@ func (s *server) start() error {
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	running.Go(func() { _ = srv.Serve(tls.NewListener(l, s.tls)) })
-	s.http, s.cancel, s.running = srv, cancel, running
+	s.http = srv
+	s.cancel = cancel
+	s.running = running
 	return nil
 }
 

@@ -43,7 +43,8 @@ func (s *sessions) observe(r *http.Request, res *response) {
 	case http.MethodPost:
 		var id string
 		if decodeValue(res, &id) == nil {
-			s.rest[id], s.issued[id] = true, true
+			s.rest[id] = true
+			s.issued[id] = true
 		}
 	case http.MethodDelete:
 		delete(s.rest, sessionOf(r))

@@ -268,7 +268,9 @@ func (v *VCenter) hiddenTags() (categories, tags map[string]int, deleted map[typ
 	c := v.now()
 	v.tags.mu.Lock()
 	defer v.tags.mu.Unlock()
-	categories, tags, deleted = map[string]int{}, map[string]int{}, map[types.ManagedObjectReference]bool{}
+	categories = map[string]int{}
+	tags = map[string]int{}
+	deleted = map[types.ManagedObjectReference]bool{}
 	for name, status := range c.hidden {
 		categories[v.tags.categories[name]] = status
 	}

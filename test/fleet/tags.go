@@ -62,7 +62,8 @@ func (v *VCenter) send(method, path string, in, out any) error {
 // openTags logs in to the service, while the password is still accepted. The
 // session is not among those that Sessions counts and EndSessions ends.
 func (v *VCenter) openTags() error {
-	v.tags.categories, v.tags.tags = make(map[string]string), make(map[[2]string]string)
+	v.tags.categories = make(map[string]string)
+	v.tags.tags = make(map[[2]string]string)
 	return v.post(restSessionPath, nil, &v.tags.session)
 }
 
@@ -99,7 +100,8 @@ func (v *VCenter) category(spec CategorySpec) error {
 
 // makeCategory makes a tag category, with the tags locked.
 func (v *VCenter) makeCategory(spec CategorySpec) error {
-	cardinality, kinds := "MULTIPLE", spec.Types
+	cardinality := "MULTIPLE"
+	kinds := spec.Types
 	if spec.Single {
 		cardinality = "SINGLE"
 	}

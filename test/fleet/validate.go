@@ -85,7 +85,9 @@ func (c *checker) vcenter(v *VCenterSpec) {
 		c.errorf("fillers is negative")
 	}
 	c.folders(v.Folders)
-	names, vms, hosts := c.unique("datacenters"), c.unique("vms"), 0
+	names := c.unique("datacenters")
+	vms := c.unique("vms")
+	hosts := 0
 	for i := range v.Datacenters {
 		dc := &v.Datacenters[i]
 		names(dc.Name)

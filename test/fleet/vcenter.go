@@ -57,7 +57,8 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.state.password = spec.Password
-	v.sessions.rest, v.sessions.issued = map[string]bool{}, map[string]bool{}
+	v.sessions.rest = map[string]bool{}
+	v.sessions.issued = map[string]bool{}
 	v.identity.name = spec.Name
 	err := v.identity.renew(spec.Address, false)
 	if err != nil {
@@ -92,7 +93,8 @@ func (v *VCenter) simulate(version string) {
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
 	templates.Unlock()
 	if version != "" {
-		instance.Content.About.Version, instance.Content.About.ApiVersion = version, version
+		instance.Content.About.Version = version
+		instance.Content.About.ApiVersion = version
 	}
 	instance.Content.About.InstanceUuid = uuid.NewSHA1(uuid.NameSpaceOID, []byte("vcenter/"+v.name)).String()
 	reg := sctx.Map

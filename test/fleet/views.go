@@ -89,7 +89,8 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 		if w.view == nil {
 			continue
 		}
-		has, was := b.contains(w.view.Container, vm), slices.Contains(w.view.View, vm.Self)
+		has := b.contains(w.view.Container, vm)
+		was := slices.Contains(w.view.View, vm.Self)
 		switch {
 		case !slices.Contains(w.view.Type, vm.Self.Type):
 		case has && !was:

@@ -160,8 +160,11 @@ func (a *Agent) report(ctx context.Context, r *running) {
 	if ready {
 		is = corev1.ConditionTrue
 	}
-	p.Status.Phase, p.Status.HostIP, p.Status.PodIP = corev1.PodRunning, loopback, loopback
-	p.Status.HostIPs, p.Status.PodIPs = []corev1.HostIP{{IP: loopback}}, []corev1.PodIP{{IP: loopback}}
+	p.Status.Phase = corev1.PodRunning
+	p.Status.HostIP = loopback
+	p.Status.PodIP = loopback
+	p.Status.HostIPs = []corev1.HostIP{{IP: loopback}}
+	p.Status.PodIPs = []corev1.PodIP{{IP: loopback}}
 	p.Status.StartTime = &now
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
 	p.Status.Conditions = []corev1.PodCondition{scheduled}

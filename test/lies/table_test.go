@@ -80,7 +80,8 @@ func providerIDs() []lie {
 		{
 			about: about, says: "that of a running Node, and its system UUID", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
-				n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = runs(w), w.machine("runs-vm").UUID
+				n.Spec.ProviderID = runs(w)
+				n.Status.NodeInfo.SystemUUID = w.machine("runs-vm").UUID
 			}, becomes: waits,
 		},
 		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: id(joins), becomes: waits},
@@ -246,7 +247,8 @@ func taints() []lie {
 			about: about, says: "not uninitialized, with the zone of another Node", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
-				n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelFailureDomainBetaZone] = "west-a", "west-a"
+				n.Labels[v1.LabelTopologyZone] = "west-a"
+				n.Labels[v1.LabelFailureDomainBetaZone] = "west-a"
 			}, becomes: reported,
 		},
 		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},

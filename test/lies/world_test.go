@@ -186,7 +186,8 @@ func (w *world) begin() {
 		}
 		return nil
 	})
-	w.runs, w.spared = w.get("runs"), w.get("spared")
+	w.runs = w.get("runs")
+	w.spared = w.get("spared")
 	// Here, where no list of machines changes: the simulator loses what happens to a
 	// machine in the moment in which its list view does.
 	for _, m := range w.dead {
@@ -204,7 +205,9 @@ func (w *world) begin() {
 // advance takes the next machines for victims.
 func (w *world) advance() {
 	w.t.Helper()
-	w.joiner, w.gone, w.dead = w.machine(fmt.Sprintf("joins-%04d", w.next)), w.dead[0], w.dead[1:]
+	w.joiner = w.machine(fmt.Sprintf("joins-%04d", w.next))
+	w.gone = w.dead[0]
+	w.dead = w.dead[1:]
 	w.next++
 }
 
@@ -213,7 +216,8 @@ func (w *world) advance() {
 func (w *world) dying() {
 	w.t.Helper()
 	w.began++
-	prefix, left := fmt.Sprintf("gone-%d", w.began), w.lies+2
+	prefix := fmt.Sprintf("gone-%d", w.began)
+	left := w.lies + 2
 	if err := w.s.Fleet.VCenter("east").Create("dc", fleet.VMSpec{Name: prefix, Count: left, Cluster: "a"}); err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: asked NAME N")
 	}
-	v, least := theVCenter(ts, args[0]), number(ts, args[1])
+	v := theVCenter(ts, args[0])
+	least := number(ts, args[1])
 	if !await(func() bool { return v.Total() >= least }) {
 		ts.Fatalf("vCenter %s had %d requests", v.Name(), v.Total())
 	}

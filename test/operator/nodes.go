@@ -28,7 +28,8 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: node NAME [vm=NAME] [uuid=UUID] [provider=VM] [id=ID] [node-ip=IP] [label=KEY=VALUE]… [untainted]")
 	}
-	spec, untainted := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}, false
+	spec := cluster.NodeSpec{Name: args[0], Labels: map[string]string{}}
+	untainted := false
 	for _, arg := range args[1:] {
 		key, value, _ := strings.Cut(arg, "=")
 		switch key {

@@ -228,7 +228,8 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	case len(args) == 1 && args[0] == "run":
 	case len(args) == 2 && args[0] == "run" && args[1] == "addresses":
 		// Otherwise those of Nodes that are initialized wait for minutes.
-		done, flags = allHaveAddresses, []string{"--node-status-update-frequency=1s"}
+		done = allHaveAddresses
+		flags = []string{"--node-status-update-frequency=1s"}
 	case len(args) == 3 && args[0] == "run" && args[1] == "event":
 		done = hasEvent(s, args[2])
 	default:
@@ -273,7 +274,8 @@ func countRequests(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: requests NAME N")
 	}
-	v, most := theVCenter(ts, args[0]), number(ts, args[1])
+	v := theVCenter(ts, args[0])
+	most := number(ts, args[1])
 	if got := v.Total(); got > most != neg {
 		ts.Fatalf("vCenter %s had %d requests: %v", v.Name(), got, v.Requests())
 	}
@@ -283,7 +285,8 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sessions NAME N")
 	}
-	v, want := theVCenter(ts, args[0]), number(ts, args[1])
+	v := theVCenter(ts, args[0])
+	want := number(ts, args[1])
 	if !await(func() bool { return v.Sessions() == want }) {
 		ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 	}

@@ -82,7 +82,8 @@ func (p *Process) start() error {
 		return err
 	}
 	defer log.Close()
-	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Stdout = log
+	p.cmd.Stderr = log
 
 	started := make(chan error)
 	go p.run(started)

@@ -163,7 +163,8 @@ func TestAChildDiesWithItsParent(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	limit, tick := time.After(2*time.Minute), time.NewTicker(10*time.Millisecond)
+	limit := time.After(2 * time.Minute)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {

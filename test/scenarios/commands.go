@@ -64,7 +64,8 @@ func (c *command) read(words []string) (*arguments, bool) {
 			return a, true
 		case isArgument(want) && len(words) == 0: // the command reports it as missing
 		case isArgument(want):
-			a.words, words = append(a.words, words[0]), words[1:]
+			a.words = append(a.words, words[0])
+			words = words[1:]
 		case len(words) > 0 && want == words[0]:
 			words = words[1:]
 		default:

@@ -160,7 +160,8 @@ func providerCheck(a *arguments, want string) check {
 		a.fail("a provider ID is missing")
 	}
 	return present(func(s state) string {
-		is, id := s.node.Spec.ProviderID, want
+		is := s.node.Spec.ProviderID
+		id := want
 		switch want {
 		case "yes":
 			id = s.providerID
@@ -232,7 +233,8 @@ func eventCheck(a *arguments, _ string) check {
 // that is not so.
 func (a *arguments) events() func([]*v1.Event) string {
 	reason := a.word("REASON")
-	count, text := -1, ""
+	count := -1
+	text := ""
 	if a.next("says") {
 		text = a.word("TEXT")
 	} else if len(a.words) > 0 && strings.HasPrefix(a.words[0], "count=") {
@@ -243,7 +245,8 @@ func (a *arguments) events() func([]*v1.Event) string {
 		count = n
 	}
 	return func(events []*v1.Event) string {
-		n, said := 0, text == ""
+		n := 0
+		said := text == ""
 		for _, e := range events {
 			if e.Reason == reason {
 				n += max(1, int(e.Count))

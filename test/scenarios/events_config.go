@@ -66,7 +66,8 @@ func (a *arguments) configuration(name string) *configuration {
 }
 
 func swapConfig(a *arguments) action {
-	c, how := a.configuration(a.word("FILE")), ""
+	c := a.configuration(a.word("FILE"))
+	how := ""
 	for _, known := range []string{stack.InPlace, stack.Renamed} {
 		if a.next(known) {
 			how = known
@@ -95,7 +96,8 @@ func (w *world) writeConfig(how string) error {
 func (a *arguments) secret(word string) types.NamespacedName {
 	namespace, name, ok := strings.Cut(word, "/")
 	if !ok {
-		namespace, name = stack.TheSecret().Namespace, word
+		namespace = stack.TheSecret().Namespace
+		name = word
 	}
 	if namespace == "" || name == "" {
 		a.fail("%q is no SECRET", word)
@@ -126,7 +128,8 @@ func (a *arguments) credentials() func(w *world, data map[string][]byte) map[str
 	return func(w *world, data map[string][]byte) map[string][]byte {
 		whose := names
 		if len(whose) == 0 {
-			whose, data = w.stack.Fleet.Names(), nil
+			whose = w.stack.Fleet.Names()
+			data = nil
 		}
 		changed := maps.Clone(data)
 		if changed == nil {
@@ -148,7 +151,8 @@ func (a *arguments) credentials() func(w *world, data map[string][]byte) map[str
 }
 
 func writeSecret(a *arguments) action {
-	change, to := a.credentials(), stack.TheSecret()
+	change := a.credentials()
+	to := stack.TheSecret()
 	if name, ok := a.option("name="); ok {
 		to = a.secret(name)
 	}
@@ -162,8 +166,10 @@ func writeSecret(a *arguments) action {
 }
 
 func secretFile(a *arguments) action {
-	to, name := a.secret(a.word("SECRET")), a.word("FILE")
-	c, key := a.configuration(name), name
+	to := a.secret(a.word("SECRET"))
+	name := a.word("FILE")
+	c := a.configuration(name)
+	key := name
 	if other, ok := a.option("key="); ok {
 		key = other
 	}

@@ -58,7 +58,8 @@ func daemonCommands() []command {
 			}
 		}},
 		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", func(a *arguments) action {
-			line, within := a.word("LINE"), a.within()
+			line := a.word("LINE")
+			within := a.within()
 			return func(ctx context.Context, w *world) error {
 				if w.daemon == nil {
 					return errNoDaemon
@@ -159,6 +160,9 @@ func (w *world) startStandby(ctx context.Context, flags []string) error {
 
 // promote makes the standby the daemon.
 func (w *world) promote() {
-	w.daemon, w.last, w.flags, w.standby = w.standby, w.standby, w.standbyFlags, nil
+	w.daemon = w.standby
+	w.last = w.standby
+	w.flags = w.standbyFlags
+	w.standby = nil
 	w.ownLog = w.daemon.OwnLog()
 }

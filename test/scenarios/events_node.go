@@ -33,7 +33,8 @@ func nodeCommands() []command {
 		{"node untaint NODE", "takes all taints off a Node, as its administrator does", setTaints()},
 		{"node rebuilt NODE VM", "lets the kubelet of another machine take over a Node, as when a machine is rebuilt under its old name: the Node has that machine's system UUID from then on; " +
 			"`none`: the kubelet reports none", func(a *arguments) action {
-			node, machine := a.word("NODE"), a.word("VM")
+			node := a.word("NODE")
+			machine := a.word("VM")
 			return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
 				var m fleet.Machine
 				if machine != none {
@@ -166,7 +167,8 @@ func (k *kubelet) initializedAs(a *arguments, value string) {
 		a.fail("initialized=REGION/ZONE/TYPE is written otherwise")
 		return
 	}
-	k.initialized, k.untainted = true, true
+	k.initialized = true
+	k.untainted = true
 	for i, keys := range [][]string{
 		{v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion}, {v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone},
 		{v1.LabelInstanceTypeStable, v1.LabelInstanceType},
@@ -194,10 +196,12 @@ func (a *arguments) sized(value string) string {
 
 // bytesIn reads a number of bytes such as 300, 4kB or 1MB.
 func bytesIn(size string) (int, error) {
-	digits, factor := size, 1
+	digits := size
+	factor := 1
 	for unit, bytes := range map[string]int{"kB": 1000, "MB": 1000 * 1000} {
 		if n, ok := strings.CutSuffix(size, unit); ok {
-			digits, factor = n, bytes
+			digits = n
+			factor = bytes
 		}
 	}
 	n, err := strconv.Atoi(digits)

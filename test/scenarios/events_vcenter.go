@@ -14,7 +14,8 @@ func vcenterCommands() []command {
 	return []command{
 		{"vcenter VCENTER METHOD [ARG…]", "calls a method of `fleet.VCenter`, such as `Hang` or `Tag /dc region east`: `go doc -all ./test/fleet VCenter` lists them. An argument is text or, " +
 			"of another type, YAML: `Create dc \"{name: node, cluster: c}\"`", func(a *arguments) action {
-			names, method := a.vcenters(), a.word("METHOD")
+			names := a.vcenters()
+			method := a.word("METHOD")
 			args := a.rest()
 			do := a.method(method, args)
 			return func(_ context.Context, w *world) error {
@@ -30,7 +31,8 @@ func vcenterCommands() []command {
 			}
 		}},
 		{"forbid VCENTER TEXT", "from now on no request to the vCenter may contain a text, with `${…}` as in a configuration; that is checked whenever the daemon is stopped", func(a *arguments) action {
-			names, text := a.vcenters(), a.word("TEXT")
+			names := a.vcenters()
+			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {
 				filled, err := w.fill(text)
 				for _, name := range names {
@@ -40,7 +42,9 @@ func vcenterCommands() []command {
 			}
 		}},
 		{"vm METHOD VM [ARG…]", "does the same in the vCenter of each machine that a pattern fits, with its name as the first argument: `MoveVM node-1 c2-host-1`", func(a *arguments) action {
-			method, pattern, args := a.word("METHOD"), a.word("VM"), a.rest()
+			method := a.word("METHOD")
+			pattern := a.word("VM")
+			args := a.rest()
 			a.method(method, append([]string{pattern}, args...))
 			return func(_ context.Context, w *world) error {
 				machines, err := w.machinesNamed(pattern)
@@ -93,7 +97,8 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	var found []fleet.Machine
 	within, name, ok := strings.Cut(pattern, "/")
 	if !ok {
-		within, name = "*", pattern
+		within = "*"
+		name = pattern
 	}
 	for _, m := range w.stack.Fleet.Machines() {
 		if matches(within, m.VCenter) && matches(name, m.Name) {

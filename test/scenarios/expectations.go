@@ -43,7 +43,8 @@ func expectations() []command {
 				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
 		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
 		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers; `${…}` as in a configuration", func(a *arguments) action {
-			text, within := a.word("TEXT"), a.within()
+			text := a.word("TEXT")
+			within := a.within()
 			return func(ctx context.Context, w *world) error {
 				text, err := w.fill(text)
 				if err != nil {
@@ -184,9 +185,11 @@ func (s view) of(n *registration) state {
 }
 
 func requestsCommand(a *arguments) action {
-	names, kind := a.vcenters(), a.word("KIND")
+	names := a.vcenters()
+	kind := a.word("KIND")
 	sign, compare := a.compare()
-	want, within := a.number(), a.within()
+	want := a.number()
+	within := a.within()
 	if sign != ">=" {
 		within = 0
 	}
@@ -213,7 +216,8 @@ func requestsOf(v *fleet.VCenter, kind string) int {
 func sessionsCommand(a *arguments) action {
 	names := a.vcenters()
 	sign, compare := a.compare()
-	want, within := a.number(), a.within()
+	want := a.number()
+	within := a.within()
 	return onEach(names, within, func(v *fleet.VCenter) (bool, error) {
 		is := v.Sessions()
 		return compare(is, want), fmt.Errorf("%s has %d sessions, not %s %d", v.Name(), is, sign, want)
@@ -255,7 +259,8 @@ func (w *world) registered(patterns []string) ([]*registration, error) {
 // logJSON checks that the log is JSON, and whether it has lines about Nodes and vCenters.
 func logJSON(a *arguments) action {
 	return func(_ context.Context, w *world) error {
-		nodes, vcenters := 0, 0
+		nodes := 0
+		vcenters := 0
 		for line := range strings.Lines(w.last.LogWithoutRaces()) {
 			var fields struct {
 				Msg     *string           `json:"msg"`
@@ -299,7 +304,8 @@ func logSize(a *arguments) action {
 
 // logOwn checks how many lines come from source files of vzones and not of the framework, and how they end.
 func logOwn(a *arguments) action {
-	most, text := a.number(), a.word("TEXT")
+	most := a.number()
+	text := a.word("TEXT")
 	return func(_ context.Context, w *world) error {
 		said, err := w.said()
 		files := map[string]bool{}
@@ -324,7 +330,8 @@ func logOwn(a *arguments) action {
 
 // logLines checks how many lines of what the daemon says of its own accord contain a text.
 func logLines(a *arguments) action {
-	n, text := a.number(), a.word("TEXT")
+	n := a.number()
+	text := a.word("TEXT")
 	return func(_ context.Context, w *world) error {
 		said, err := w.said()
 		if err != nil {

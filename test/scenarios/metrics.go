@@ -84,13 +84,16 @@ func metricCommand(a *arguments) action {
 		}
 	}
 	sign, compare := a.compare()
-	want, least := a.number(), time.Duration(0)
+	want := a.number()
+	var least time.Duration
 	if a.next("after") {
 		least = a.duration()
 	}
 	within := a.within()
 	return func(ctx context.Context, w *world) error {
-		is, err, began := 0.0, error(nil), time.Now()
+		var is float64
+		var err error
+		began := time.Now()
 		failed := w.poll(ctx, within, func() bool {
 			is, err = m.read(ctx, w)
 			return err == nil && !math.IsNaN(is) && compare(int(is), want)

@@ -25,7 +25,8 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	}
 	w.monitor = s.Monitor
 	ctx, cancel := context.WithCancel(ctx)
-	synced, closed := make(chan struct{}), make(chan struct{})
+	synced := make(chan struct{})
+	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
 		w.eyes.observe(ctx, on.Client, func() { close(synced) })
@@ -50,7 +51,8 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 			w.promote()
 		}
 		if end := w.stop(); end != nil {
-			err, log = errors.Join(err, fmt.Errorf("at the end: %w", end)), log+w.logTail(end)
+			err = errors.Join(err, fmt.Errorf("at the end: %w", end))
+			log = log + w.logTail(end)
 		}
 	}
 	if err != nil {

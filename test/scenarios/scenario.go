@@ -70,7 +70,8 @@ func Load(path string) (*Scenario, error) {
 		}
 		line += 1 + bytes.Count(section.Data, []byte("\n"))
 	}
-	s.config, s.Held = p.configs[configSection], p.held
+	s.config = p.configs[configSection]
+	s.Held = p.held
 	if s.fleet == "" || s.config == nil || s.steps == nil {
 		p.mistake(line, "a scenario has the sections %s, %s and %s", fleetSection, configSection, scriptSection)
 	}
@@ -116,7 +117,8 @@ func (p *parser) script(text string, first int) []step {
 		switch {
 		case err != nil || len(words) == 0:
 		case slices.Equal(words, []string{"}"}) && opened != nil:
-			steps, opened = append(steps, *opened), nil
+			steps = append(steps, *opened)
+			opened = nil
 		case words[0] == "repeat" && opened == nil:
 			line.times, err = repeats(words)
 			opened = &line

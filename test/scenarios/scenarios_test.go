@@ -81,7 +81,8 @@ func play(t *testing.T, s *Scenario) error {
 // TestScenarios plays all files of this folder; with -short, as make test does, those of
 // core.txt, and of these under the race detector the ones that exercise concurrency most.
 func TestScenarios(t *testing.T) {
-	all, list := load(t), readCore(t)
+	all := load(t)
+	list := readCore(t)
 	// Of parallel tests go test begins with the last one, and the longest should
 	// not be what is left over.
 	slices.SortStableFunc(all, func(a, b *Scenario) int { return cmp.Compare(a.Held, b.Held) })

@@ -79,7 +79,8 @@ func asMarked(s state) string {
 	if s.marked == nil {
 		return noMark
 	}
-	was, is := ofOthers(s.marked), ofOthers(s.node)
+	was := ofOthers(s.marked)
+	is := ofOthers(s.node)
 	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("%+v, not %+v", is, was))
 }
 
@@ -134,7 +135,8 @@ func unwritten(s state) string {
 	var at time.Time
 	for _, f := range s.node.ManagedFields {
 		if f.Time != nil && !f.Time.Time.Before(at) {
-			latest, at = f.Manager, f.Time.Time
+			latest = f.Manager
+			at = f.Time.Time
 		}
 	}
 	return "written to since the mark, last by " + latest

@@ -13,7 +13,8 @@ import (
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	in, quote := false, rune(0)
+	in := false
+	var quote rune
 	end := func() {
 		if in {
 			words = append(words, word.String())
@@ -28,7 +29,8 @@ func split(line string) ([]string, error) {
 		case quote != 0:
 			word.WriteRune(r)
 		case r == '"' || r == '\'':
-			quote, in = r, true
+			quote = r
+			in = true
 		case r == '#' && !in:
 			return words, nil
 		case strings.ContainsRune(" \t\r\n", r):

@@ -118,7 +118,8 @@ func (w *world) writeOn(ctx context.Context, name, last, next string) error {
 		node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: writerKey, Effect: v1.TaintEffectPreferNoSchedule})
 		taint = &node.Spec.Taints[len(node.Spec.Taints)-1]
 	}
-	node.Labels[writerKey], taint.Value = next, next
+	node.Labels[writerKey] = next
+	taint.Value = next
 	_, err = nodes.Update(ctx, node, metav1.UpdateOptions{FieldManager: "another-writer"})
 	return err
 }

@@ -19,7 +19,8 @@ import (
 func audited(t *testing.T, space string) (cluster.Options, string) {
 	t.Helper()
 	dir := t.TempDir()
-	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	policy := filepath.Join(dir, "policy.yaml")
+	log := filepath.Join(dir, "audit.log")
 	const text = `
 apiVersion: audit.k8s.io/v1
 kind: Policy

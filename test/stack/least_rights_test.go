@@ -97,7 +97,10 @@ func rightsOf(t *testing.T, of grantedRight, rules []rbacv1.PolicyRule) []grante
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
 				r := of
-				r.group, r.resource, r.verb, r.names = rule.APIGroups[0], resource, verb, rule.ResourceNames
+				r.group = rule.APIGroups[0]
+				r.resource = resource
+				r.verb = verb
+				r.names = rule.ResourceNames
 				all = append(all, r)
 			}
 		}
@@ -108,7 +111,8 @@ func rightsOf(t *testing.T, of grantedRight, rules []rbacv1.PolicyRule) []grante
 // takeAway takes a right from the daemon's ServiceAccount, as the API server knows it.
 func takeAway(t *testing.T, s *Stack, r grantedRight) {
 	t.Helper()
-	ctx, rbac := t.Context(), s.Client.RbacV1()
+	ctx := t.Context()
+	rbac := s.Client.RbacV1()
 	less := func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		var left []rbacv1.PolicyRule
 		for _, rule := range rules {

@@ -26,7 +26,8 @@ type Sample struct {
 func (m Metrics) Sum(name string, labels map[string]string) (sum float64, there bool) {
 	for _, s := range m {
 		if s.Name == name && s.has(labels) {
-			sum, there = sum+s.Value, true
+			sum = sum + s.Value
+			there = true
 		}
 	}
 	return sum, there

@@ -35,7 +35,8 @@ func TestPermissionsAreDocumented(t *testing.T) {
 			t.Errorf("leastRows does not say who needs %s, what fails without it and why it is not narrower", r)
 		}
 		used[r.String()] = true
-		where, what := r.namespace, fmt.Sprintf("`%s` of `%s`", r.verb, r.resource)
+		where := r.namespace
+		what := fmt.Sprintf("`%s` of `%s`", r.verb, r.resource)
 		if where == "" {
 			where = "the cluster"
 		}

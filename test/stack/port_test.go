@@ -25,7 +25,8 @@ vcenters:
 // server, and returns a token of it.
 func visitor(t *testing.T, s *Stack, name string, paths ...string) string {
 	t.Helper()
-	ctx, there := t.Context(), metav1.ObjectMeta{Name: name}
+	ctx := t.Context()
+	there := metav1.ObjectMeta{Name: name}
 	if _, err := s.Client.CoreV1().ServiceAccounts(v1.NamespaceDefault).Create(ctx, &v1.ServiceAccount{ObjectMeta: there}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,8 @@ func TestTokensOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scraper, stranger := visitor(t, s, "scraper", "/metrics"), visitor(t, s, "stranger")
+	scraper := visitor(t, s, "scraper", "/metrics")
+	stranger := visitor(t, s, "stranger")
 	const guess = "S3cret-guess/of+a~token=="
 	bind(t, s, "cluster-admin", rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "system:serviceaccounts:" + namespace})
 	for name, flags := range map[string][]string{

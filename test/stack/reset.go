@@ -22,7 +22,8 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 		// An ended daemon writes no further Event about a Node that is gone.
 		errs = append(errs, d.Kill())
 	}
-	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
+	all := metav1.ListOptions{}
+	now := metav1.DeleteOptions{}
 	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, now)
 	if !apierrors.IsNotFound(lease) {
 		errs = append(errs, lease)

@@ -51,7 +51,8 @@ topology:
 	if _, err := d.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	got, events := map[string][]string{}, 0
+	got := map[string][]string{}
+	events := 0
 	for _, r := range requests(t, log, 0) {
 		switch {
 		case !slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb):

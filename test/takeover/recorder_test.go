@@ -66,7 +66,8 @@ func (w *nodeRecorder) expectUnchanged(ctx context.Context, except ...exception)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept, w.except = make(map[string]*v1.Node, len(list.Items)), except
+	w.kept = make(map[string]*v1.Node, len(list.Items))
+	w.except = except
 	for i := range list.Items {
 		w.kept[list.Items[i].Name] = &list.Items[i]
 	}
@@ -126,7 +127,8 @@ func (w *nodeRecorder) see(e watch.Event) {
 // comparable is all that the API server has of a Node, but for what says that it was written.
 func (w *nodeRecorder) comparable(n *v1.Node) string {
 	n = n.DeepCopy()
-	n.ResourceVersion, n.ManagedFields = "", nil
+	n.ResourceVersion = ""
+	n.ManagedFields = nil
 	for _, except := range w.except {
 		except(n)
 	}

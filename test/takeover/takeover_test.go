@@ -238,10 +238,13 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 		wanted[all[i].name] = &all[i]
 	}
 	w.until(cpi, "the CPI has given all Nodes what it does", func(n *v1.Node) error {
-		b, m := wanted[n.Name], w.machine(n.Name)
-		region, zone := "east", "east-a"
+		b := wanted[n.Name]
+		m := w.machine(n.Name)
+		region := "east"
+		zone := "east-a"
 		if m.VCenter == "west" {
-			region, zone = "west", "west-a"
+			region = "west"
+			zone = "west-a"
 		}
 		labels := map[string]string{
 			v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
