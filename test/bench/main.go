@@ -39,7 +39,7 @@ type bench struct {
 	progress      io.Writer
 	began         time.Time
 	daemon, floor program
-	delay         time.Duration // of each answer of a vCenter
+	delay         time.Duration // delay of each vCenter response
 	isShort       bool          // each case is measured once
 	stack         *stack.Stack
 	// rest is the daemon's reading at rest beside no further machines, zero until it is measured.
@@ -79,7 +79,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	klog.SetLogger(klog.Logger{}) // what client-go logs about itself
+	// Drop what client-go logs about itself.
+	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := b.measureAll(ctx, todo, stdout); err != nil {
@@ -110,7 +111,8 @@ func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
-	if _, err := b.measure(ctx, warmUp); err != nil { // so that files and caches are warm
+	// The first measurement only warms files and caches.
+	if _, err := b.measure(ctx, warmUp); err != nil {
 		return err
 	}
 	var errs []error

@@ -59,7 +59,8 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	for _, v := range b.stack.Fleet.VCenters() {
 		v.SetDelay(b.delay)
 	}
-	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
+	// The garbage of the previous fleet must not be collected during the measurement.
+	runtime.GC()
 	runs := map[string][]reading{}
 	for n := range repeats {
 		if n > 0 && (b.isShort || c.rest > 0 || c.name == "warm-up") {
@@ -151,7 +152,8 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 func ownCPU() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0 // it has no error for these arguments
+		// Getrusage never fails with these arguments.
+		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

@@ -27,7 +27,7 @@ type arrivals struct {
 
 	mu      sync.Mutex
 	waiting map[string]fleet.Machine
-	known   map[string]bool // that are initialized
+	known   map[string]bool // the initialized Nodes
 	isFloor bool            // they get what is constant
 }
 

@@ -42,7 +42,8 @@ func (c *Cluster) launch(ctx context.Context, name string, args func(port int) [
 	}
 	c.processes = append(c.processes, p)
 	if err := c.await(ctx, readyTimeout, func(ctx context.Context) error { return ready(ctx, port) }); err != nil {
-		if c.Err() == nil { // which has the end of the log
+		// The error of a program that exited contains the end of its log already.
+		if c.Err() == nil {
 			err = fmt.Errorf("%w%s", err, p.LastWords())
 		}
 		return 0, fmt.Errorf("starting %s: %w", name, err)

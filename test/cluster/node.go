@@ -29,8 +29,8 @@ const (
 // A NodeSpec describes a Node that registers itself.
 type NodeSpec struct {
 	Name       string
-	SystemUUID string // as the guest's SMBIOS shows it
-	ProviderID string // as with --provider-id; usually empty
+	SystemUUID string // SMBIOS UUID as the guest reports it
+	ProviderID string // value of the kubelet's --provider-id; usually empty
 	// ProvidedIP is the address of --node-ip, or two joined by a comma. Without
 	// it a kubelet knows no address but its host name.
 	ProvidedIP string

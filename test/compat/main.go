@@ -197,12 +197,14 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "DEMO_KEEP=", "VZONES_KUBERNETES="+k.version, "VZONES_DAEMON="+filepath.Join(root, daemonFile))
-	if name != "make" { // which builds nothing that this folder has
+	// With KUBEBUILDER_ASSETS, make would not build the programs that this folder contains.
+	if name != "make" {
 		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+filepath.Join(root, k.bin))
 	}
 	cmd.Stdout = stdout
 	cmd.Stderr = stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it stops what it has started
+	// SIGTERM lets the command stop its own children.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)

@@ -55,7 +55,8 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 // apiForm returns the answer to a request in the form that /api gives it.
 func apiForm(rest *http.Request, res *response) *response {
 	if strings.Contains(res.header.Get("Content-Type"), "html") {
-		return res // it does not come from the API
+		// An HTML page is no response of the API.
+		return res
 	}
 	header := res.header.Clone()
 	header.Set("Content-Type", "application/json")

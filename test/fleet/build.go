@@ -18,7 +18,7 @@ type inventory struct {
 	v     *VCenter
 	ctx   *simulator.Context
 	reg   *simulator.Registry
-	index int // of the vCenter in the fleet
+	index int // position of the vCenter in the fleet
 
 	names    map[string][]types.ManagedObjectReference // all but fillers
 	machines []*machine                                // in the order of the description
@@ -42,7 +42,7 @@ type datacenter struct {
 
 // A compute is a cluster or a standalone host.
 type compute struct {
-	name  string // of the cluster; "" for a standalone host
+	name  string // cluster name; "" for a standalone host
 	root  *simulator.ResourcePool
 	hosts []*simulator.HostSystem
 	pools map[string]mo.Entity // resource pools and vApps

@@ -13,7 +13,7 @@ import (
 // ConfigOptions choose what ConfigYAML renders.
 type ConfigOptions struct {
 	Region, Zone string // tag categories; default region and zone
-	CADir        string // where to write <name>.pem for each vCenter
+	CADir        string // folder for <name>.pem of each vCenter
 }
 
 // ConfigYAML renders the configuration file of the cloud controller manager for

@@ -31,8 +31,8 @@ type conditions struct {
 type faults struct {
 	logins
 	hang, drop bool
-	delay      time.Duration // of every answer
-	first      time.Duration // of the first answer of a property collector, besides
+	delay      time.Duration // delay of every response
+	first      time.Duration // additional delay of the first response of a property collector
 	delays     map[string]time.Duration
 	soap       map[string]types.BaseMethodFault
 	rest       map[string]int

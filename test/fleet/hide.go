@@ -62,7 +62,8 @@ func (v *VCenter) Show(object string) error {
 	for _, e := range hide.all {
 		ref := e.Reference()
 		if b.hidden[ref] == nil {
-			continue // it was destroyed meanwhile
+			// The VM was destroyed meanwhile.
+			continue
 		}
 		delete(b.hidden, ref)
 		if e == hide.top {

@@ -15,8 +15,8 @@ import (
 // A machine is a VM that is not a filler.
 type machine struct {
 	vm    *mo.VirtualMachine
-	nics  []types.GuestNicInfo            // what Tools report while it runs
-	saved *types.VirtualMachineConfigInfo // while its configuration cannot be read
+	nics  []types.GuestNicInfo            // interfaces that VMware Tools report while the VM runs
+	saved *types.VirtualMachineConfigInfo // configuration while it is unreadable; nil otherwise
 	// secondary is the Fault Tolerance secondary, nil if there is none.
 	secondary *mo.VirtualMachine
 }

@@ -17,7 +17,7 @@ import (
 // and filters.
 type owned struct {
 	mu  sync.Mutex
-	all map[string][]types.ManagedObjectReference // by session
+	all map[string][]types.ManagedObjectReference // keyed by session ID
 }
 
 var returned = regexp.MustCompile(`<returnval[^>]* type="([A-Za-z]+)"[^>]*>([^<]+)</returnval>`)

@@ -46,7 +46,8 @@ func encode(operation string, body any) []byte {
 func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	m, err := decode(body)
 	if err != nil {
-		return v.simulated(r, body) // which knows how to say so
+		// The simulator knows the fault for an invalid request.
+		return v.simulated(r, body)
 	}
 	req := m.Body.(*types.WaitForUpdatesEx)
 	var options types.WaitOptions

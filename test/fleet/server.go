@@ -20,7 +20,7 @@ type server struct {
 	ctx     context.Context //nolint:containedctx // of requests; ended by no one
 	handler http.Handler
 	tls     *tls.Config
-	addr    atomic.Pointer[string] // with the port; written under mu
+	addr    atomic.Pointer[string] // host:port; written under mu
 
 	mu      sync.Mutex
 	reserve int          // a bound socket that never listens, so that nobody else gets the port

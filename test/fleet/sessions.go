@@ -23,8 +23,8 @@ const (
 // sessions are the IDs of the sessions of clients. The simulator does not list those of REST.
 type sessions struct {
 	mu     sync.Mutex
-	rest   map[string]bool // that are open
-	issued map[string]bool // that were ever given out, SOAP and REST
+	rest   map[string]bool // open REST sessions
+	issued map[string]bool // all IDs ever given out, SOAP and REST
 }
 
 // observe notes the logins that succeed, and the logouts of REST.

@@ -23,9 +23,9 @@ type VCenterSpec struct {
 	Port        int              `yaml:"port"`     // to listen on; default a free one
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
-	Version     string           `yaml:"version"`  // of the product and its API; default that of govmomi's simulator
+	Version     string           `yaml:"version"`  // product and API version; default: that of govmomi's simulator
 	Instance    string           `yaml:"instance"` // its instance UUID; default: derived from the name
-	ESXi        bool             `yaml:"esxi"`     // it is an ESXi host and no vCenter: sessions and tags are served nowhere
+	ESXi        bool             `yaml:"esxi"`     // an ESXi host in place of a vCenter: no REST sessions and no tags
 	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
 	Categories  []CategorySpec   `yaml:"categories"`
 	Tags        Tags             `yaml:"tags"`    // on the root folder
@@ -44,7 +44,7 @@ type AccountSpec struct {
 type CategorySpec struct {
 	Name   string `yaml:"name"`
 	Single bool   `yaml:"single"` // an object may have one of its tags only; that is not enforced here
-	Types  Names  `yaml:"types"`  // of objects that it is for, such as HostSystem; default: all
+	Types  Names  `yaml:"types"`  // object types that may have its tags, such as HostSystem; default: all
 }
 
 // DatacenterSpec describes a datacenter.
@@ -78,21 +78,21 @@ type ClusterSpec struct {
 // HostGroupSpec describes a DRS host group.
 type HostGroupSpec struct {
 	Name  string `yaml:"name"`
-	Hosts Names  `yaml:"hosts"` // of the cluster
+	Hosts Names  `yaml:"hosts"` // hosts of the same cluster
 }
 
 // HostSpec describes a host.
 type HostSpec struct {
 	Name        string `yaml:"name"`
 	Tags        Tags   `yaml:"tags"`
-	FaultDomain string `yaml:"faultDomain"` // of vSAN; default: none
+	FaultDomain string `yaml:"faultDomain"` // vSAN fault domain; default: none
 	Maintenance bool   `yaml:"maintenance"`
 }
 
 // PoolSpec describes a resource pool.
 type PoolSpec struct {
 	Name  string     `yaml:"name"`
-	VApp  bool       `yaml:"vapp"` // it is a vApp; its machines are in no folder
+	VApp  bool       `yaml:"vapp"` // a vApp; its VMs are in no folder
 	Tags  Tags       `yaml:"tags"`
 	Pools []PoolSpec `yaml:"pools"`
 }
@@ -122,9 +122,9 @@ type VMSpec struct {
 
 	NICs        []NICSpec         `yaml:"nics"` // default: one
 	ExtraConfig map[string]string `yaml:"extraConfig"`
-	Metadata    string            `yaml:"metadata"`         // of cloud-init, as YAML; goes into the extra config as guestinfo.metadata
+	Metadata    string            `yaml:"metadata"`         // cloud-init metadata as YAML; stored in the extra config as guestinfo.metadata
 	EnableUUID  bool              `yaml:"enableUUID"`       // disk.enableUUID
-	Encoding    string            `yaml:"metadataEncoding"` // of Metadata: base64 (default), gzip+base64 or plain
+	Encoding    string            `yaml:"metadataEncoding"` // encoding of Metadata: base64 (default), gzip+base64 or plain
 	Tags        Tags              `yaml:"tags"`
 }
 

@@ -83,7 +83,8 @@ func (a *Agent) look(ctx context.Context) error {
 		a.keep(ctx, p)
 	}
 	for uid, r := range a.running {
-		if !there[uid] { // it was deleted by force
+		// A Pod that is not listed any longer was deleted by force.
+		if !there[uid] {
 			_ = r.stop()
 			delete(a.running, uid)
 		}

@@ -94,7 +94,8 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 // planStateOf returns what a plan may change of a Node.
 func planStateOf(n *v1.Node, addresses bool) planState {
 	s := planState{labels: maps.Clone(n.Labels), taints: map[string]bool{}}
-	delete(s.labels, nodeinfo.KeyInitialized) // of each Node, as our annotations
+	// Each Node gets this label, so it is no difference.
+	delete(s.labels, nodeinfo.KeyInitialized)
 	for _, t := range n.Spec.Taints {
 		if t.Key == nodeinfo.DriftTaint || t.Key == cloudproviderapi.TaintNodeShutdown {
 			s.taints[t.Key] = true

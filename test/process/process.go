@@ -30,7 +30,7 @@ type Process struct {
 	log    string
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once the program has ended and was reaped
-	result error         // of the wait; to be read after exited
+	result error         // error of Wait; read it after exited is closed
 }
 
 // Start starts a program in a folder, with the given environment or, if that is

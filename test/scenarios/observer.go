@@ -23,7 +23,7 @@ type observer struct {
 	mu      sync.Mutex
 	view    view
 	waiting map[*waiter]bool
-	texts   map[string]bool // of all Events that there have been
+	texts   map[string]bool // texts of all Events so far
 }
 
 // A view is what is seen at one moment.

@@ -27,7 +27,7 @@ type Scenario struct {
 	Held time.Duration
 
 	fleet  string
-	config *configuration // of the section config.yaml
+	config *configuration // the section config.yaml
 	steps  []step
 }
 

@@ -36,7 +36,7 @@ type world struct {
 
 	// daemon is nil while none runs; last is it, or the previous one.
 	daemon, last *stack.Daemon
-	ownLog       *stack.OwnLogReader // of last
+	ownLog       *stack.OwnLogReader // reader of the log of last
 	flags        []string
 	// standby is a second daemon that waits to lead; nil while none does.
 	standby      *stack.Daemon
@@ -144,7 +144,8 @@ func (w *world) stop() error {
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		if w.standby != nil {
-			break // it may have sessions of its own
+			// The standby may have sessions of its own.
+			break
 		}
 		if w.sick[v.Name()] {
 			w.orphans[v.Name()] = v.Sessions()

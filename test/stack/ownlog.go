@@ -60,7 +60,8 @@ func (h *OwnLogReader) take(text string) {
 // answer, of the daemon's client or of its server.
 func isTraffic(line string) bool {
 	if _, message, ok := strings.Cut(line, `"msg":`); ok && line[0] == '{' {
-		line = "] " + strings.Replace(message, `",`, `" `, 1) // as text has it
+		// The text format has the message after the bracket.
+		line = "] " + strings.Replace(message, `",`, `" `, 1)
 	}
 	_, message, ok := strings.Cut(line, "] ")
 	if !ok {

@@ -17,9 +17,10 @@ import (
 	"k8s.io/cloud-provider/options"
 	"k8s.io/component-base/cli"
 	cliflag "k8s.io/component-base/cli/flag"
-	_ "k8s.io/component-base/logs/json/register"          // as the daemon
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // as the daemon
-	_ "k8s.io/component-base/metrics/prometheus/version"  // as the daemon
+	// The daemon registers these too.
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
 )
 
 func main() { os.Exit(run()) }
