@@ -84,7 +84,8 @@ func (a *arrivals) see(obj any) {
 	}
 	m, isExpected := a.waiting[n.Name]
 	is := n.Labels[v1.LabelTopologyZone]
-	switch want := zone(m.VCenter, m.Cluster); {
+	want := zone(m.VCenter, m.Cluster)
+	switch {
 	case !isExpected:
 		a.wrong = fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", n.Name)
 	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || is != want):

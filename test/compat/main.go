@@ -153,10 +153,13 @@ func committed(ctx context.Context) (commit, why string, err error) {
 		}
 		out[i] = strings.TrimSpace(string(printed))
 	}
-	switch commit = out[0]; {
-	case out[1] != "":
-		why = "there are changes that are not committed: " + out[1]
-	case !strings.Contains(out[2], commit):
+	commit = out[0]
+	uncommitted := out[1]
+	version := out[2]
+	switch {
+	case uncommitted != "":
+		why = "there are changes that are not committed: " + uncommitted
+	case !strings.Contains(version, commit):
 		why = fmt.Sprintf("%s is not built from %s: make build", daemonFile, commit)
 	}
 	return commit, why, nil

@@ -22,10 +22,11 @@ const (
 // reports whether it was one.
 func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 	path := ""
-	switch below, tagging := strings.CutPrefix(r.URL.Path, apiTaggingPath); {
+	below, isTagging := strings.CutPrefix(r.URL.Path, apiTaggingPath)
+	switch {
 	case r.URL.Path == apiSessionPath:
 		path = restSessionPath
-	case tagging:
+	case isTagging:
 		resource, id, ok := strings.Cut(below, "/")
 		if path = restTagging + resource; ok {
 			path += "/id:" + id

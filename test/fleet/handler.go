@@ -125,7 +125,8 @@ func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 
 func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
 	c := v.now()
-	switch status := c.status(kind); status {
+	status := c.status(kind)
+	switch status {
 	case 0:
 	case http.StatusNotFound:
 		return noSuchPath("/rest")

@@ -53,16 +53,18 @@ func (v *VCenter) Locked() bool { return time.Now().Before(v.now().locked) }
 func (v *VCenter) accepts(password, want string) (ok bool) {
 	v.set(func(c *conditions) {
 		now := time.Now()
-		switch right := !c.reject && password == want; {
-		case now.Before(c.locked):
-		case right || c.lockout.Failures == 0:
-			ok = right
-		default:
-			c.failures = slices.DeleteFunc(c.failures, func(t time.Time) bool { return now.Sub(t) >= c.lockout.Window })
-			if c.failures = append(c.failures, now); len(c.failures) >= c.lockout.Failures {
-				c.failures = nil
-				c.locked = now.Add(c.lockout.Duration)
-			}
+		if now.Before(c.locked) {
+			return
+		}
+		ok = !c.reject && password == want
+		if ok || c.lockout.Failures == 0 {
+			return
+		}
+		c.failures = slices.DeleteFunc(c.failures, func(t time.Time) bool { return now.Sub(t) >= c.lockout.Window })
+		c.failures = append(c.failures, now)
+		if len(c.failures) >= c.lockout.Failures {
+			c.failures = nil
+			c.locked = now.Add(c.lockout.Duration)
 		}
 	})
 	return ok

@@ -79,14 +79,17 @@ var withoutLogout = []string{"Hang", "Refuse", "Drop", "HangTagging", "ThrottleT
 
 // noteSessions notes, before a call of a method, which sessions will not be held against the daemon.
 func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
-	switch isFault := method == "Fault" || method == "FaultREST"; {
-	case slices.Contains(withoutLogout, method), isFault && (args[0] == "*" || args[0] == "Logout"):
+	isFault := method == "Fault" || method == "FaultREST"
+	failsLogout := isFault && (args[0] == "*" || args[0] == "Logout")
+	switch {
+	case slices.Contains(withoutLogout, method), failsLogout:
 		w.sick[v.Name()] = true
 	case method == "Recover", method == "RecoverTagging":
 		delete(w.sick, v.Name())
 	case method == "EndSessions":
 		delete(w.orphans, v.Name())
-	case method == "SetAddress": // at the old one nobody can log out
+	case method == "SetAddress":
+		// No logout reaches the old address.
 		w.orphans[v.Name()] = v.Sessions()
 	}
 }
