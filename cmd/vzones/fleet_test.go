@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/check"
 	"vzones/test/cluster"
 	"vzones/test/operator"
 )
@@ -76,7 +76,7 @@ func findsFirst(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_ = ts.Exec("vzones", flags...) // fails, since it finds something
 	var report struct {
-		Findings []finding.Cause `json:"findings"`
+		Findings []check.Cause `json:"findings"`
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &report))
 	if len(report.Findings) == 0 {

@@ -19,6 +19,7 @@ import (
 
 	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/convert"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
@@ -118,7 +119,7 @@ wrong or something failed.`,
 	}
 	root.SetUsageTemplate(usage)
 	root.AddCommand(
-		t.convertCommand(),
+		convert.Command(t.Tool),
 		explain.Command(t.Tool),
 		check.Command(t.Tool),
 		nodes.Command(t.Tool),

@@ -13,7 +13,7 @@ import (
 	"k8s.io/cloud-provider/options"
 	genericapp "k8s.io/controller-manager/app"
 
-	"vzones/cmd/vzones/running"
+	"vzones/cmd/vzones/world"
 	"vzones/provider"
 )
 
@@ -58,7 +58,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 // framework, and reads the same.
 func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
-	read, err := running.ParseArguments(nil)
+	read, err := world.ParseArguments(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 // Package check is vzones check: whether the daemon can work with a configuration, the vCenters and the
 // cluster as they are now, and what is wrong with tags, Nodes, machines, hosts and the copies of zones.
 //
-// Reading and finding are apart: findings follow from facts, without a request. Package finding has the
-// table of all kinds.
+// Reading and finding are apart: findings follow from facts, without a request. kinds.yaml has the table of
+// all kinds.
 package check
 
 import (
@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 	"vzones/config/load"
 )
@@ -43,28 +42,28 @@ The exit status is 1 if a file has a mistake, or if a finding has the severity o
 type options struct {
 	world   world.Flags
 	format  cli.Format
-	failOn  severity
+	failOn  failOn
 	offline bool
 	files   load.Options
 }
 
-// severity is the value of --fail-on.
-type severity finding.Severity
+// failOn is the value of --fail-on.
+type failOn Severity
 
-func (s *severity) String() string { return string(*s) }
-func (s *severity) Type() string   { return "SEVERITY" }
+func (s *failOn) String() string { return string(*s) }
+func (s *failOn) Type() string   { return "SEVERITY" }
 
-func (s *severity) Set(text string) error {
-	if !slices.Contains([]finding.Severity{finding.Error, finding.Warning}, finding.Severity(text)) {
-		return fmt.Errorf("write %s or %s", finding.Error, finding.Warning)
+func (s *failOn) Set(text string) error {
+	if !slices.Contains([]Severity{Error, Warning}, Severity(text)) {
+		return fmt.Errorf("write %s or %s", Error, Warning)
 	}
-	*s = severity(text)
+	*s = failOn(text)
 	return nil
 }
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
-	o := &options{world: world.Flags{NodesOptional: true}, failOn: severity(finding.Warning)}
+	o := &options{world: world.Flags{NodesOptional: true}, failOn: failOn(Warning)}
 	env := false
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -132,7 +131,7 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if err := r.print(t, o.format); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.Findings, func(c finding.Cause) bool { return c.Severity.AtLeast(finding.Severity(o.failOn)) }) {
+	if slices.ContainsFunc(r.Findings, func(c Cause) bool { return c.Severity.AtLeast(Severity(o.failOn)) }) {
 		return cli.ErrFindings
 	}
 	return nil

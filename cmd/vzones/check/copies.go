@@ -21,7 +21,6 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/provider/plan"
@@ -112,11 +111,11 @@ type comparison struct {
 	byName map[string]*node
 	// values are the labels that the CSI driver would find for a Node.
 	values map[*node]map[string]string
-	found  []finding.Finding
+	found  []Finding
 }
 
 // stale finds the copies that have another zone than vSphere.
-func (f *facts) stale() []finding.Finding {
+func (f *facts) stale() []Finding {
 	c := &comparison{facts: f, byName: map[string]*node{}, values: map[*node]map[string]string{}}
 	for _, n := range f.all {
 		c.byName[n.name()] = n
@@ -134,13 +133,13 @@ func (f *facts) stale() []finding.Finding {
 	return c.found
 }
 
-func (c *comparison) add(id, object, text string) *finding.Finding {
-	c.found = append(c.found, finding.Finding{ID: id, Object: object, Text: text})
+func (c *comparison) add(id, object, text string) *Finding {
+	c.found = append(c.found, Finding{ID: id, Object: object, Text: text})
 	return &c.found[len(c.found)-1]
 }
 
 // addNode adds a finding about a Node, or about the object of a kind with its name.
-func (c *comparison) addNode(id string, n *node, kind, text string) *finding.Finding {
+func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
 	one := c.add(id, kind+" "+n.name(), text)
 	one.VCenter, one.Nodes = n.VCenter(), []string{n.name()}
 	return one

@@ -10,9 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/preflight"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/placement"
@@ -36,8 +33,8 @@ type facts struct {
 	states []inventory.State
 	// health has what else is known of each vCenter, reports what came of reaching it.
 	health  []vcenter.Health
-	reports []preflight.Report
-	surveys []survey.Survey
+	reports []preflight
+	surveys []world.Survey
 	// all are the Nodes of the cluster, none without a cluster, and nodes those of them that are ours.
 	all, nodes []*node
 	copies     copies
@@ -45,13 +42,13 @@ type facts struct {
 }
 
 // open opens a world, and connects to each vCenter without a login meanwhile.
-func open(ctx context.Context, flags world.Flags) (*world.World, []preflight.Report, error) {
+func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, error) {
 	beside, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var reports []preflight.Report
+	var reports []preflight
 	var side sync.WaitGroup
 	flags.Beside = func(cfg *config.Config) {
-		side.Go(func() { reports = preflight.Run(beside, cfg.VCenters, min(preflightTime, flags.Timeout)) })
+		side.Go(func() { reports = runPreflights(beside, cfg.VCenters, min(preflightTime, flags.Timeout)) })
 	}
 	w, err := world.Open(ctx, &flags)
 	if err != nil {
@@ -62,13 +59,13 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight.Rep
 }
 
 // read reads all facts of a world, which has the vCenters and the Nodes.
-func read(ctx context.Context, w *world.World, reports []preflight.Report) (*facts, error) {
+func read(ctx context.Context, w *world.World, reports []preflight) (*facts, error) {
 	f := &facts{config: w.Config, reports: reports, now: time.Now()}
 	var side sync.WaitGroup
 	side.Go(func() { f.copies = readCopies(ctx, w) })
 	f.lookAt(ctx, w)
 	categories := w.Config.Topology.Policy.Categories()
-	query := survey.Query{Categories: categories, Definitions: true, Machines: map[string][]string{}}
+	query := world.SurveyQuery{Categories: categories, Definitions: true, Machines: map[string][]string{}}
 	for _, n := range f.nodes {
 		if m := n.Place.Machine; m != nil {
 			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
@@ -85,7 +82,7 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 
 // completed returns states as if their snapshots had what they have only once there are Nodes: which
 // categories cannot be seen.
-func completed(states []inventory.State, surveys []survey.Survey, categories []string) []inventory.State {
+func completed(states []inventory.State, surveys []world.Survey, categories []string) []inventory.State {
 	all := slices.Clone(states)
 	for i := range all {
 		if all[i].Snapshot == nil {
@@ -94,7 +91,7 @@ func completed(states []inventory.State, surveys []survey.Survey, categories []s
 		now := *all[i].Snapshot
 		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
 			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
-				return slices.ContainsFunc(s.Categories, func(c survey.Category) bool { return c.Name == name })
+				return slices.ContainsFunc(s.Categories, func(c world.Category) bool { return c.Name == name })
 			})
 		}
 		all[i].Snapshot = &now
@@ -126,7 +123,7 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 }
 
 // survey returns that of a vCenter, nil if there is none.
-func (f *facts) survey(vcenter string) *survey.Survey {
+func (f *facts) survey(vcenter string) *world.Survey {
 	for i := range f.surveys {
 		if f.surveys[i].VCenter == vcenter && f.surveys[i].Err == nil {
 			return &f.surveys[i]
@@ -136,7 +133,7 @@ func (f *facts) survey(vcenter string) *survey.Survey {
 }
 
 // findings returns all that is wrong.
-func (f *facts) findings() []finding.Finding {
+func (f *facts) findings() []Finding {
 	found := f.warnings()
 	places := f.hostPlaces()
 	for i := range f.states {
@@ -165,6 +162,6 @@ func (f *facts) findings() []finding.Finding {
 	found = append(found, f.labels()...)
 	found = append(found, f.stale()...)
 	found = f.withoutDriver(found)
-	slices.SortStableFunc(found, func(a, b finding.Finding) int { return strings.Compare(a.Object, b.Object) })
+	slices.SortStableFunc(found, func(a, b Finding) int { return strings.Compare(a.Object, b.Object) })
 	return found
 }

@@ -13,9 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/preflight"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/addresses"
@@ -25,7 +22,7 @@ import (
 )
 
 // ids returns the IDs and objects of findings.
-func ids(found []finding.Finding) []string {
+func ids(found []Finding) []string {
 	all := make([]string, len(found))
 	for i, f := range found {
 		all[i] = f.ID + " " + f.Object
@@ -39,8 +36,8 @@ func of(errs ...error) *facts {
 		config:  &config.Config{VCenters: []config.VCenter{{Name: "east"}}},
 		states:  []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}},
 		health:  make([]vcenter.Health, 1),
-		reports: []preflight.Report{{Host: "vc:443"}},
-		surveys: []survey.Survey{{VCenter: "east", About: survey.About{User: "reader@local"}}},
+		reports: []preflight{{Host: "vc:443"}},
+		surveys: []world.Survey{{VCenter: "east", About: world.About{User: "reader@local"}}},
 	}
 	for i, err := range errs {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i+1)}}
@@ -82,8 +79,8 @@ func TestUnplaced(t *testing.T) {
 // below it is not known.
 func TestUnread(t *testing.T) {
 	f := of()
-	object := func(of, id, path string, parent *survey.Object) *survey.Object {
-		o := &survey.Object{Object: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: of, ID: id}, Path: path, TagsErr: topology.ErrNotPermitted}, Parent: parent}
+	object := func(of, id, path string, parent *world.Object) *world.Object {
+		o := &world.Object{Object: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: of, ID: id}, Path: path, TagsErr: topology.ErrNotPermitted}, Parent: parent}
 		f.surveys[0].Objects = append(f.surveys[0].Objects, o)
 		return o
 	}
@@ -115,9 +112,9 @@ func TestWhyUnread(t *testing.T) {
 			t.Errorf("%v: %s, want %s", err, kind, want)
 		}
 	}
-	for step, want := range map[preflight.Step]string{
-		preflight.Resolve: "VZ101", preflight.Proxy: "VZ103", preflight.Connect: "VZ102",
-		preflight.TLS: "VZ104", preflight.Trust: "VZ105", preflight.Answer: "VZ108",
+	for step, want := range map[preflightStep]string{
+		stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
+		stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",
 	} {
 		f.reports[0].Failed, f.reports[0].Err = step, errors.New("it failed")
 		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {

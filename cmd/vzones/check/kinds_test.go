@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/cmd/vzones/finding"
 	"vzones/provider/report"
 	"vzones/topology"
 )
@@ -17,7 +16,7 @@ import (
 // vCenters do not have. Those are named here, with what tests them.
 func TestEachKindIsFound(t *testing.T) {
 	elsewhere := map[string]string{
-		"VZ104": "TestSteps of package preflight",
+		"VZ104": "TestSteps",
 		"VZ159": "TestUnplaced",
 		"VZ160": "TestUnplaced",
 		"VZ163": "TestUnplaced",
@@ -39,7 +38,7 @@ func TestEachKindIsFound(t *testing.T) {
 		}
 	}
 	found := regexp.MustCompile(`VZ\d{3}`).FindAllString(all.String(), -1)
-	for _, k := range finding.Kinds() {
+	for _, k := range Kinds() {
 		_, other := elsewhere[k.ID]
 		if in := slices.Contains(found, k.ID); in == other {
 			t.Errorf("%s (%s): in a script: %t, tested elsewhere: %t", k.ID, k.Title, in, other)

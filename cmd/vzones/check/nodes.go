@@ -13,8 +13,6 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
@@ -69,22 +67,22 @@ func (n *node) place(key, value string) {
 func (n *node) name() string { return n.Node.Name }
 
 // about returns a finding about the Node.
-func (n *node) about(id, text string) finding.Finding {
-	return finding.Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
+func (n *node) about(id, text string) Finding {
+	return Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
 }
 
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
 // settings returns what else was read of a Node's machine, zero if it was not.
-func (f *facts) settings(n *node) survey.Machine {
+func (f *facts) settings(n *node) world.MachineSettings {
 	m := n.Place.Machine
 	if m == nil {
-		return survey.Machine{}
+		return world.MachineSettings{}
 	}
 	if s := f.survey(m.Ref.VCenter); s != nil {
 		return s.Machines[m.Ref.ID]
 	}
-	return survey.Machine{}
+	return world.MachineSettings{}
 }
 
 // names returns the names of the Nodes of which a condition holds.
@@ -141,7 +139,7 @@ var commonTexts = map[string]string{
 }
 
 // unplaced finds the Nodes without a machine, a place or an address.
-func (f *facts) unplaced() (found []finding.Finding) {
+func (f *facts) unplaced() (found []Finding) {
 	shared := map[string]bool{}
 	for _, n := range f.nodes {
 		if n.Err == nil {
@@ -259,7 +257,7 @@ func (f *facts) isBelowDenied(n *node) bool {
 }
 
 // byName finds the Nodes whose machine is looked for by name.
-func (f *facts) byName() (found []finding.Finding) {
+func (f *facts) byName() (found []Finding) {
 	for _, n := range f.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && f.config.MatchByName {
 			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the machine that has the name"))
@@ -270,7 +268,7 @@ func (f *facts) byName() (found []finding.Finding) {
 
 // unreadable finds the machines of a vCenter that cannot be read, once, with the Nodes that may be on one.
 // The machine that a Node's own record names is shown with that Node.
-func (f *facts) unreadable(i int) []finding.Finding {
+func (f *facts) unreadable(i int) []Finding {
 	snapshot := f.states[i].Snapshot
 	if len(snapshot.Unreadable) == 0 {
 		return nil
@@ -292,14 +290,14 @@ func (f *facts) unreadable(i int) []finding.Finding {
 		names = append(names, named(&topology.Object{Ref: snapshot.Ref(id), Path: where})+on)
 	}
 	slices.Sort(names)
-	one := finding.Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	one := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
 	if len(nodes) > 0 {
 		one.ID = "VZ156"
 	}
 	if len(others) > 0 {
 		one.Text += "; " + cli.Count(len(others), "Node") + " without another machine may be on it: " + quote.Some(others, quote.Most)
 	}
-	return []finding.Finding{one}
+	return []Finding{one}
 }
 
 // mayBeUnreadable reports whether a Node is shown with the machines of a vCenter that cannot be read: it
@@ -313,7 +311,7 @@ func (f *facts) mayBeUnreadable(n *node, vcenter string) bool {
 }
 
 // machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
-func (f *facts) machines() (found []finding.Finding) {
+func (f *facts) machines() (found []Finding) {
 	for _, n := range f.nodes {
 		for _, c := range n.lost {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
@@ -350,7 +348,7 @@ func (f *facts) machines() (found []finding.Finding) {
 }
 
 // controlPlane finds a control plane that is in one of several zones.
-func (f *facts) controlPlane() []finding.Finding {
+func (f *facts) controlPlane() []Finding {
 	var members []string
 	zones, own := map[string]bool{}, map[string]bool{}
 	for _, n := range f.nodes {
@@ -364,14 +362,14 @@ func (f *facts) controlPlane() []finding.Finding {
 	if len(members) < 2 || len(own) > 1 || own[""] || len(zones) < 2 {
 		return nil
 	}
-	return []finding.Finding{{
+	return []Finding{{
 		ID: "VZ176", Object: "zone " + quote.Value(slices.Collect(maps.Keys(own))[0]), Nodes: members,
 		Text: fmt.Sprintf("all %d Nodes of the control plane are in it, and Nodes are in %d zones", len(members), len(zones)),
 	}}
 }
 
 // labels compares the labels of each Node with its place.
-func (f *facts) labels() (found []finding.Finding) {
+func (f *facts) labels() (found []Finding) {
 	for _, n := range f.nodes {
 		if !n.isPlaced {
 			continue
@@ -411,7 +409,7 @@ func (n *node) drift(d plan.Difference) string {
 }
 
 // differ returns the finding of one kind about the labels of a Node.
-func (n *node) differ(id string, differences []plan.Difference) finding.Finding {
+func (n *node) differ(id string, differences []plan.Difference) Finding {
 	var texts, set []string
 	for _, d := range differences {
 		keys := plan.StableAndBeta(d.Label)

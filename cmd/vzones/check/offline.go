@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/internal/manifest"
+	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/config/load"
 	"vzones/vcenter/credentials"
@@ -43,7 +43,7 @@ func validateFile(t *cli.Tool, file string, o load.Options) error {
 		return err
 	}
 	var report bytes.Buffer
-	if manifest.Is(data) {
+	if world.IsManifest(data) {
 		err = validateManifest(&report, file, data, o)
 	} else {
 		_, err = validateData(&report, file, data, o, func(e config.Error) config.Error { return e })
@@ -54,7 +54,7 @@ func validateFile(t *cli.Tool, file string, o load.Options) error {
 
 // validateManifest validates the configurations and the credentials in a file of manifests.
 func validateManifest(report io.Writer, file string, data []byte, o load.Options) error {
-	objects, err := manifest.Read(file, data)
+	objects, err := world.ReadManifests(file, data)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func validateManifest(report io.Writer, file string, data []byte, o load.Options
 		}
 	}
 	for _, object := range objects {
-		if object.Kind != manifest.Secret {
+		if object.Kind != world.KindSecret {
 			continue
 		}
 		read, wrong := validateCredentials(report, file, object, configs)
@@ -119,7 +119,7 @@ func isConfiguration(key string) bool {
 // validateCredentials reads the credentials in a Secret as the daemon does: those of the
 // vCenters whose configuration names it, and all others that it has. It reports whether there
 // are any.
-func validateCredentials(report io.Writer, file string, secret manifest.Object, configs []*config.Config) (found bool, err error) {
+func validateCredentials(report io.Writer, file string, secret world.Manifest, configs []*config.Config) (found bool, err error) {
 	data := map[string][]byte{}
 	for _, v := range secret.Values {
 		data[v.Key] = []byte(v.Content.Reveal())
@@ -160,7 +160,7 @@ func serversIn(data map[string][]byte) []string {
 }
 
 // place moves a mistake from a value to its place in the file. What is about an environment variable has no line.
-func place(e config.Error, v manifest.Value) config.Error {
+func place(e config.Error, v world.ManifestValue) config.Error {
 	switch {
 	case e.Line == 0:
 	case v.First > 0:

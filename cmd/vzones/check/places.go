@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/topology"
 )
@@ -36,7 +34,7 @@ func (f *facts) hostPlaces() (places []world.HostPlace) {
 }
 
 // within returns a function that reports whether an object is in a configured datacenter.
-func (f *facts) within(i int) func(*survey.Object) bool {
+func (f *facts) within(i int) func(*world.Object) bool {
 	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
 }
 
@@ -60,7 +58,7 @@ func (f *facts) outside(i int) map[string]bool {
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
 // of a Node that has none either, and of one that has it from a pool or folder, that is found.
-func (f *facts) untagged(places []world.HostPlace) (found []finding.Finding) {
+func (f *facts) untagged(places []world.HostPlace) (found []Finding) {
 	withNodes := map[topology.Ref]bool{}
 	for _, n := range f.nodes {
 		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
@@ -87,7 +85,7 @@ func (f *facts) untagged(places []world.HostPlace) (found []finding.Finding) {
 		if whole[ref] {
 			id, of, withNodes[ref] = "VZ131", p.Under, true // once
 		}
-		found = append(found, finding.Finding{
+		found = append(found, Finding{
 			ID: id, VCenter: of.Ref.VCenter, Object: named(of),
 			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
 			Command: f.attach(missing[i], of),
@@ -131,7 +129,7 @@ var conflictKinds = map[topology.ConflictKind]string{
 // conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
 // another one is left out. Names in the inventory matter where Nodes are: those who name other clusters
 // may know nothing of Kubernetes.
-func (f *facts) conflicts(places []world.HostPlace) (found []finding.Finding) {
+func (f *facts) conflicts(places []world.HostPlace) (found []Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
 	for _, n := range f.nodes {
@@ -188,11 +186,11 @@ func (f *facts) isKnown(c *topology.Conflict) bool {
 // isUnreadFound reports whether it is found for an object that the account may not read its tags.
 func (f *facts) isUnreadFound(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
-	return s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
+	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
 }
 
-func (f *facts) conflict(id string, c *topology.Conflict, text string) finding.Finding {
-	found := finding.Finding{ID: id, Text: text, Object: "label " + strings.Join(c.Labels, ", "), HasAdvice: true}
+func (f *facts) conflict(id string, c *topology.Conflict, text string) Finding {
+	found := Finding{ID: id, Text: text, Object: "label " + strings.Join(c.Labels, ", "), HasAdvice: true}
 	if len(c.Objects) == 0 {
 		return found
 	}
@@ -209,8 +207,8 @@ var zonedKinds = []string{"VZ135", "VZ136", "VZ139", "VZ143"}
 
 // withoutDriver leaves out what matters to the CSI driver alone, if the cluster does not have it or it does
 // not report zones. A zone in several vCenters stays: to the scheduler it is one, which may be intended.
-func (f *facts) withoutDriver(found []finding.Finding) []finding.Finding {
-	found = slices.DeleteFunc(found, func(one finding.Finding) bool {
+func (f *facts) withoutDriver(found []Finding) []Finding {
+	found = slices.DeleteFunc(found, func(one Finding) bool {
 		return f.copies.noDriver && one.ID == "VZ165" || f.copies.noZones && slices.Contains(zonedKinds, one.ID)
 	})
 	for i := range found {

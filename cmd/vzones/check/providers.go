@@ -1,13 +1,12 @@
 package check
 
 import (
-	"vzones/cmd/vzones/finding"
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 )
 
 // providerIDs finds the Nodes of VMs that have no provider ID, or that of another provider.
-func (f *facts) providerIDs() (found []finding.Finding) {
+func (f *facts) providerIDs() (found []Finding) {
 	for _, n := range f.all {
 		switch err := nodeinfo.CheckProviderID(n.Node); {
 		case n.otherProvider != "":

@@ -12,8 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/internal/quote"
@@ -29,14 +27,14 @@ const endsSoon = 14 * 24 * time.Hour
 
 // reach finds what is wrong on the way to a vCenter, and with its account. It reports whether the
 // vCenter was read.
-func (f *facts) reach(i int) (found []finding.Finding, read bool) {
+func (f *facts) reach(i int) (found []Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
 	note := func(id, text, command string) {
 		nodes := f.names(func(n *node) bool { return n.waitsFor(cfg.Name) })
 		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && n.waitsFor(cfg.Name) }); len(others) > 0 {
 			text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
 		}
-		found = append(found, finding.Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
+		found = append(found, Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
 	}
 	if state.Err != nil { // without one there is a snapshot
 		id, text := f.whyUnread(i)
@@ -84,7 +82,7 @@ func (f *facts) whyUnread(i int) (string, string) {
 	state, report := &f.states[i], &f.reports[i]
 	text := world.Plain(state.VCenter, state.Err)
 	cause := faults.CauseOf(state.Err)
-	if report.Failed != preflight.Done && cause == inventory.CauseCredentials {
+	if report.Failed != stepDone && cause == inventory.CauseCredentials {
 		cause = ""
 	}
 	switch cause {
@@ -102,7 +100,7 @@ func (f *facts) whyUnread(i int) (string, string) {
 	case inventory.CauseFault, inventory.CauseInternal:
 		return "VZ108", text
 	}
-	if report.Failed != preflight.Done {
+	if report.Failed != stepDone {
 		return stepKinds[report.Failed], strings.TrimSpace(report.Err.Error() + through(report))
 	}
 	switch {
@@ -115,14 +113,14 @@ func (f *facts) whyUnread(i int) (string, string) {
 }
 
 // stepKinds are the kinds of findings by the step that fails.
-var stepKinds = map[preflight.Step]string{
-	preflight.Settings: "VZ108", preflight.Resolve: "VZ101", preflight.Proxy: "VZ103", preflight.Connect: "VZ102",
-	preflight.TLS: "VZ104", preflight.Trust: "VZ105", preflight.Answer: "VZ108",
+var stepKinds = map[preflightStep]string{
+	stepSettings: "VZ108", stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
+	stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",
 }
 
 // warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
 // where the driver does not run, such a configuration is as good as any.
-func (f *facts) warnings() (found []finding.Finding) {
+func (f *facts) warnings() (found []Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]
 		if w.IsCSI {
@@ -135,7 +133,7 @@ func (f *facts) warnings() (found []finding.Finding) {
 		if w.Field == "" {
 			at = strings.TrimSuffix(at, ": ")
 		}
-		found = append(found, finding.Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message), HasAdvice: true})
+		found = append(found, Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message), HasAdvice: true})
 	}
 	return found
 }
@@ -146,7 +144,7 @@ func named(o *topology.Object) string { return topology.Named([]*topology.Object
 // the returns the name of a vCenter as an object.
 func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
 
-func through(r *preflight.Report) string {
+func through(r *preflight) string {
 	if r.Proxy == "" {
 		return ""
 	}

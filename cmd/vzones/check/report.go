@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/vcenter/inventory"
@@ -25,11 +24,11 @@ type Report struct {
 	elsewhere    int    // how many of them no VCenter counts
 	WithoutNodes string `json:"withoutNodes,omitempty"`
 	// Findings are the worst first, and from cause to consequence.
-	Findings []finding.Cause `json:"findings"`
+	Findings []Cause `json:"findings"`
 	// NotCompared are the kinds of copies of a zone that nobody looked at.
 	NotCompared []string `json:"notCompared"`
 	// Summary counts the findings by severity.
-	Summary map[finding.Severity]int `json:"summary"`
+	Summary map[Severity]int `json:"summary"`
 }
 
 // VCenter is what was seen of a vCenter.
@@ -54,25 +53,25 @@ type VCenter struct {
 // report finds everything.
 func (f *facts) report(w *world.World) *Report {
 	found := f.findings()
-	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[finding.Severity]int{}}
+	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[Severity]int{}}
 	switch n := len(f.nodes); {
 	case w.NoNodes == nil:
 		r.Nodes = &n
 	case w.Client != nil:
-		found = append(found, finding.Finding{ID: "VZ125", Object: "Nodes", Text: "they were not checked: " + quote.Text(w.NoNodes.Error()), Short: notListed})
+		found = append(found, Finding{ID: "VZ125", Object: "Nodes", Text: "they were not checked: " + quote.Text(w.NoNodes.Error()), Short: notListed})
 		r.WithoutNodes = "see VZ125"
 	default:
 		r.WithoutNodes = quote.Text(w.NoNodes.Error())
 	}
-	r.Findings = finding.Causes(found)
-	for _, s := range finding.Severities() {
+	r.Findings = Causes(found)
+	for _, s := range Severities() {
 		r.Summary[s] = 0
 	}
 	wrong := map[string]bool{}
 	for _, c := range r.Findings {
 		r.Summary[c.Severity]++
 		for _, name := range c.Nodes {
-			wrong[name] = wrong[name] || c.Severity == finding.Error
+			wrong[name] = wrong[name] || c.Severity == Error
 		}
 	}
 	r.elsewhere = len(f.nodes)
@@ -181,9 +180,9 @@ type printer struct {
 }
 
 // block writes the causes of one kind with one remedy.
-func (p *printer) block(all []finding.Cause) {
+func (p *printer) block(all []Cause) {
 	first := &all[0]
-	color := map[finding.Severity]cli.Color{finding.Error: cli.Red, finding.Warning: cli.Yellow}[first.Severity]
+	color := map[Severity]cli.Color{Error: cli.Red, Warning: cli.Yellow}[first.Severity]
 	var nodes, commands []string
 	for i := range all {
 		nodes, commands = append(nodes, all[i].Nodes...), append(commands, all[i].Commands...)
@@ -231,7 +230,7 @@ func (p *printer) block(all []finding.Cause) {
 }
 
 // objects names the objects of a cause, and counts them if there are more.
-func objects(c *finding.Cause, most int) string {
+func objects(c *Cause, most int) string {
 	names, kind := c.Objects, ""
 	if len(names) > 1 && len(names) == len(c.Nodes) && names[0] == "Node "+c.Nodes[0] {
 		names, kind = c.Nodes, "Nodes "
@@ -251,7 +250,7 @@ func (p *printer) end(r *Report) {
 	p.out.WriteByte('\n')
 	text := "Nothing found."
 	if len(r.Findings) > 0 {
-		text = fmt.Sprintf("%s, %s, %d info.", cli.Count(r.Summary[finding.Error], "error"), cli.Count(r.Summary[finding.Warning], "warning"), r.Summary[finding.Info])
+		text = fmt.Sprintf("%s, %s, %d info.", cli.Count(r.Summary[Error], "error"), cli.Count(r.Summary[Warning], "warning"), r.Summary[Info])
 	}
 	if r.Nodes == nil {
 		text += " Nodes: not checked, " + r.WithoutNodes + "."

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/topology"
@@ -36,14 +34,14 @@ func isUnread(o *topology.Object) bool {
 
 // unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
 // anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
-func (f *facts) unread(i int, places []world.HostPlace) (found []finding.Finding) {
+func (f *facts) unread(i int, places []world.HostPlace) (found []Finding) {
 	s, outside := &f.surveys[i], f.outside(i)
 	for _, o := range s.Objects {
 		up := o.Up()
 		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !f.mayMiss(o.Object, places) {
 			continue
 		}
-		one := finding.Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
+		one := Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
 		if errors.Is(o.TagsErr, tags.ErrDeleted) {
 			one.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
 		} else if s.About.User != "" {
@@ -55,7 +53,7 @@ func (f *facts) unread(i int, places []world.HostPlace) (found []finding.Finding
 }
 
 // tagging finds out whether tags can be read.
-func (f *facts) tagging(i int) (found []finding.Finding) {
+func (f *facts) tagging(i int) (found []Finding) {
 	cfg, s := &f.config.VCenters[i], f.survey(f.states[i].VCenter)
 	var err error
 	switch {
@@ -74,13 +72,13 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	if errors.As(err, new(session.LockoutError)) {
 		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
 	}
-	return []finding.Finding{{
+	return []Finding{{
 		ID: "VZ117", VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Nodes: f.unknownIn(cfg.Name, topology.ErrUnknown),
 	}}
 }
 
 // datacenters finds the configured datacenters that are not there.
-func (f *facts) datacenters(i int) []finding.Finding {
+func (f *facts) datacenters(i int) []Finding {
 	snapshot := f.states[i].Snapshot
 	if snapshot.Incomplete == nil {
 		return nil
@@ -89,24 +87,24 @@ func (f *facts) datacenters(i int) []finding.Finding {
 	if visible := snapshot.VisibleDatacenters; len(visible) > 0 {
 		text += "; the account sees " + quote.Some(visible, quote.Most)
 	}
-	return []finding.Finding{{
+	return []Finding{{
 		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text, HasAdvice: true,
 		Command: cli.Shell("govc", "find", "/", "-type", "d"), Nodes: f.names(func(n *node) bool { return f.lacksDatacenter(n, snapshot.VCenter) }),
 	}}
 }
 
 // categories finds what is wrong with the tag categories that a vCenter has.
-func (f *facts) categories(s *survey.Survey) (found []finding.Finding) {
+func (f *facts) categories(s *world.Survey) (found []Finding) {
 	types := f.taggable()
 	for _, c := range s.Categories {
 		object := "tag category " + quote.Value(c.Name)
 		if c.Multiple {
-			found = append(found, finding.Finding{
+			found = append(found, Finding{
 				ID: "VZ122", VCenter: s.VCenter, Object: object, Text: "an object may have several of its tags",
 			})
 		}
 		if len(c.Types) > 0 && !slices.ContainsFunc(c.Types, func(t string) bool { return slices.Contains(types, t) }) {
-			found = append(found, finding.Finding{
+			found = append(found, Finding{
 				ID: "VZ123", VCenter: s.VCenter, Object: object,
 				Text:    "its tags can be attached to " + quote.Some(shown(c.Types), quote.Most) + " only, and none of these is above a machine",
 				Command: cli.Shell("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", c.Name),
@@ -141,7 +139,7 @@ func (f *facts) taggable() []string {
 }
 
 // absent finds the tag categories that are missing, in all vCenters or in some.
-func (f *facts) absent() (found []finding.Finding) {
+func (f *facts) absent() (found []Finding) {
 	policy := f.config.Topology.Policy
 	nowhere := inventory.InvisibleCategories(f.states)
 	for i := range f.surveys {
@@ -150,7 +148,7 @@ func (f *facts) absent() (found []finding.Finding) {
 	slices.Sort(policy.Visible)
 	policy.Visible = slices.Compact(policy.Visible)
 	for _, c := range policy.NoCategory(nowhere) {
-		found = append(found, finding.Finding{ID: "VZ120", Object: "label " + c.Labels[0], Text: c.Text(), HasAdvice: true, Nodes: f.names(func(n *node) bool { return errors.Is(n.Err, topology.ErrNoCategory) })})
+		found = append(found, Finding{ID: "VZ120", Object: "label " + c.Labels[0], Text: c.Text(), HasAdvice: true, Nodes: f.names(func(n *node) bool { return errors.Is(n.Err, topology.ErrNoCategory) })})
 	}
 	for _, s := range f.states {
 		if s.Snapshot == nil {
@@ -169,7 +167,7 @@ func (f *facts) absent() (found []finding.Finding) {
 					text += "; is " + quote.Value(near) + " meant?"
 				}
 			}
-			found = append(found, finding.Finding{
+			found = append(found, Finding{
 				ID: "VZ121", VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
 				Text:    text,
 				Nodes:   f.unknownIn(s.VCenter, topology.ErrNoCategory),
@@ -181,11 +179,11 @@ func (f *facts) absent() (found []finding.Finding) {
 }
 
 // unchecked says which parts of a vCenter could not be read, beside tags.
-func (f *facts) unchecked(i int) (found []finding.Finding) {
+func (f *facts) unchecked(i int) (found []Finding) {
 	s := &f.surveys[i]
 	note := func(part string, err error) {
 		if err != nil {
-			found = append(found, finding.Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: world.Plain(s.VCenter, err)})
+			found = append(found, Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: world.Plain(s.VCenter, err)})
 		}
 	}
 	if s.Err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
 )
 
@@ -38,7 +38,7 @@ labels differ from its place, or vzones would delete it.`,
 		Args: cli.Arguments("the name of a Node, the UUID of a machine, or the ID of a finding", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Started = true
-			if k := finding.Lookup(args[0]); k != nil {
+			if k := check.Lookup(args[0]); k != nil {
 				return t.PrintTrees(&cli.Branch{Text: fmt.Sprintf("%s (%s): %s", k.ID, k.Severity, k.Title), Color: cli.Bold},
 					&cli.Branch{Text: k.Meaning}, &cli.Branch{Text: "To do: " + k.Fix})
 			}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 	"vzones/internal/quote"
 )
 
@@ -86,19 +86,19 @@ const (
 )
 
 var kinds = [...]struct {
-	severity finding.Severity
+	severity check.Severity
 	// class and sign are those of the page. title says what has such marks.
 	class, sign, title string
 }{
-	unread:     {finding.Error, "bad", "✕", "vCenters that could not be read"},
-	unplaced:   {finding.Error, "bad", "✕", "Nodes without a place"},
-	incomplete: {finding.Warning, "warn", "!", "vCenters that were read in part"},
-	drift:      {finding.Warning, "drift", "≠", "Nodes whose labels differ"},
-	problem:    {finding.Warning, "warn", "!", "Nodes with another problem"},
-	untagged:   {finding.Warning, "warn", "!", "hosts and clusters without region or zone"},
-	undecided:  {finding.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
-	off:        {finding.Info, "off", "○", "Nodes whose machine is off"},
-	waits:      {finding.Info, "waits", "…", "Nodes that are not initialized"},
+	unread:     {check.Error, "bad", "✕", "vCenters that could not be read"},
+	unplaced:   {check.Error, "bad", "✕", "Nodes without a place"},
+	incomplete: {check.Warning, "warn", "!", "vCenters that were read in part"},
+	drift:      {check.Warning, "drift", "≠", "Nodes whose labels differ"},
+	problem:    {check.Warning, "warn", "!", "Nodes with another problem"},
+	untagged:   {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
+	undecided:  {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
+	off:        {check.Info, "off", "○", "Nodes whose machine is off"},
+	waits:      {check.Info, "waits", "…", "Nodes that are not initialized"},
 }
 
 func (k kind) Class() string { return kinds[k].class }
@@ -111,7 +111,7 @@ func worst(marks []mark) kind {
 }
 
 func isProblem(marks []mark) bool {
-	return len(marks) > 0 && kinds[worst(marks)].severity != finding.Info
+	return len(marks) > 0 && kinds[worst(marks)].severity != check.Info
 }
 
 // The levels of boxes, from outside to inside.
@@ -335,7 +335,7 @@ func (f *fleet) note(withoutPlace []*node) {
 
 // isComplete reports whether every vCenter was read and every Node has a place.
 func (f *fleet) isComplete() bool {
-	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != finding.Error
+	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != check.Error
 }
 
 // summary is what a fleet has, in one line.

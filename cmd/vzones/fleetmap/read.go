@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/topology"
@@ -27,7 +26,7 @@ type reader struct {
 func read(ctx context.Context, w *world.World) *fleet {
 	r := &reader{policy: w.Config.Topology.Policy, states: w.States, known: map[[2]string]*host{}}
 	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
-	surveys := w.Survey(ctx, survey.Query{Categories: r.policy.Categories()})
+	surveys := w.Survey(ctx, world.SurveyQuery{Categories: r.policy.Categories()})
 	for i := range w.States {
 		s, in := &w.States[i], &surveys[i]
 		v := &vcenter{s.VCenter, vcenterMarks(s, in)}
@@ -51,7 +50,7 @@ func read(ctx context.Context, w *world.World) *fleet {
 	return r.fleet
 }
 
-func vcenterMarks(s *inventory.State, in *survey.Survey) (marks []mark) {
+func vcenterMarks(s *inventory.State, in *world.Survey) (marks []mark) {
 	if s.Err != nil {
 		return []mark{newMark(unread, world.Plain(s.VCenter, s.Err))}
 	}

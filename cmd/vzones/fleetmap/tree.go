@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/finding"
 )
 
 // few is how many hosts of a cluster, and marks in a list, are shown where not all are wanted.
@@ -86,5 +86,5 @@ func names(nodes []*node) string {
 }
 
 func (k kind) color() cli.Color {
-	return map[finding.Severity]cli.Color{finding.Error: cli.Red, finding.Warning: cli.Yellow, finding.Info: cli.Faint}[kinds[k].severity]
+	return map[check.Severity]cli.Color{check.Error: cli.Red, check.Warning: cli.Yellow, check.Info: cli.Faint}[kinds[k].severity]
 }

@@ -14,8 +14,6 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
-	"vzones/cmd/vzones/internal/manifest"
-	"vzones/cmd/vzones/running"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter"
@@ -48,7 +46,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 // readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
 // files are those of its Pod.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Finder) (source.Source, error) {
-	d, err := running.Find(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
+	d, err := findDaemon(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {
 		return source.Source{}, err
 	}
@@ -79,27 +77,27 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 type reader struct {
 	client kubernetes.Interface // nil without a cluster
 	why    error                // why there is no client
-	files  []manifest.Object
+	files  []Manifest
 
 	mu   sync.Mutex // of read
 	read map[config.SecretRef]func() (*v1.Secret, error)
 }
 
 // readCredentials returns the Secrets in files of manifests.
-func readCredentials(files []string) ([]manifest.Object, error) {
-	var all []manifest.Object
+func readCredentials(files []string) ([]Manifest, error) {
+	var all []Manifest
 	for _, file := range files {
 		data, err := config.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("reading --credentials: %w", err)
 		}
-		objects, err := manifest.Read(file, data)
+		objects, err := ReadManifests(file, data)
 		if err != nil {
 			return nil, err
 		}
 		found := false
 		for _, o := range objects {
-			if o.Kind == manifest.Secret {
+			if o.Kind == KindSecret {
 				all, found = append(all, o), true
 			}
 		}
@@ -130,7 +128,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 	read := r.read[ref]
 	if read == nil {
 		read = sync.OnceValues(func() (*v1.Secret, error) {
-			data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
+			data, err := readSecret(ctx, r.client, ref.Namespace, ref.Name)
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
 			}

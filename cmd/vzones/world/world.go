@@ -1,5 +1,5 @@
-// Package world reads what the tool's commands answer from: the configuration, the Nodes of the
-// cluster, and all vCenters, once. It owns the flags that say where these are.
+// Package world reads what the tool's commands answer from: the configuration, which may be that of a
+// daemon in the cluster, the Nodes, and all vCenters, once. It owns the flags that say where these are.
 //
 // It uses what the daemon is made of: the same fleet reads the vCenters, and the same placer
 // places the Nodes. So what the tool says is what the daemon does. It writes nothing.
@@ -21,8 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
-	"vzones/cmd/vzones/internal/survey"
-	"vzones/cmd/vzones/running"
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider"
@@ -39,7 +37,7 @@ type World struct {
 	Source string
 	Config *config.Config
 	// Daemon is the one that runs in the cluster, nil if a file is the configuration.
-	Daemon *running.Daemon
+	Daemon *Daemon
 	// Client and RESTConfig are those of the cluster, nil without one.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
@@ -275,10 +273,10 @@ func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc
 
 // Survey reads more of each vCenter that was read, all side by side, in the order of States. It takes
 // no longer than what is left of --timeout, see Within.
-func (w *World) Survey(ctx context.Context, q survey.Query) []survey.Survey {
+func (w *World) Survey(ctx context.Context, q SurveyQuery) []Survey {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
-	return survey.Read(ctx, w.fleet.Sessions(), w.needs, q)
+	return readSurveys(ctx, w.fleet.Sessions(), w.needs, q)
 }
 
 // SearchOutside looks for a machine beyond the configured datacenters, as the daemon does before it

@@ -1,12 +1,10 @@
-package manifest_test
+package world
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"vzones/cmd/vzones/internal/manifest"
 )
 
 const several = `# as kubectl prints them
@@ -41,7 +39,7 @@ stringData:
 `
 
 func TestRead(t *testing.T) {
-	objects, err := manifest.Read("f", []byte(several))
+	objects, err := ReadManifests("f", []byte(several))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func TestIs(t *testing.T) {
 		several: true, "": false, "---\n": false, "vcenter: {}": false, "kind: Secret": false, "[Global]\nuser = a": false, "a: [": false,
 		"apiVersion: v1\nkind: Secret": true,
 	} {
-		if got := manifest.Is([]byte(text)); got != want {
+		if got := IsManifest([]byte(text)); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
 	}
@@ -83,18 +81,18 @@ func TestMistakes(t *testing.T) {
 		"kind: Secret\nmetadata: {name: x}\nstringData: {a: 12345678}":       "f:3: stringData of Secret x is not a text under the key \"a\": write it in quotes",
 		"kind: List\nitems:\n- {kind: Secret, data: {k: S3cret!}}":           "f:3: data of Secret without a name is not base64 under the key \"k\"",
 	} {
-		_, err := manifest.Read("f", []byte(text))
+		_, err := ReadManifests("f", []byte(text))
 		if err == nil || err.Error() != want || strings.Contains(err.Error(), "S3cret") {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 	// What is null is empty, in names too.
-	objects, err := manifest.Read("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
+	objects, err := ReadManifests("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
 	if err != nil || len(objects) != 1 || objects[0].String() != "Secret x" || !objects[0].Values[0].Content.IsEmpty() {
 		t.Errorf("got %v, %v", objects, err)
 	}
 	// A List in itself ends.
-	if objects, err := manifest.Read("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {
+	if objects, err := ReadManifests("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {
 		t.Errorf("got %v, %v", objects, err)
 	}
 }

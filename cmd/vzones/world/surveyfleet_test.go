@@ -1,4 +1,4 @@
-package survey_test
+package world
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2/ktesting"
 
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter"
@@ -30,8 +29,8 @@ var needs = vcenter.Requirements{Tags: true, Categories: []string{"region", "zon
 
 const twoVCenters = vcentertest.TwoVCenters
 
-// world is a simulated fleet and a Fleet that reads it.
-type world struct {
+// A surveyedFleet is a simulated fleet and a Fleet that reads it.
+type surveyedFleet struct {
 	*testing.T
 	ctx   context.Context
 	sim   *fleet.Fleet
@@ -40,12 +39,12 @@ type world struct {
 }
 
 // surveyed waits for all vCenters to be read.
-func surveyed(t *testing.T, description string) *world {
+func surveyed(t *testing.T, description string) *surveyedFleet {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
 	sim, cfgs := vcentertest.Simulate(t, description)
-	w := &world{T: t, ctx: ctx, sim: sim}
+	w := &surveyedFleet{T: t, ctx: ctx, sim: sim}
 	w.fleet = vcenter.NewFleet(cfgs, vcenter.FromFile, vcenter.Options{
 		Requirements: needs, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond,
 		Timeout: 20 * time.Second, // beside load, for hundreds of machines
@@ -68,12 +67,12 @@ func surveyed(t *testing.T, description string) *world {
 	return w
 }
 
-func (w *world) read(q survey.Query) []survey.Survey {
-	return survey.Read(w.ctx, w.fleet.Sessions(), needs, q)
+func (w *surveyedFleet) read(q SurveyQuery) []Survey {
+	return readSurveys(w.ctx, w.fleet.Sessions(), needs, q)
 }
 
 // moid returns the managed object ID of a machine.
-func (w *world) moid(machine string) string {
+func (w *surveyedFleet) moid(machine string) string {
 	w.Helper()
 	m, err := w.sim.Machine(machine)
 	if err != nil {

@@ -1,4 +1,4 @@
-package running
+package world
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	var in *v1.VolumeMount
 	for i := range d.container.VolumeMounts {
 		m := &d.container.VolumeMounts[i]
-		if within(name, m.MountPath) && (in == nil || len(path.Clean(m.MountPath)) > len(path.Clean(in.MountPath))) {
+		if isWithin(name, m.MountPath) && (in == nil || len(path.Clean(m.MountPath)) > len(path.Clean(in.MountPath))) {
 			in = m
 		}
 	}
@@ -79,8 +79,8 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	return v.files, path.Join(in.SubPath, rest), v.err // of the two only one is set
 }
 
-// within reports whether a path is a directory, or below it.
-func within(name, dir string) bool {
+// isWithin reports whether a path is a directory, or below it.
+func isWithin(name, dir string) bool {
 	dir = path.Clean(dir)
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
@@ -121,15 +121,15 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 				items = s.Secret.Items
 			}
 			v.err = errors.Join(v.err, err)
-			add(v.files, data, items)
+			addKeys(v.files, data, items)
 		}
 	}
 	d.volumes[name] = v
 	return v
 }
 
-// add adds the keys of an object as files, under other names where items say so.
-func add(to, data map[string][]byte, items []v1.KeyToPath) {
+// addKeys adds the keys of an object as files, under other names where items say so.
+func addKeys(to, data map[string][]byte, items []v1.KeyToPath) {
 	if len(items) == 0 {
 		for key, value := range data {
 			to[key] = value
@@ -158,7 +158,7 @@ func (d *Daemon) configMap(ctx context.Context, name string, optional *bool) (ma
 
 // secret reads a Secret likewise.
 func (d *Daemon) secret(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
-	data, err := Secret(ctx, d.client, d.Namespace, name)
+	data, err := readSecret(ctx, d.client, d.Namespace, name)
 	return data, unlessOptional(optional, err)
 }
 
@@ -170,8 +170,8 @@ func unlessOptional(optional *bool, err error) error {
 	return err
 }
 
-// Secret reads the data of a Secret.
-func Secret(ctx context.Context, client kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
+// readSecret reads the data of a Secret.
+func readSecret(ctx context.Context, client kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
 	s, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):

@@ -1,5 +1,4 @@
-// Package finding is what the tool finds wrong: the table of all kinds, and one finding of a kind.
-package finding
+package check
 
 import (
 	"cmp"
@@ -33,7 +32,7 @@ func (s Severity) rank() int { return slices.Index(Severities(), s) }
 
 // A Kind is one thing that can be wrong.
 type Kind struct {
-	// ID is such as VZ101.
+	// ID is VZ and three digits.
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"`
 	// Title says in a few words what is wrong.

@@ -1,4 +1,4 @@
-package survey
+package world
 
 import (
 	"cmp"
@@ -33,10 +33,10 @@ const (
 	machinesPerRequest = 1000
 )
 
-// Read reads what a query asks for from each vCenter, all side by side, through the sessions of a fleet.
+// readSurveys reads what a query asks for from each vCenter, all side by side, through the sessions of a fleet.
 // It returns one Survey for each, in their order. That of a vCenter without a session has an error.
 // Requirements are those of the fleet.
-func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q Query) []Survey {
+func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	all := make([]Survey, len(sessions))
 	var side sync.WaitGroup
 	for i, s := range sessions {
@@ -57,13 +57,13 @@ func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Req
 	return all
 }
 
-// A reader reads one vCenter.
-type reader struct {
+// A surveyor reads one vCenter.
+type surveyor struct {
 	vcenter string
 	session *session.Session
 	// rest is a session of the REST API that no other goroutine uses.
 	rest *session.REST
-	q    *Query
+	q    *SurveyQuery
 	// tree has the objects.
 	tree *model.Tree
 	// confirmed are the reasons why the tags of objects cannot be read that the inventory has confirmed.
@@ -71,7 +71,7 @@ type reader struct {
 }
 
 // readOne reads one vCenter. What cannot be read is an error of its part.
-func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *Query) Survey {
+func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *SurveyQuery) Survey {
 	rest := from.Session.NewREST() // the watch has the session of the tagging API that belongs to this one
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
@@ -82,7 +82,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of a login that is under way
-	r := reader{
+	r := surveyor{
 		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
 		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
 	}
@@ -108,7 +108,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 }
 
 // failed says of which vCenter an error is, nil if there is none.
-func (r *reader) failed(doing string, err error) error {
+func (r *surveyor) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (r *reader) failed(doing string, err error) error {
 }
 
 // about returns what the vCenter says of itself.
-func (r *reader) about(ctx context.Context) About {
+func (r *surveyor) about(ctx context.Context) About {
 	content := r.session.Client().ServiceContent
 	about := About{Version: content.About.Version, APIVersion: content.About.ApiVersion}
 	if content.SessionManager == nil {
@@ -136,7 +136,7 @@ func (r *reader) about(ctx context.Context) About {
 }
 
 // readObjects reads the datacenters, clusters and hosts with all that is above them.
-func (r *reader) readObjects(ctx context.Context, facts model.HostFacts) error {
+func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error {
 	client := r.session.Client()
 	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
 		This: *client.ServiceContent.ViewManager, Container: client.ServiceContent.RootFolder,
@@ -174,7 +174,7 @@ const overallStatus = "overallStatus"
 // confirm asks the inventory about objects that the tagging service answers 403 for: it does so for a missing privilege,
 // and for objects that were deleted or made just now. Objects that do not exist any more are forgotten. If the inventory
 // does not answer, the reason stays open.
-func (r *reader) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
+func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
 	if len(refused) == 0 {
 		return
 	}
@@ -204,14 +204,14 @@ func (r *reader) confirm(ctx context.Context, refused []types.ManagedObjectRefer
 }
 
 // refs returns the objects that were read.
-func (r *reader) refs() (refs []types.ManagedObjectReference) {
+func (r *surveyor) refs() (refs []types.ManagedObjectReference) {
 	for _, kind := range []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"} {
 		refs = append(refs, r.tree.OfType(kind)...)
 	}
 	return refs
 }
 
-func (r *reader) tagQuery() tags.Query {
+func (r *surveyor) tagQuery() tags.Query {
 	q := tags.Query{Objects: r.refs(), Paths: map[types.ManagedObjectReference]string{}, Categories: r.q.Categories}
 	for _, ref := range q.Objects {
 		q.Paths[ref] = r.tree.Path(ref)
@@ -221,7 +221,7 @@ func (r *reader) tagQuery() tags.Query {
 
 // objects returns the objects with their tags and what hosts belong to, as snapshots have them, in the order of
 // their paths.
-func (r *reader) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
+func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
 	hosts := &model.Memberships{Facts: facts}
 	all := map[types.ManagedObjectReference]*Object{}
 	for _, ref := range r.refs() {
@@ -248,7 +248,7 @@ func (r *reader) objects(facts model.HostFacts, attached tags.Attachments) []*Ob
 	})
 }
 
-func (r *reader) ref(ref types.ManagedObjectReference) topology.Ref {
+func (r *surveyor) ref(ref types.ManagedObjectReference) topology.Ref {
 	return topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}
 }
 
@@ -263,8 +263,8 @@ const (
 )
 
 // machines reads the settings of machines.
-func (r *reader) machines(ctx context.Context, ids []string) (map[string]Machine, error) {
-	all := map[string]Machine{}
+func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]MachineSettings, error) {
+	all := map[string]MachineSettings{}
 	for some := range slices.Chunk(ids, machinesPerRequest) {
 		spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{uuid, diskFlag, diskKey, diskLower, tools, power}}}}
 		for _, id := range some {
@@ -278,7 +278,7 @@ func (r *reader) machines(ctx context.Context, ids []string) (map[string]Machine
 	return all, nil
 }
 
-func machineOf(o *types.ObjectContent) Machine {
+func machineOf(o *types.ObjectContent) MachineSettings {
 	is := map[string]bool{} // by property
 	for _, p := range o.PropSet {
 		switch p.Name {
@@ -292,7 +292,7 @@ func machineOf(o *types.ObjectContent) Machine {
 			is[p.Name] = isOn(p.Val)
 		}
 	}
-	return Machine{LacksDiskUUID: is[uuid] && !is[diskFlag] && !is[diskKey] && !is[diskLower], LacksTools: is[tools] && is[power]}
+	return MachineSettings{LacksDiskUUID: is[uuid] && !is[diskFlag] && !is[diskKey] && !is[diskLower], LacksTools: is[tools] && is[power]}
 }
 
 // isOn reports whether a flag, or a key of a machine's configuration, is true.
@@ -306,7 +306,7 @@ func isOn(value any) bool {
 
 // categories reads the categories that matter, and returns them with the names of all that are visible. One that
 // the account cannot see is left out.
-func (r *reader) categories(ctx context.Context) (all []Category, visible []string, err error) {
+func (r *surveyor) categories(ctx context.Context) (all []Category, visible []string, err error) {
 	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		ids, err := s.Categories(ctx)
 		if err != nil && rest.ClassOf(err) != rest.Denied {
@@ -331,7 +331,7 @@ func (r *reader) categories(ctx context.Context) (all []Category, visible []stri
 
 // definitions reads categories by their IDs, several at a time. One that the account may not read, or that is
 // gone, is left out.
-func (r *reader) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
+func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
 	var mu sync.Mutex
 	all := make(map[string]tags.Category, len(ids))
 	g, ctx := errgroup.WithContext(ctx)

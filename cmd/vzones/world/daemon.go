@@ -1,8 +1,4 @@
-// Package running finds the daemon that runs in a cluster by its Pods, and reads what that was
-// started with: its flags, its environment, and the files of its volumes. It owns what counts as a
-// Pod of the daemon, be it vzones or the vSphere CPI. It writes nothing, and keeps secrets in
-// memory only.
-package running
+package world
 
 import (
 	"cmp"
@@ -21,10 +17,10 @@ import (
 	"vzones/internal/quote"
 )
 
-// selectors are the labels that Pods of the daemon have, each of which is looked for: those of our manifest
+// podSelectors are the labels that Pods of the daemon have, each of which is looked for: those of our manifest
 // and chart, and of the vSphere CPI's manifest and chart; of its manifest before; of its chart before; of
 // OpenShift; of Rancher's chart.
-var selectors = []string{
+var podSelectors = []string{
 	"component=cloud-controller-manager",
 	"k8s-app=vsphere-cloud-controller-manager",
 	"app=vsphere-cpi",
@@ -32,8 +28,8 @@ var selectors = []string{
 	"component=rancher-vsphere-cpi-cloud-controller-manager",
 }
 
-// program is the daemon's, and the vSphere CPI's.
-const program = "vsphere-cloud-controller-manager"
+// daemonProgram is the daemon's, and the vSphere CPI's.
+const daemonProgram = "vsphere-cloud-controller-manager"
 
 // A Daemon is one that runs in the cluster.
 type Daemon struct {
@@ -51,12 +47,12 @@ type Daemon struct {
 	volumes map[string]volume
 }
 
-// Find finds the daemon in a namespace: its password goes to the servers that its Pod names, so there must
+// findDaemon finds the daemon in a namespace: its password goes to the servers that its Pod names, so there must
 // be no doubt which Pod that is. Other namespaces belong to others, who can give a Pod any label.
-func Find(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
+func findDaemon(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
 	workloads := map[string][]*v1.Pod{}
 	seen := map[string]bool{}
-	for _, selector := range selectors {
+	for _, selector := range podSelectors {
 		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		switch {
 		case apierrors.IsForbidden(err):
@@ -74,7 +70,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespace string) (*
 	names := slices.Sorted(maps.Keys(workloads))
 	switch len(names) {
 	case 0:
-		return nil, fmt.Errorf("no Pod of %s is found in namespace %s by the labels %s: write the namespace of the daemon as -n, or --config FILE", program, quote.Name(namespace), strings.Join(selectors, " or "))
+		return nil, fmt.Errorf("no Pod of %s is found in namespace %s by the labels %s: write the namespace of the daemon as -n, or --config FILE", daemonProgram, quote.Name(namespace), strings.Join(podSelectors, " or "))
 	case 1:
 		return newDaemon(ctx, client, workloads[names[0]])
 	}
@@ -116,7 +112,7 @@ func containerOf(p *v1.Pod) *v1.Container {
 			continue
 		}
 		named := slices.ContainsFunc(append(args, c.Image, c.Name), func(s string) bool {
-			return strings.Contains(s, program) || s == "--cloud-provider=vsphere"
+			return strings.Contains(s, daemonProgram) || s == "--cloud-provider=vsphere"
 		})
 		if named {
 			return c

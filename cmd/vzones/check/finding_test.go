@@ -1,4 +1,4 @@
-package finding
+package check
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	files, err := filepath.Glob("../check/*.go")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

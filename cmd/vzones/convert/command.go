@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/cmd/vzones/internal/convert"
 	"vzones/config"
 )
 
@@ -20,7 +19,8 @@ type conversion struct {
 	effective, env bool
 }
 
-func (t *tool) convertCommand() *cobra.Command {
+// Command returns the command.
+func Command(t *cli.Tool) *cobra.Command {
 	var c conversion
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
@@ -47,9 +47,9 @@ files are not read.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t.Started = true
 			if c.effective {
-				return t.effective(args[0], &c)
+				return c.printEffective(t, args[0])
 			}
-			return t.convert(args[0], &c)
+			return c.printYAML(t, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -77,8 +77,8 @@ func (c *conversion) check(given func(flag string) bool) error {
 	return nil
 }
 
-// effective shows the values in force.
-func (t *tool) effective(file string, c *conversion) error {
+// printEffective prints the values in force.
+func (c *conversion) printEffective(t *cli.Tool, file string) error {
 	data, err := t.Read(file)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (t *tool) effective(file string, c *conversion) error {
 	if c.env {
 		environ = os.Environ()
 	}
-	w, err := convert.Effective(file, data, environ...)
+	w, err := Effective(file, data, environ...)
 	if err != nil {
 		return cli.Mistakes(t.Stderr, err)
 	}
@@ -95,13 +95,13 @@ func (t *tool) effective(file string, c *conversion) error {
 	return t.Write(w.Data)
 }
 
-// convert writes the configuration as YAML, and its credentials as a Secret.
-func (t *tool) convert(file string, c *conversion) error {
+// printYAML writes the configuration as YAML, and its credentials as a Secret.
+func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
-	w, err := convert.ToYAML(file, data, c.ref)
+	w, err := ToYAML(file, data, c.ref)
 	if err != nil {
 		return cli.Mistakes(t.Stderr, err)
 	}

@@ -1,9 +1,4 @@
-// Package survey reads what a vCenter has beside the machines of Nodes: all hosts with what is
-// above them and the tags on it, the tag categories, and what of a machine's settings a Node depends on.
-//
-// What is read comes through the session that the fleet has with the vCenter, in requests whose number does not
-// depend on that of hosts or machines, except for pages. It never writes to a vCenter.
-package survey
+package world
 
 import (
 	"slices"
@@ -12,8 +7,8 @@ import (
 	"vzones/topology"
 )
 
-// A Query says what is read. Its zero value reads the objects without their tags.
-type Query struct {
+// A SurveyQuery says what is read. Its zero value reads the objects without their tags.
+type SurveyQuery struct {
 	// Categories are the names of the tag categories that matter. Without any no tags are read.
 	Categories []string
 	// Machines are the managed object IDs of the machines whose settings are read, by vCenter.
@@ -34,19 +29,19 @@ type Survey struct {
 	Objects []*Object
 	// ObjectsErr says why objects may be missing.
 	ObjectsErr error
-	// Invisible are the categories of the Query that the vCenter does not show to the account: they do
+	// Invisible are the categories of the SurveyQuery that the vCenter does not show to the account: they do
 	// not exist there, or the account may not read them.
 	Invisible []string
-	// Categories are those of the Query that the account can see, in that order; CategoriesErr
+	// Categories are those of the SurveyQuery that the account can see, in that order; CategoriesErr
 	// says why they are not known.
 	Categories    []Category
 	CategoriesErr error
-	// Visible are the names of all tag categories that the account can see, if the Query asks for Definitions.
+	// Visible are the names of all tag categories that the account can see, if the SurveyQuery asks for Definitions.
 	Visible []string
 	// TagsErr says why the tags of objects are not known, nil also if the account may not read some of them.
 	TagsErr error
-	// Machines are those that the Query names, by managed object ID.
-	Machines    map[string]Machine
+	// Machines are those that the SurveyQuery names, by managed object ID.
+	Machines    map[string]MachineSettings
 	MachinesErr error
 }
 
@@ -87,8 +82,8 @@ type Category struct {
 	Types []string
 }
 
-// A Machine is what else is read of a machine. What cannot be read is false.
-type Machine struct {
+// A MachineSettings is what else is read of a machine. What cannot be read is false.
+type MachineSettings struct {
 	// LacksDiskUUID reports whether disk.enableUUID is off.
 	LacksDiskUUID bool
 	// LacksTools reports whether VMware Tools do not run although the machine does. While they start the

@@ -1,6 +1,4 @@
-// Package manifest reads the ConfigMaps and Secrets in files of Kubernetes manifests, and where
-// their values are in the file. What the values mean is not its matter.
-package manifest
+package world
 
 import (
 	"bytes"
@@ -19,23 +17,23 @@ import (
 
 // The kinds of objects that are read.
 const (
-	ConfigMap = "ConfigMap"
-	Secret    = "Secret"
+	KindConfigMap = "ConfigMap"
+	KindSecret    = "Secret"
 )
 
-// An Object is a ConfigMap or a Secret.
-type Object struct {
+// A Manifest is a ConfigMap or a Secret.
+type Manifest struct {
 	Kind string
 	// Ref is its name, and its namespace if the manifest has one.
 	Ref config.SecretRef
 	// Line is where it begins in the file, from 1.
 	Line int
 	// Values are in the order of the file, each key once: that of stringData counts.
-	Values []Value
+	Values []ManifestValue
 }
 
 // String names an object as kubectl does.
-func (o Object) String() string {
+func (o Manifest) String() string {
 	name := o.Ref.Name
 	if name == "" {
 		return o.Kind + " without a name"
@@ -46,8 +44,8 @@ func (o Object) String() string {
 	return o.Kind + " " + quote.Name(name)
 }
 
-// A Value is what is under one key. It may be secret.
-type Value struct {
+// A ManifestValue is what is under one key. It may be secret.
+type ManifestValue struct {
 	Key     string
 	Content config.Password
 	// Line is that of the key. First is the line of the file that has the first line of the
@@ -55,9 +53,9 @@ type Value struct {
 	Line, First int
 }
 
-// Is reports whether a file has manifests: whether its first document has an apiVersion and a
+// IsManifest reports whether a file has manifests: whether its first document has an apiVersion and a
 // kind.
-func Is(data []byte) bool {
+func IsManifest(data []byte) bool {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
@@ -70,10 +68,10 @@ func Is(data []byte) bool {
 	}
 }
 
-// Read returns the ConfigMaps and Secrets in a file, those in Lists too, in its order. Other
+// ReadManifests returns the ConfigMaps and Secrets in a file, those in Lists too, in its order. Other
 // objects are left out. Errors name the file and the line, and never have any of its values.
-func Read(file string, data []byte) ([]Object, error) {
-	var all []Object
+func ReadManifests(file string, data []byte) ([]Manifest, error) {
+	var all []Manifest
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
@@ -86,7 +84,7 @@ func Read(file string, data []byte) ([]Object, error) {
 			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
 		}
 		if root := content(&doc); root != nil {
-			if all, err = appendObjects(all, file, root, true); err != nil {
+			if all, err = appendManifests(all, file, root, true); err != nil {
 				return nil, err
 			}
 		}
@@ -101,29 +99,29 @@ func content(doc *yaml.Node) *yaml.Node {
 	return doc.Content[0]
 }
 
-// appendObjects appends what a document is, or its items, in which there are no Lists.
-func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Object, error) {
+// appendManifests appends what a document is, or its items, in which there are no Lists.
+func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]Manifest, error) {
 	kind := text(n, "kind")
 	if items := lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
 		for _, item := range items.Content {
 			if item = follow(item); item.Kind == yaml.MappingNode {
 				var err error
-				if all, err = appendObjects(all, file, item, false); err != nil {
+				if all, err = appendManifests(all, file, item, false); err != nil {
 					return nil, err
 				}
 			}
 		}
 		return all, nil
 	}
-	if kind != ConfigMap && kind != Secret {
+	if kind != KindConfigMap && kind != KindSecret {
 		return all, nil
 	}
-	o := Object{Kind: kind, Line: n.Line}
+	o := Manifest{Kind: kind, Line: n.Line}
 	if meta := lookup(n, "metadata"); meta != nil {
 		o.Ref = config.SecretRef{Namespace: text(meta, "namespace"), Name: text(meta, "name")}
 	}
 	encoded, plain := "binaryData", "data"
-	if kind == Secret {
+	if kind == KindSecret {
 		encoded, plain = "data", "stringData"
 	}
 	if err := o.add(file, n, encoded, true); err != nil {
@@ -136,7 +134,7 @@ func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Objec
 }
 
 // add adds the values below a key of the object.
-func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) error {
+func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) error {
 	values := lookup(n, below)
 	if values == nil || values.Kind != yaml.MappingNode {
 		return nil
@@ -146,7 +144,7 @@ func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) erro
 		if value.Kind != yaml.ScalarNode {
 			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s", file, key.Line, below, o, quote.Value(key.Value))
 		}
-		v := Value{Key: key.Value, Line: key.Line}
+		v := ManifestValue{Key: key.Value, Line: key.Line}
 		content := value.Value
 		switch {
 		case isNull(value):
@@ -168,7 +166,7 @@ func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) erro
 	return nil
 }
 
-func (o *Object) set(v Value) {
+func (o *Manifest) set(v ManifestValue) {
 	for i := range o.Values {
 		if o.Values[i].Key == v.Key {
 			o.Values[i] = v

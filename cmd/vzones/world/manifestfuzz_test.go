@@ -1,10 +1,8 @@
-package manifest_test
+package world
 
 import (
 	"strings"
 	"testing"
-
-	"vzones/cmd/vzones/internal/manifest"
 )
 
 // FuzzRead: whatever a file has, its objects are read, or the error names the file on one line.
@@ -13,8 +11,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: Secret\ndata: {a: !!binary e30=}\n"))
 	f.Add([]byte("a: &a [*a, *a]\nkind: List\nitems: *a\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		manifest.Is(data)
-		if _, err := manifest.Read("file.yaml", data); err != nil && (!strings.Contains(err.Error(), "file.yaml") || strings.ContainsAny(err.Error(), "\r")) {
+		IsManifest(data)
+		if _, err := ReadManifests("file.yaml", data); err != nil && (!strings.Contains(err.Error(), "file.yaml") || strings.ContainsAny(err.Error(), "\r")) {
 			t.Errorf("%q: the error does not name the file on one line: %q", data, err)
 		}
 	})

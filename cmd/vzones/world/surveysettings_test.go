@@ -1,4 +1,4 @@
-package survey_test
+package world
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/tags"
@@ -53,11 +52,11 @@ func TestSurveySettings(t *testing.T) {
 	if errs := errorsOf(&s); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	want := map[string]survey.Machine{ids[0]: {}, ids[1]: {LacksTools: true}, ids[2]: {LacksDiskUUID: true}, ids[3]: {}}
+	want := map[string]MachineSettings{ids[0]: {}, ids[1]: {LacksTools: true}, ids[2]: {LacksDiskUUID: true}, ids[3]: {}}
 	if !reflect.DeepEqual(s.Machines, want) {
 		t.Errorf("%+v, want %+v", s.Machines, want)
 	}
-	if want := []survey.Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}; !reflect.DeepEqual(s.Categories, want) {
+	if want := []Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}; !reflect.DeepEqual(s.Categories, want) {
 		t.Errorf("%+v, want %+v", s.Categories, want)
 	}
 	if s.About.APIVersion != "8.0.3" {
@@ -66,7 +65,7 @@ func TestSurveySettings(t *testing.T) {
 	if err := east.EnableUUID("n3", true); err != nil {
 		t.Fatal(err)
 	}
-	if s := w.read(survey.Query{Machines: map[string][]string{"east": ids}})[0]; s.Machines[ids[2]].LacksDiskUUID {
+	if s := w.read(SurveyQuery{Machines: map[string][]string{"east": ids}})[0]; s.Machines[ids[2]].LacksDiskUUID {
 		t.Error("disk.enableUUID of n3 is off")
 	}
 	tidy(w)
@@ -103,7 +102,7 @@ func TestSurveyWithoutRights(t *testing.T) {
 	if got := strings.Join(unread, " "); got != "/ /dc1/host/c1 /dc1/host/c1/h1" {
 		t.Errorf("not read are %s", got)
 	}
-	if len(s.Machines) != 1 || s.Machines[w.moid("n1")] != (survey.Machine{}) {
+	if len(s.Machines) != 1 || s.Machines[w.moid("n1")] != (MachineSettings{}) {
 		t.Errorf("%+v", s.Machines)
 	}
 	tidy(w)
@@ -190,7 +189,7 @@ func TestSurveyCanceled(t *testing.T) {
 	east.DelayMethod("GET /com/vmware/cis/tagging/tag/id:{id}", 3*time.Second)
 	ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
 	defer cancel()
-	s := survey.Read(ctx, w.fleet.Sessions(), needs, everything)[0]
+	s := readSurveys(ctx, w.fleet.Sessions(), needs, everything)[0]
 	if errs := errorsOf(&s); len(errs) == 0 {
 		t.Error("no error")
 	}

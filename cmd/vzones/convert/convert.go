@@ -1,6 +1,6 @@
-// Package convert writes a configuration in another form: as YAML with the credentials in a Secret,
-// and as the values in force with their sources. It never writes a file, and secrets only into
-// Written.Private.
+// Package convert is vzones convert: it writes a configuration in another form, as YAML with the
+// credentials in a Secret, or as the values in force with their sources. Only the command writes a file,
+// and secrets are in Written.Private only.
 package convert
 
 import (

@@ -1,4 +1,4 @@
-package running
+package world
 
 import (
 	"errors"
@@ -83,7 +83,7 @@ func TestFind(t *testing.T) {
 			for _, p := range c.pods {
 				objects = append(objects, p)
 			}
-			d, err := Find(t.Context(), fake.NewClientset(objects...), metav1.NamespaceSystem)
+			d, err := findDaemon(t.Context(), fake.NewClientset(objects...), metav1.NamespaceSystem)
 			if err != nil {
 				if !strings.Contains(err.Error(), c.want) || strings.HasPrefix(c.want, "Pod kube-system/") {
 					t.Fatal(err)
@@ -113,7 +113,7 @@ func TestNewestPodDecides(t *testing.T) {
 		p.CreationTimestamp = metav1.Now()
 		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m")
 	})
-	d, err := Find(t.Context(), fake.NewClientset(old, fresh), metav1.NamespaceSystem)
+	d, err := findDaemon(t.Context(), fake.NewClientset(old, fresh), metav1.NamespaceSystem)
 	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute {
 		t.Fatalf("%+v, %v", d.CommandLine, err)
 	}
@@ -153,7 +153,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 		&v1.ConfigMap{ObjectMeta: named("env"), Data: map[string]string{"USER": "u"}},
 		&v1.ConfigMap{ObjectMeta: named("config"), Data: map[string]string{"vsphere.conf": "text"}, BinaryData: map[string][]byte{"ca": []byte("pem")}},
 		&v1.Secret{ObjectMeta: named("login"), Data: map[string][]byte{"pw": []byte("p$(WHERE)")}})
-	d, err := Find(t.Context(), client, metav1.NamespaceSystem)
+	d, err := findDaemon(t.Context(), client, metav1.NamespaceSystem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 	} {
 		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
 			pod := aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: variable, ValueFrom: &c.from}} })
-			if _, err := Find(t.Context(), fake.NewClientset(pod), metav1.NamespaceSystem); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			if _, err := findDaemon(t.Context(), fake.NewClientset(pod), metav1.NamespaceSystem); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s in %s: %v", name, variable, err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 		client := fake.NewClientset(pod, &v1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "login"}, Data: map[string][]byte{"pw": []byte("S3cret")},
 		})
-		_, err := Find(t.Context(), client, metav1.NamespaceSystem)
+		_, err := findDaemon(t.Context(), client, metav1.NamespaceSystem)
 		if err == nil || !strings.Contains(err.Error(), "Pod kube-system/a: reading the daemon's flags: "+want) || strings.Contains(err.Error(), "S3cret") {
 			t.Errorf("%s: %v", argument, err)
 		}
@@ -243,7 +243,7 @@ func TestWithoutRights(t *testing.T) {
 		client.PrependReactor("*", resource, func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource(resource), "", errors.New("no right"))
 		})
-		if _, err := Find(t.Context(), client, metav1.NamespaceSystem); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
+		if _, err := findDaemon(t.Context(), client, metav1.NamespaceSystem); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", resource, err)
 		}
 	}

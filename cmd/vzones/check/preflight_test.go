@@ -1,4 +1,4 @@
-package preflight_test
+package check
 
 import (
 	"context"
@@ -11,14 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"vzones/cmd/vzones/internal/preflight"
 	"vzones/config"
 	"vzones/test/fleet"
 )
 
-const timeout = time.Minute
+const runTimeout = time.Minute
 
-func start(t *testing.T) (*fleet.VCenter, config.VCenter) {
+func startVCenter(t *testing.T) (*fleet.VCenter, config.VCenter) {
 	t.Helper()
 	spec, err := fleet.Parse([]byte("vcenters: [{name: east, version: 8.0.3, datacenters: [{name: dc1}]}]"))
 	if err != nil {
@@ -33,15 +32,15 @@ func start(t *testing.T) (*fleet.VCenter, config.VCenter) {
 	return v, config.VCenter{Name: "east", Server: v.Host(), Port: v.Port(), CA: v.Certificate()}
 }
 
-func run(t *testing.T, cfg *config.VCenter) preflight.Report {
+func runPreflight(t *testing.T, cfg *config.VCenter) preflight {
 	t.Helper()
-	return preflight.Run(t.Context(), []config.VCenter{*cfg}, timeout)[0]
+	return runPreflights(t.Context(), []config.VCenter{*cfg}, runTimeout)[0]
 }
 
 func TestReached(t *testing.T) {
-	v, cfg := start(t)
-	r := run(t, &cfg)
-	if r.Failed != preflight.Done || r.Err != nil || r.APIVersion != "8.0.3" || r.Certificate == nil || r.Proxy != "" {
+	v, cfg := startVCenter(t)
+	r := runPreflight(t, &cfg)
+	if r.Failed != stepDone || r.Err != nil || r.APIVersion != "8.0.3" || r.Certificate == nil || r.Proxy != "" {
 		t.Errorf("%+v", r)
 	}
 	block, _ := pem.Decode(v.Certificate())
@@ -53,7 +52,7 @@ func TestReached(t *testing.T) {
 	}
 	// A name is resolved.
 	cfg.Server = "localhost"
-	if r := run(t, &cfg); r.Failed != preflight.Done {
+	if r := runPreflight(t, &cfg); r.Failed != stepDone {
 		t.Errorf("%+v", r)
 	}
 }
@@ -77,36 +76,36 @@ func listen(t *testing.T, cfg config.VCenter, s *httptest.Server) config.VCenter
 
 // TestSteps: each step fails in its way.
 func TestSteps(t *testing.T) {
-	v, cfg := start(t)
+	v, cfg := startVCenter(t)
 	for name, c := range map[string]struct {
 		change func(*config.VCenter)
-		failed preflight.Step
+		failed preflightStep
 		text   string
 	}{
-		"not a CA":           {func(c *config.VCenter) { c.CA = []byte("x") }, preflight.Settings, "caData holds no PEM certificate"},
-		"no such name":       {func(c *config.VCenter) { c.Server = "vcenter.invalid" }, preflight.Resolve, "lookup vcenter.invalid"},
-		"nobody listens":     {func(c *config.VCenter) { c.Port = 1 }, preflight.Connect, "connection refused"},
-		"no TLS":             {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewServer(http.NotFoundHandler())) }, preflight.TLS, "HTTP"},
-		"not a vCenter":      {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewTLSServer(http.NotFoundHandler())) }, preflight.Answer, "HTTP status 404"},
-		"another page":       {func(c *config.VCenter) { *c = listen(t, *c, page("<html>")) }, preflight.Answer, "does not answer as a vCenter does"},
-		"another server":     {func(c *config.VCenter) { *c = listen(t, *c, page("<namespaces/>")) }, preflight.Answer, "does not name the vSphere API"},
-		"an unknown CA":      {func(c *config.VCenter) { c.CA = nil }, preflight.Trust, "unknown authority"},
-		"another thumbprint": {func(c *config.VCenter) { c.CA, c.Thumbprint = nil, "AA:BB" }, preflight.Trust, "not the configured thumbprint"},
+		"not a CA":           {func(c *config.VCenter) { c.CA = []byte("x") }, stepSettings, "caData holds no PEM certificate"},
+		"no such name":       {func(c *config.VCenter) { c.Server = "vcenter.invalid" }, stepResolve, "lookup vcenter.invalid"},
+		"nobody listens":     {func(c *config.VCenter) { c.Port = 1 }, stepConnect, "connection refused"},
+		"no TLS":             {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewServer(http.NotFoundHandler())) }, stepTLS, "HTTP"},
+		"not a vCenter":      {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewTLSServer(http.NotFoundHandler())) }, stepAnswer, "HTTP status 404"},
+		"another page":       {func(c *config.VCenter) { *c = listen(t, *c, page("<html>")) }, stepAnswer, "does not answer as a vCenter does"},
+		"another server":     {func(c *config.VCenter) { *c = listen(t, *c, page("<namespaces/>")) }, stepAnswer, "does not name the vSphere API"},
+		"an unknown CA":      {func(c *config.VCenter) { c.CA = nil }, stepTrust, "unknown authority"},
+		"another thumbprint": {func(c *config.VCenter) { c.CA, c.Thumbprint = nil, "AA:BB" }, stepTrust, "not the configured thumbprint"},
 	} {
 		changed := cfg
 		c.change(&changed)
-		r := run(t, &changed)
+		r := runPreflight(t, &changed)
 		if r.Failed != c.failed || r.Err == nil || !strings.Contains(r.Err.Error(), c.text) {
 			t.Errorf("%s: %q, %v", name, r.Failed, r.Err)
 		}
-		if (r.Certificate == nil) == (c.failed == preflight.Trust || c.failed == preflight.Answer) {
+		if (r.Certificate == nil) == (c.failed == stepTrust || c.failed == stepAnswer) {
 			t.Errorf("%s: certificate %v", name, r.Certificate)
 		}
 	}
 	v.Hang()
 	begin := time.Now()
-	r := preflight.Run(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]
-	if r.Err == nil || time.Since(begin) > timeout {
+	r := runPreflights(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]
+	if r.Err == nil || time.Since(begin) > runTimeout {
 		t.Errorf("%+v after %v", r, time.Since(begin))
 	}
 }
@@ -120,7 +119,7 @@ func TestNoNameServer(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	cfg := config.VCenter{Name: "east", Server: "vcenter.example.com", Port: 443}
-	if r := preflight.Run(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]; r.Failed != preflight.Resolve {
+	if r := runPreflights(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]; r.Failed != stepResolve {
 		t.Errorf("%q: %v", r.Failed, r.Err)
 	}
 }
@@ -133,17 +132,17 @@ func page(text string) *httptest.Server {
 
 // TestSideBySide: vCenters that hang take the time of one, and the context ends all.
 func TestSideBySide(t *testing.T) {
-	v, cfg := start(t)
+	v, cfg := startVCenter(t)
 	v.Hang()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	for _, r := range preflight.Run(ctx, []config.VCenter{cfg, cfg, cfg, cfg}, time.Minute) {
+	for _, r := range runPreflights(ctx, []config.VCenter{cfg, cfg, cfg, cfg}, time.Minute) {
 		if r.Err == nil {
 			t.Errorf("%+v", r)
 		}
 	}
-	if took := time.Since(begin); took > timeout/2 {
+	if took := time.Since(begin); took > runTimeout/2 {
 		t.Errorf("it took %v", took)
 	}
 }

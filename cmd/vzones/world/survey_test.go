@@ -1,4 +1,4 @@
-package survey_test
+package world
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/cmd/vzones/internal/survey"
 	"vzones/test/fleet"
 	"vzones/topology"
 )
@@ -14,7 +13,7 @@ import (
 func TestSurveyObjects(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
-	all := w.read(survey.Query{Categories: []string{"region", "zone"}})
+	all := w.read(SurveyQuery{Categories: []string{"region", "zone"}})
 	if len(all) != 2 || all[0].VCenter != "east" || all[1].VCenter != "west" {
 		t.Fatalf("%+v", all)
 	}
@@ -57,7 +56,7 @@ func TestSurveyObjects(t *testing.T) {
 }
 
 // tidy checks that nothing of a survey is left in a vCenter.
-func tidy(w *world) {
+func tidy(w *surveyedFleet) {
 	w.Helper()
 	for _, v := range w.sim.VCenters() {
 		if soap, rest := v.SOAPSessions(), v.RESTSessions(); soap != 1 || rest > 1 {
@@ -72,7 +71,7 @@ func tidy(w *world) {
 	}
 }
 
-var everything = survey.Query{Categories: []string{"region", "zone"}, Definitions: true}
+var everything = SurveyQuery{Categories: []string{"region", "zone"}, Definitions: true}
 
 // TestSurveyWithFaults: what cannot be read is an error of its part, and the rest is there.
 func TestSurveyWithFaults(t *testing.T) {
@@ -158,7 +157,7 @@ func TestSurveyOfOddAnswers(t *testing.T) {
 }
 
 // errorsOf names the parts of a survey that have an error.
-func errorsOf(s *survey.Survey) (parts []string) {
+func errorsOf(s *Survey) (parts []string) {
 	untagged := false
 	for _, o := range s.Objects {
 		untagged = untagged || o.TagsErr != nil
