@@ -8,10 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"vzones/config"
+	"vzones/internal/quote"
 )
 
 // ErrFindings means that something is wrong with what was looked at, which was printed. The exit
@@ -86,4 +89,72 @@ func (t *Tool) Width() int {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// WriteConfig says how a command gets its configuration.
+const WriteConfig = "write the configuration as --config FILE"
+
+// NoArguments refuses arguments. Wants says what the command takes instead.
+func NoArguments(wants string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return fmt.Errorf("%s takes no arguments, and %s is one: %s", cmd.CommandPath(), quote.Value(args[0]), wants)
+	}
+}
+
+// Arguments wants a number of arguments from one on, of what they are called, such as "a file"; most is
+// 0 for any number.
+func Arguments(what string, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("%s wants %s", cmd.CommandPath(), what)
+		case most > 0 && len(args) > most:
+			return fmt.Errorf("%s wants %s, and %s is more than that", cmd.CommandPath(), what, quote.Value(args[most]))
+		}
+		return nil
+	}
+}
+
+// EnvUsage describes the flag --env.
+const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
+
+// Mistakes prints the mistakes of an error, if it consists of mistakes.
+func Mistakes(to io.Writer, err error) error {
+	if all, ok := errors.AsType[config.Errors](err); ok {
+		fmt.Fprintln(to, all)
+		return ErrFindings
+	}
+	return err
+}
+
+// PrintWarnings prints what is not a mistake, each after its place and kind.
+func PrintWarnings(to io.Writer, kind string, all []config.Warning) {
+	for _, w := range all {
+		place := ""
+		if w.Line > 0 {
+			place = fmt.Sprintf("%s:%d: ", w.File, w.Line)
+		}
+		field := w.Field
+		if field != "" {
+			field += ": "
+		}
+		fmt.Fprintf(to, "%s%s: %s%s\n", place, kind, field, w.Message)
+	}
+}
+
+// progressDelay is how long something may take before a line says what it is.
+const progressDelay = 2 * time.Second
+
+// Progress says on standard error what is going on, if that is a terminal and it takes longer than
+// two seconds. In a pipe or a file it would depend on how fast a vCenter is. The caller calls end before it prints
+// anything else.
+func (t *Tool) Progress(what string) (end func() bool) {
+	return time.AfterFunc(progressDelay, func() {
+		if isTerminal(t.Stderr) {
+			fmt.Fprintln(t.Stderr, what+" …")
+		}
+	}).Stop
 }

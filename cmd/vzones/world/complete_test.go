@@ -2,6 +2,8 @@ package world
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 
 	"vzones/test/fixture"
 	"vzones/test/fleet/fleettest"
+	"vzones/vcenter"
+	"vzones/vcenter/inventory"
 )
 
 // TestWhatIsNotReadIsNotWaitedFor: each kind of rule is read completely, and nothing is waited for that
@@ -59,5 +63,21 @@ vcenters:
 				t.Errorf("%v", l.Err)
 			}
 		})
+	}
+}
+
+// TestASlowLoginIsWaitedFor, since it has not failed.
+func TestASlowLoginIsWaitedFor(t *testing.T) {
+	w := &World{fleetRun: fleetRun{fleet: vcenter.NewFleet(nil, nil, vcenter.Options{})}}
+	for _, c := range []struct {
+		err    error
+		isRead bool
+	}{
+		{fmt.Errorf("vCenter east: %w", &vcenter.SlowLoginError{}), false},
+		{errors.New("it refuses connections"), true},
+	} {
+		if got := w.isRead([]inventory.State{{VCenter: "east", Err: c.err}}, false); got != c.isRead {
+			t.Errorf("%v: %t", c.err, got)
+		}
 	}
 }
