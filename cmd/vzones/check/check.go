@@ -110,7 +110,8 @@ func Command(t *cli.Tool) *cobra.Command {
 func (o *options) refuse(flags *pflag.FlagSet) (err error) {
 	forFiles := []string{"env", "skip-files"}
 	flags.Visit(func(f *pflag.Flag) {
-		switch isForFiles := slices.Contains(forFiles, f.Name); {
+		isForFiles := slices.Contains(forFiles, f.Name)
+		switch {
 		case f.Name == "offline":
 		case o.offline && !isForFiles:
 			err = fmt.Errorf("--%s has no effect with --offline, which reads the files that are its arguments: leave it out", f.Name)

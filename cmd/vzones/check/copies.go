@@ -65,7 +65,8 @@ func readCopies(ctx context.Context, w *world.World) copies {
 	}
 	client, err := dynamic.NewForConfig(w.RESTConfig)
 	for _, kind := range copyKinds {
-		name, failed := kind.resource.Resource, err
+		name := kind.resource.Resource
+		failed := err
 		if err == nil {
 			list := func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 				return client.Resource(kind.resource).List(ctx, opts)
@@ -141,7 +142,8 @@ func (c *comparison) add(id, object, text string) *Finding {
 // addNode adds a finding about a Node, or about the object of a kind with its name.
 func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
 	one := c.add(id, kind+" "+n.name(), text)
-	one.VCenter, one.Nodes = n.VCenter(), []string{n.name()}
+	one.VCenter = n.VCenter()
+	one.Nodes = []string{n.name()}
 	return one
 }
 
@@ -157,7 +159,9 @@ func isCSI(key string) bool { return strings.HasPrefix(key, topology.CSIDomain+"
 // csiNodes compares the topology keys of the CSINodes, and the driver's labels of all Nodes with those that
 // it would find now.
 func (c *comparison) csiNodes(items []unstructured.Unstructured) {
-	keys, used := map[string][]string{}, map[string]bool{} // keys by Node
+	// keys are the topology keys of each Node, used those of any.
+	keys := map[string][]string{}
+	used := map[string]bool{}
 	for i := range items {
 		o := typed[storagev1.CSINode](&items[i])
 		for _, d := range o.Spec.Drivers {
@@ -293,7 +297,8 @@ func (c *comparison) isTopology(key string) bool {
 // kept after its claim was deleted.
 func (c *comparison) volumes(items []unstructured.Unstructured) {
 	type existence struct{ own, placed bool }
-	known := map[string]existence{} // by the text of the requirement, which many volumes share
+	// known is by the text of the requirement, which many volumes share.
+	known := map[string]existence{}
 	for i := range items {
 		pv := typed[v1.PersistentVolume](&items[i])
 		if pv.Spec.NodeAffinity == nil || pv.DeletionTimestamp != nil || pv.Status.Phase == v1.VolumeReleased || pv.Status.Phase == v1.VolumeFailed {
@@ -373,7 +378,8 @@ func (c *comparison) classes(items []unstructured.Unstructured) {
 	for i := range items {
 		class := typed[storagev1.StorageClass](&items[i])
 		gone := map[string]bool{}
-		isPossible, isTied := false, false
+		isPossible := false
+		isTied := false
 		for _, term := range class.AllowedTopologies {
 			isPossible = isPossible || slices.ContainsFunc(c.all, func(n *node) bool {
 				return !slices.ContainsFunc(term.MatchLabelExpressions, func(r v1.TopologySelectorLabelRequirement) bool {
@@ -393,7 +399,8 @@ func (c *comparison) classes(items []unstructured.Unstructured) {
 				}
 			}
 		}
-		object, zones := "StorageClass "+class.Name, strings.Join(slices.Sorted(maps.Keys(gone)), ", ")
+		object := "StorageClass " + class.Name
+		zones := strings.Join(slices.Sorted(maps.Keys(gone)), ", ")
 		switch {
 		case !isTied:
 		case !isPossible && zones == "":

@@ -19,7 +19,8 @@ func TestDriver(t *testing.T) {
 	node := func(driver string, keys ...any) unstructured.Unstructured {
 		return unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"drivers": []any{map[string]any{"name": driver, "topologyKeys": keys}}}}}
 	}
-	const zone, host = topology.CSIDomain + "/k8s-zone", "csi.vsphere.vmware.com/hostname"
+	const zone = topology.CSIDomain + "/k8s-zone"
+	const host = "csi.vsphere.vmware.com/hostname"
 	for name, c := range map[string]struct {
 		nodes             []unstructured.Unstructured
 		installed         bool
@@ -46,8 +47,9 @@ func TestDriver(t *testing.T) {
 		if c.denied == "csinodes" {
 			all.errors["csinodes"] = forbidden
 		}
-		if all.readDriver(t.Context(), client); all.noDriver != c.noDriver || all.noZones != c.noZones {
-			t.Errorf("%s: no driver %t, no zones %t", name, all.noDriver, all.noZones)
+		all.readDriver(t.Context(), client)
+		if all.noDriver != c.noDriver || all.noZones != c.noZones {
+			t.Errorf("%s: got no driver %t and no zones %t, want %t and %t", name, all.noDriver, all.noZones, c.noDriver, c.noZones)
 		}
 	}
 }

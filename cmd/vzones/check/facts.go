@@ -26,19 +26,93 @@ const (
 	searchedOutside = 20
 )
 
-// facts are all that was read. Findings follow from them alone. The slices by vCenter are in
-// configured order.
+// facts are all that was read. Findings follow from them alone: there is one type for each group of findings,
+// which has the facts that the group follows from.
 type facts struct {
 	config *config.Config
+	// vcenters are in configured order.
+	vcenters []*vcenterFacts
+	// states are those of the vCenters, in the form that the daemon's packages decide by.
 	states []inventory.State
-	// health has what else is known of each vCenter, reports what came of reaching it.
-	health  []vcenter.Health
-	reports []preflight
-	surveys []world.Survey
-	// all are the Nodes of the cluster, none without a cluster, and nodes those of them that are ours.
-	all, nodes []*node
-	copies     copies
-	now        time.Time
+	// all are the Nodes of the cluster, none without a cluster.
+	all nodeList
+	// nodes are the Nodes of all that the daemon manages.
+	nodes  nodeList
+	copies copies
+	now    time.Time
+}
+
+// vcenterFacts are what was read of one vCenter.
+type vcenterFacts struct {
+	config *config.VCenter
+	state  *inventory.State
+	health vcenter.Health
+	// way is the result of connecting without credentials.
+	way    *preflight
+	survey *world.Survey
+}
+
+// surveyed returns the survey, nil if the vCenter was not surveyed.
+func (v *vcenterFacts) surveyed() *world.Survey {
+	if v == nil || v.survey.Err != nil {
+		return nil
+	}
+	return v.survey
+}
+
+// tagsErr returns why the tags of the categories of a policy could not be read, nil if they were.
+func (v *vcenterFacts) tagsErr(policy *topology.Policy) error {
+	s := v.surveyed()
+	switch {
+	case len(policy.Categories()) == 0:
+		return nil
+	case s != nil && s.CategoriesErr != nil:
+		return s.CategoriesErr
+	case s != nil && s.TagsErr != nil:
+		return s.TagsErr
+	case v.health.Tags == vcenter.TagsFailed:
+		return errors.New("its tags could not be read")
+	}
+	return nil
+}
+
+// lacksDatacenter reports whether a Node has no machine because the vCenter does not show a configured datacenter.
+func (v *vcenterFacts) lacksDatacenter(n *node) bool {
+	if v == nil || v.state.Snapshot == nil || v.state.Snapshot.Incomplete == nil {
+		return false
+	}
+	isOutside := errors.Is(n.Err, inventory.ErrOutside) && n.VCenter() == v.state.VCenter
+	return isOutside || errors.Is(n.Err, v.state.Snapshot.Incomplete)
+}
+
+// hasUnreadable reports whether the vCenter has machines that cannot be read.
+func (v *vcenterFacts) hasUnreadable() bool {
+	return v != nil && v.state.Snapshot != nil && len(v.state.Snapshot.Unreadable) > 0
+}
+
+// within returns a function that reports whether an object is in a configured datacenter.
+func (v *vcenterFacts) within() func(*world.Object) bool {
+	return v.survey.Within(v.config.Datacenters)
+}
+
+// outside returns the managed object IDs of the objects that no Node depends on: those that are neither in a
+// configured datacenter nor above one.
+func (v *vcenterFacts) outside() map[string]bool {
+	outside := map[string]bool{}
+	for _, o := range v.survey.Objects {
+		// If an object above cannot be read, it is not known where this one is.
+		outside[o.Ref.ID] = o.Up().Broken == nil
+	}
+	within := v.within()
+	for _, o := range v.survey.Objects {
+		if !within(o) {
+			continue
+		}
+		for at := o; at != nil; at = at.Parent {
+			delete(outside, at.Ref.ID)
+		}
+	}
+	return outside
 }
 
 // open opens a world, and connects to each vCenter without a login meanwhile.
@@ -60,7 +134,7 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, er
 
 // read reads all facts of a world, which has the vCenters and the Nodes.
 func read(ctx context.Context, w *world.World, reports []preflight) (*facts, error) {
-	f := &facts{config: w.Config, reports: reports, now: time.Now()}
+	f := &facts{config: w.Config, now: time.Now()}
 	var side sync.WaitGroup
 	side.Go(func() { f.copies = readCopies(ctx, w) })
 	f.lookAt(ctx, w)
@@ -71,9 +145,15 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
 		}
 	}
-	f.surveys = w.Survey(ctx, query)
+	surveys := w.Survey(ctx, query)
 	side.Wait()
-	f.states, f.health = completed(w.States, f.surveys, categories), w.Health()
+	f.states = completed(w.States, surveys, categories)
+	health := w.Health()
+	for i := range f.states {
+		f.vcenters = append(f.vcenters, &vcenterFacts{
+			config: &w.Config.VCenters[i], state: &f.states[i], health: health[i], way: &reports[i], survey: &surveys[i],
+		})
+	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
 	}
@@ -122,44 +202,43 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 	}
 }
 
-// survey returns that of a vCenter, nil if there is none.
-func (f *facts) survey(vcenter string) *world.Survey {
-	for i := range f.surveys {
-		if f.surveys[i].VCenter == vcenter && f.surveys[i].Err == nil {
-			return &f.surveys[i]
-		}
+// vcenter returns what was read of the vCenter with a name, nil if none is configured.
+func (f *facts) vcenter(name string) *vcenterFacts {
+	i := slices.IndexFunc(f.vcenters, func(v *vcenterFacts) bool { return v.state.VCenter == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return f.vcenters[i]
 }
 
 // findings returns all that is wrong.
 func (f *facts) findings() []Finding {
+	policy := &f.config.Topology.Policy
+	hosts := f.hostPlaces()
+	nodes := &nodeCheck{facts: f}
+	places := &placeCheck{facts: f, policy: policy, hosts: hosts}
+	categories := &categoryCheck{policy: policy, vcenters: f.vcenters, states: f.states, nodes: f.nodes, isZoned: !f.copies.noZones}
 	found := f.warnings()
-	places := f.hostPlaces()
-	for i := range f.states {
-		reached, read := f.reach(i)
-		found = append(found, reached...)
-		if !read {
+	for _, v := range f.vcenters {
+		way := &wayCheck{vcenterFacts: v, states: f.states, nodes: f.nodes, hasCluster: len(f.all) > 0, now: f.now}
+		found = append(found, way.find()...)
+		if v.state.Err != nil {
 			continue
 		}
-		found = append(found, f.tagging(i)...)
-		found = append(found, f.datacenters(i)...)
-		found = append(found, f.unreadable(i)...)
-		found = append(found, f.unchecked(i)...)
-		if s := &f.surveys[i]; s.Err == nil {
-			found = append(found, f.unread(i, places)...)
-			found = append(found, f.categories(s)...)
+		account := &accountCheck{vcenterFacts: v, policy: policy, nodes: f.nodes, hosts: hosts}
+		found = append(found, account.tagging()...)
+		found = append(found, account.datacenters()...)
+		found = append(found, nodes.unreadable(v.state.Snapshot)...)
+		found = append(found, account.unchecked()...)
+		if s := v.surveyed(); s != nil {
+			found = append(found, account.unread()...)
+			found = append(found, categories.definitions(s)...)
 		}
 	}
-	found = append(found, f.absent()...)
-	found = append(found, f.untagged(places)...)
-	found = append(found, f.conflicts(places)...)
-	found = append(found, f.unplaced()...)
-	found = append(found, f.providerIDs()...)
-	found = append(found, f.byName()...)
-	found = append(found, f.machines()...)
-	found = append(found, f.controlPlane()...)
-	found = append(found, f.labels()...)
+	found = append(found, categories.missing()...)
+	found = append(found, places.untagged()...)
+	found = append(found, places.conflicts()...)
+	found = append(found, nodes.find()...)
 	found = append(found, f.stale()...)
 	found = f.withoutDriver(found)
 	slices.SortStableFunc(found, func(a, b Finding) int { return strings.Compare(a.Object, b.Object) })

@@ -123,7 +123,8 @@ func Causes(all []Finding) []Cause {
 		c.Nodes = append(c.Nodes, f.Nodes...)
 		if !slices.Contains(c.Objects, f.Object) {
 			if c.Objects = append(c.Objects, f.Object); len(c.Objects) > 1 {
-				c.Text, c.HasAdvice = k.text, c.HasAdvice && f.Short == ""
+				c.Text = k.text
+				c.HasAdvice = c.HasAdvice && f.Short == ""
 			}
 		}
 		if f.Command != "" && !slices.Contains(c.Commands, f.Command) {

@@ -3,11 +3,12 @@ package check
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vzones/provider/report"
 	"vzones/topology"
@@ -15,7 +16,8 @@ import (
 
 // TestKinds: IDs are used once and in order, each kind is whole, and the code of check has exactly these.
 func TestKinds(t *testing.T) {
-	id, last := regexp.MustCompile(`^VZ[13]\d\d$`), ""
+	id := regexp.MustCompile(`^VZ[13]\d\d$`)
+	last := ""
 	var all []string
 	for _, k := range Kinds() {
 		if !id.MatchString(k.ID) || k.ID <= last {
@@ -24,7 +26,7 @@ func TestKinds(t *testing.T) {
 		last = k.ID
 		all = append(all, k.ID)
 		if k.Title == "" || k.Meaning == "" || k.Fix == "" || !slices.Contains(Severities(), k.Severity) {
-			t.Errorf("%+v", k)
+			t.Errorf("kind %s: got %+v, want a title, a meaning, a fix and a severity", k.ID, k)
 		}
 	}
 	files, err := filepath.Glob("*.go")
@@ -46,7 +48,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("kinds.yaml has\n%v\nand check reports\n%v", all, reported)
 	}
 	if k := Lookup("vz105"); k == nil || k.ID != "VZ105" || Lookup("VZ999") != nil {
-		t.Errorf("found %+v", k)
+		t.Errorf("look-up of vz105: got %+v, want the kind VZ105, and none for VZ999", k)
 	}
 }
 
@@ -73,11 +75,11 @@ func TestCauses(t *testing.T) {
 		"VZ165 | east | Node a+Node c | off | a | ",
 		"VZ165 | east | Node b | off in /dc/b | b | ",
 	}
-	if !reflect.DeepEqual(texts, want) {
-		t.Errorf("got:\n%s", strings.Join(texts, "\n"))
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Fatalf("causes (-want +got):\n%s", diff)
 	}
 	if got[4].Fix != "do else" || got[3].Fix == "" {
-		t.Errorf("fixes %q and %q", got[3].Fix, got[4].Fix)
+		t.Errorf("got the fixes %q and %q, want that of the kind and that of the finding", got[3].Fix, got[4].Fix)
 	}
 }
 
@@ -92,7 +94,7 @@ func TestEachKindIsFound(t *testing.T) {
 	}
 	scripts, err := filepath.Glob("../testdata/*/check*.txtar")
 	if err != nil || len(scripts) == 0 {
-		t.Fatal(scripts, err)
+		t.Fatalf("got the scripts %q and the error %v, want those of check", scripts, err)
 	}
 	var all strings.Builder
 	for _, name := range scripts {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,13 +33,13 @@ func ids(found []Finding) []string {
 
 // of returns facts about vCenter east, which was read, with Nodes in the state of these errors.
 func of(errs ...error) *facts {
-	f := &facts{
-		config:  &config.Config{VCenters: []config.VCenter{{Name: "east"}}},
-		states:  []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}},
-		health:  make([]vcenter.Health, 1),
-		reports: []preflight{{Host: "vc:443"}},
-		surveys: []world.Survey{{VCenter: "east", About: world.About{User: "reader@local"}}},
+	east := &vcenterFacts{
+		config: &config.VCenter{Name: "east"},
+		state:  &inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}},
+		way:    &preflight{Host: "vc:443"},
+		survey: &world.Survey{VCenter: "east", About: world.About{User: "reader@local"}},
 	}
+	f := &facts{config: &config.Config{}, vcenters: []*vcenterFacts{east}}
 	for i, err := range errs {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i+1)}}
 		f.nodes = append(f.nodes, newNode(&world.Look{Node: n, Err: err}))
@@ -56,22 +57,24 @@ func TestUnplaced(t *testing.T) {
 		topology.Errorf(topology.ErrAbsent, "none has it"),
 		topology.Errorf(topology.ErrUnknown, "it may be there: %w", unread.CheckReachable()),
 	)
-	if got, want := ids(f.unplaced()), []string{"VZ159 Node node-2", "VZ160 Node node-3", "VZ154 Node node-4"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	nodes := &nodeCheck{f}
+	want := []string{"VZ159 Node node-2", "VZ160 Node node-3", "VZ154 Node node-4"}
+	if diff := cmp.Diff(want, ids(nodes.unplaced())); diff != "" {
+		t.Errorf("findings about Nodes with errors (-want +got):\n%s", diff)
 	}
 	f.nodes[0].Waits = true
-	if got := ids(f.unplaced()); got[0] != "VZ163 Node node-1" {
-		t.Errorf("a Node that nobody initializes: %q", got)
+	if got := ids(nodes.unplaced()); got[0] != "VZ163 Node node-1" {
+		t.Errorf("a Node that is not initialized: got the findings %q, want VZ163 about node-1 first", got)
 	}
 	// What is unknown while a vCenter cannot be read is found there.
-	f.states = append(f.states, unread)
-	if got := ids(f.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
-		t.Errorf("%q", got)
+	f.vcenters = append(f.vcenters, &vcenterFacts{config: &config.VCenter{Name: "west"}, state: &unread, way: &preflight{}, survey: &world.Survey{Err: unread.Err}})
+	if got := ids(nodes.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
+		t.Errorf("a vCenter is not read: got the findings %q, want VZ159 about node-2 and not VZ160 about node-3", got)
 	}
 	// That is not so if its machine is in another one.
 	f.nodes[2].Place.VCenter = "east"
-	if got := ids(f.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
-		t.Errorf("%q", got)
+	if got := ids(nodes.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
+		t.Errorf("the VM is in a vCenter that was read: got the findings %q, want VZ160 about node-3", got)
 	}
 }
 
@@ -81,46 +84,52 @@ func TestUnread(t *testing.T) {
 	f := of()
 	object := func(of, id, path string, parent *world.Object) *world.Object {
 		o := &world.Object{Object: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: of, ID: id}, Path: path, TagsErr: topology.ErrNotPermitted}, Parent: parent}
-		f.surveys[0].Objects = append(f.surveys[0].Objects, o)
+		s := f.vcenters[0].survey
+		s.Objects = append(s.Objects, o)
 		return o
 	}
 	root := object("Folder", "group-d1", "/", nil)
 	cluster := object("ClusterComputeResource", "domain-c1", "/it's one", root)
-	if got, want := ids(f.unread(0, nil)), []string{"VZ119 cluster /it's one"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	account := &accountCheck{vcenterFacts: f.vcenters[0]}
+	found := account.unread()
+	if diff := cmp.Diff([]string{"VZ119 cluster /it's one"}, ids(found)); diff != "" {
+		t.Fatalf("findings about objects whose tags may not be read (-want +got):\n%s", diff)
 	}
-	if got, want := f.unread(0, nil)[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/it'\''s one'`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	if got, want := found[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/it'\''s one'`; got != want {
+		t.Errorf("got the command %s, want %s", got, want)
 	}
 	unknown := world.HostPlace{Host: cluster.Object, Up: cluster.Up(), Placement: topology.Placement{Undecided: []topology.Undecided{{Err: topology.ErrUnknown}}}}
-	if got := ids(f.unread(0, []world.HostPlace{unknown})); len(got) != 2 {
-		t.Errorf("%q", got)
+	account.hosts = []world.HostPlace{unknown}
+	if got := ids(account.unread()); len(got) != 2 {
+		t.Errorf("the place of a host is unknown: got the findings %q, want one about the root folder too", got)
 	}
 }
 
 // TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is not a vCenter.
 func TestWhyUnread(t *testing.T) {
-	f := of()
-	f.states[0].Snapshot = nil
+	east := of().vcenters[0]
+	east.state.Snapshot = nil
+	way := &wayCheck{vcenterFacts: east}
 	slow := fmt.Errorf(`vCenter "east": no answer: %w`, context.DeadlineExceeded)
 	for err, want := range map[error]string{
 		&world.LateError{VCenter: "east", Within: time.Minute}: "VZ109", &vcenter.SlowLoginError{}: "VZ109", slow: "VZ109",
 		errors.New("EOF"): "VZ108",
 	} {
-		f.states[0].Err = err
-		if kind, _ := f.whyUnread(0); kind != want {
-			t.Errorf("%v: %s, want %s", err, kind, want)
+		east.state.Err = err
+		if id, _ := way.whyUnread(); id != want {
+			t.Errorf("no step fails, and reading ends with %v: got %s, want %s", err, id, want)
 		}
 	}
 	for step, want := range map[preflightStep]string{
 		stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
 		stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",
 	} {
-		f.reports[0].Failed, f.reports[0].Err = step, errors.New("it failed")
+		east.way.Failed = step
+		east.way.Err = errors.New("it failed")
 		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {
-			f.states[0].Err = err
-			if kind, text := f.whyUnread(0); kind != want || !strings.HasPrefix(text, "it failed") {
-				t.Errorf("%s: %s: %s", step, kind, text)
+			east.state.Err = err
+			if id, text := way.whyUnread(); id != want || !strings.HasPrefix(text, "it failed") {
+				t.Errorf("step %q fails, and reading ends with %v: got %s with the text %q, want %s with the error of the step", step, err, id, text, want)
 			}
 		}
 	}
@@ -135,12 +144,12 @@ func TestCommandLine(t *testing.T) {
 		`govc 'it'\''s'`:              {"govc", "it's"},
 	} {
 		if got := cli.Shell(words...); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("the words %q: got the command %q, want %q", words, got, want)
 		}
 	}
 	for _, odd := range []string{"", "-x", "--x", "a\nb", "a\x1b[31m", "a\u202eb"} {
 		if got := cli.Shell("govc", odd); got != "" {
-			t.Errorf("%q for %q", got, odd)
+			t.Errorf("the word %q: got the command %q, want none", odd, got)
 		}
 	}
 }
@@ -159,8 +168,9 @@ func TestByName(t *testing.T) {
 		f := of(nil)
 		f.config.MatchByName = true
 		c.change(f)
-		if got := fmt.Sprint(ids(f.byName())); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+		nodes := &nodeCheck{f}
+		if got := fmt.Sprint(ids(nodes.byName())); got != c.want {
+			t.Errorf("%s: got the findings %s, want %s", name, got, c.want)
 		}
 	}
 }

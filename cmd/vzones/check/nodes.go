@@ -73,22 +73,13 @@ func (n *node) about(id, text string) Finding {
 
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
-// settings returns what else was read of a Node's machine, zero if it was not.
-func (f *facts) settings(n *node) world.MachineSettings {
-	m := n.Place.Machine
-	if m == nil {
-		return world.MachineSettings{}
-	}
-	if s := f.survey(m.Ref.VCenter); s != nil {
-		return s.Machines[m.Ref.ID]
-	}
-	return world.MachineSettings{}
-}
+// A nodeList are Nodes by name.
+type nodeList []*node
 
 // names returns the names of the Nodes of which a condition holds.
-func (f *facts) names(is func(*node) bool) (names []string) {
-	for _, n := range f.nodes {
-		if is(n) {
+func (l nodeList) names(holds func(*node) bool) (names []string) {
+	for _, n := range l {
+		if holds(n) {
 			names = append(names, n.name())
 		}
 	}
@@ -103,8 +94,8 @@ func (n *node) waitsFor(vcenter string) bool {
 }
 
 // unknownIn returns the Nodes in a vCenter whose place is not known for a reason.
-func (f *facts) unknownIn(vcenter string, reason error) []string {
-	return f.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
+func (l nodeList) unknownIn(vcenter string, reason error) []string {
+	return l.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
 
 // nodeKinds are the kinds of findings by the outcome of the daemon's decision. An empty one is found with
@@ -138,10 +129,30 @@ var commonTexts = map[string]string{
 	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
 }
 
+// A nodeCheck finds what is wrong with Nodes and their machines.
+type nodeCheck struct{ *facts }
+
+// find returns all that is wrong with Nodes.
+func (c *nodeCheck) find() []Finding {
+	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.machines(), c.controlPlane(), c.labels())
+}
+
+// settings returns what else was read of a Node's machine, zero if it was not.
+func (c *nodeCheck) settings(n *node) world.MachineSettings {
+	m := n.Place.Machine
+	if m == nil {
+		return world.MachineSettings{}
+	}
+	if s := c.vcenter(m.Ref.VCenter).surveyed(); s != nil {
+		return s.Machines[m.Ref.ID]
+	}
+	return world.MachineSettings{}
+}
+
 // unplaced finds the Nodes without a machine, a place or an address.
-func (f *facts) unplaced() (found []Finding) {
+func (c *nodeCheck) unplaced() (found []Finding) {
 	shared := map[string]bool{}
-	for _, n := range f.nodes {
+	for _, n := range c.nodes {
 		if n.Err == nil {
 			if n.Waits && time.Since(n.Node.CreationTimestamp.Time) > time.Minute {
 				one := n.about("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
@@ -152,10 +163,10 @@ func (f *facts) unplaced() (found []Finding) {
 		}
 		outcome := report.Of(n.Err)
 		id := nodeKinds[outcome.Name]
-		if outcome.Name == "machine_unreadable" && !slices.ContainsFunc(f.states, func(s inventory.State) bool { return f.mayBeUnreadable(n, s.VCenter) }) {
+		if outcome.Name == "machine_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayBeUnreadable(n, v) }) {
 			id = "VZ156"
 		}
-		if id == "" || f.isExplained(n) {
+		if id == "" || c.isExplained(n) {
 			continue
 		}
 		if errors.Is(n.Err, placement.ErrShared) {
@@ -164,26 +175,38 @@ func (f *facts) unplaced() (found []Finding) {
 			}
 			shared[n.Identity.MachineKey()] = true
 		}
-		one := n.about(id, quote.Line(report.EventText(n.Err)))
-		one.HasAdvice, one.Short = id != "VZ157" && id != "VZ158", commonTexts[id]
-		mayBeMetal := id == "VZ154" && n.Waits && n.Node.Spec.ProviderID == ""
-		if mayBeMetal {
-			one.Short += ", and they have the taint"
-			one.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
-		}
-		if id == "VZ151" || id == "VZ154" && !nodeinfo.IsReady(n.Node) && !mayBeMetal { // a ready one has a machine
-			one.Command = cli.Shell("kubectl", "delete", "node", n.name())
-		}
-		if id == "VZ150" {
-			one.Short, one.Command = f.attachAbove(n)
-		}
-		found = append(found, one)
+		found = append(found, c.unplacedNode(n, id))
 	}
 	return found
 }
 
+// unplacedNode returns the finding of a kind about a Node that has an error.
+func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
+	one := n.about(id, quote.Line(report.EventText(n.Err)))
+	one.HasAdvice = id != "VZ157" && id != "VZ158"
+	one.Short = commonTexts[id]
+	deletion := cli.Shell("kubectl", "delete", "node", n.name())
+	switch id {
+	case "VZ150":
+		one.Short, one.Command = c.attachAbove(n)
+	case "VZ151":
+		one.Command = deletion
+	case "VZ154":
+		mayBeMetal := n.Waits && n.Node.Spec.ProviderID == ""
+		switch {
+		case mayBeMetal:
+			one.Short += ", and they have the taint"
+			one.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
+		case !nodeinfo.IsReady(n.Node):
+			// A Node that is ready has a VM somewhere.
+			one.Command = deletion
+		}
+	}
+	return one
+}
+
 // attachAbove returns what Nodes of one place lack, and the command that attaches a tag to the cluster or host of a Node.
-func (f *facts) attachAbove(n *node) (lack, command string) {
+func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	o := n.Above(world.TypeCluster)
 	if o == nil {
 		o = n.Above(world.TypeHost)
@@ -191,16 +214,16 @@ func (f *facts) attachAbove(n *node) (lack, command string) {
 	if o == nil {
 		return "", ""
 	}
-	policy := f.config.Topology.Policy
-	policy.Invisible = inventory.StateOf(f.states, o.Ref.VCenter).Snapshot.InvisibleCategories
+	policy := c.config.Topology.Policy
+	policy.Invisible = inventory.StateOf(c.states, o.Ref.VCenter).Snapshot.InvisibleCategories
 	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
 	missing = slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) })
-	return "nothing above their machines gives a value to " + strings.Join(missing, " and "), f.attach(missing, o)
+	return "nothing above their machines gives a value to " + strings.Join(missing, " and "), c.attach(missing, o)
 }
 
 // isExplained reports whether what is wrong with a Node is found with something else: a vCenter that
 // cannot be read, tags that conflict or cannot be read, or VMware Tools that do not run.
-func (f *facts) isExplained(n *node) bool {
+func (c *nodeCheck) isExplained(n *node) bool {
 	name := report.Of(n.Err).Name
 	switch {
 	case inventory.FirstUnreachable(n.Err) != nil:
@@ -210,56 +233,50 @@ func (f *facts) isExplained(n *node) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
 	case name == "unknown":
-		return f.isUnknownElsewhere(n)
+		return c.isUnknownElsewhere(n)
 	case name == "outside_datacenters":
-		return f.lacksDatacenter(n, n.VCenter())
+		return c.vcenter(n.VCenter()).lacksDatacenter(n)
 	case name == "address_missing":
-		return f.settings(n).LacksTools
+		return c.settings(n).LacksTools
 	}
 	return false
 }
 
 // isUnknownElsewhere reports whether something that is found for a vCenter makes a Node's place
 // unknown.
-func (f *facts) isUnknownElsewhere(n *node) bool {
+func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
 	}
 	in := n.Place.VCenter
-	for i := range f.states {
-		s := &f.states[i]
+	for _, v := range c.vcenters {
+		isIn := in == v.state.VCenter
 		switch {
-		case s.Err != nil:
-			if in == "" || in == s.VCenter {
+		case v.state.Err != nil:
+			if in == "" || isIn {
 				return true
 			}
-		case f.lacksDatacenter(n, s.VCenter):
+		case v.lacksDatacenter(n):
 			return true
-		case in == s.VCenter && len(f.tagging(i)) > 0:
+		case isIn && v.tagsErr(&c.config.Topology.Policy) != nil:
 			return true
 		}
 	}
-	return errors.Is(n.Err, topology.ErrNotPermitted) && f.isBelowDenied(n)
-}
-
-// lacksDatacenter reports whether a Node has no machine because a vCenter does not show a configured datacenter.
-func (f *facts) lacksDatacenter(n *node, vcenter string) bool {
-	s := inventory.StateOf(f.states, vcenter).Snapshot
-	return s != nil && s.Incomplete != nil && (errors.Is(n.Err, s.Incomplete) || errors.Is(n.Err, inventory.ErrOutside) && n.VCenter() == vcenter)
+	return errors.Is(n.Err, topology.ErrNotPermitted) && c.isBelowDenied(n)
 }
 
 // isBelowDenied reports whether the account may not read the tags of something above a Node's machine,
 // which is found there.
-func (f *facts) isBelowDenied(n *node) bool {
+func (c *nodeCheck) isBelowDenied(n *node) bool {
 	return n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, func(p topology.Path) bool {
-		return slices.ContainsFunc(p.Objects, f.isUnreadFound)
+		return slices.ContainsFunc(p.Objects, c.isUnreadFound)
 	})
 }
 
 // byName finds the Nodes whose machine is looked for by name.
-func (f *facts) byName() (found []Finding) {
-	for _, n := range f.nodes {
-		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && f.config.MatchByName {
+func (c *nodeCheck) byName() (found []Finding) {
+	for _, n := range c.nodes {
+		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
 			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the machine that has the name"))
 		}
 	}
@@ -268,26 +285,27 @@ func (f *facts) byName() (found []Finding) {
 
 // unreadable finds the machines of a vCenter that cannot be read, once, with the Nodes that may be on one.
 // The machine that a Node's own record names is shown with that Node.
-func (f *facts) unreadable(i int) []Finding {
-	snapshot := f.states[i].Snapshot
+func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	if len(snapshot.Unreadable) == 0 {
 		return nil
 	}
-	nodes := f.names(func(n *node) bool { return f.mayBeUnreadable(n, snapshot.VCenter) })
-	var names []string
+	v := c.vcenter(snapshot.VCenter)
+	nodes := c.nodes.names(func(n *node) bool { return c.mayBeUnreadable(n, v) })
 	others := slices.Clone(nodes)
+	var names []string
 	for id := range snapshot.Unreadable {
-		where, on := "", ""
+		o := &topology.Object{Ref: snapshot.Ref(id)}
 		if m := snapshot.Machines[id]; m != nil {
-			where = m.InventoryPath
+			o.Path = m.InventoryPath
 		}
-		for _, n := range f.nodes {
+		name := named(o)
+		for _, n := range c.nodes {
 			if n.Identity.Recorded.ID == id && n.Identity.Recorded.VCenter == snapshot.VCenter {
-				on = ", the last one of Node " + n.name()
+				name = named(o) + ", the last one of Node " + n.name()
 				others = slices.DeleteFunc(others, func(name string) bool { return name == n.name() })
 			}
 		}
-		names = append(names, named(&topology.Object{Ref: snapshot.Ref(id), Path: where})+on)
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	one := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
@@ -302,20 +320,17 @@ func (f *facts) unreadable(i int) []Finding {
 
 // mayBeUnreadable reports whether a Node is shown with the machines of a vCenter that cannot be read: it
 // may be on one, and its own record names no other vCenter that has such machines.
-func (f *facts) mayBeUnreadable(n *node, vcenter string) bool {
-	has := func(vcenter string) bool {
-		s := inventory.StateOf(f.states, vcenter).Snapshot
-		return s != nil && len(s.Unreadable) > 0
-	}
-	return errors.Is(n.Err, inventory.ErrUnreadable) && has(vcenter) && (n.VCenter() == vcenter || !has(n.VCenter()))
+func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
+	isOwn := n.VCenter() == v.state.VCenter
+	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())
 }
 
 // machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
-func (f *facts) machines() (found []Finding) {
-	for _, n := range f.nodes {
-		for _, c := range n.lost {
+func (c *nodeCheck) machines() (found []Finding) {
+	for _, n := range c.nodes {
+		for _, lost := range n.lost {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
-				quote.Value(c.Tag.Name), quote.Value(c.Tag.Category), world.Short(c.Label), quote.Value(n.Place.Placement.Value(c.Label)))))
+				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
 		if n.Place.Machine == nil {
 			continue
@@ -325,7 +340,8 @@ func (f *facts) machines() (found []Finding) {
 			one.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
 			found = append(found, one)
 		}
-		m, path := f.settings(n), n.Place.Machine.InventoryPath
+		m := c.settings(n)
+		path := n.Place.Machine.InventoryPath
 		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {
 			one := n.about("VZ165", "disk.enableUUID is off in "+machine)
@@ -335,7 +351,8 @@ func (f *facts) machines() (found []Finding) {
 		}
 		if n.Err == nil && n.Place.Machine.Power.IsOff() {
 			one := n.about("VZ164", machine+" is off")
-			one.Short, one.Command = "their machines are off", cli.Shell("govc", "vm.power", "-on", path)
+			one.Short = "their machines are off"
+			one.Command = cli.Shell("govc", "vm.power", "-on", path)
 			found = append(found, one)
 		}
 		if m.LacksTools {
@@ -348,15 +365,18 @@ func (f *facts) machines() (found []Finding) {
 }
 
 // controlPlane finds a control plane that is in one of several zones.
-func (f *facts) controlPlane() []Finding {
+func (c *nodeCheck) controlPlane() []Finding {
 	var members []string
-	zones, own := map[string]bool{}, map[string]bool{}
-	for _, n := range f.nodes {
+	// zones are those of all Nodes, own those of the control plane.
+	zones := map[string]bool{}
+	own := map[string]bool{}
+	for _, n := range c.nodes {
 		if n.zone() != "" {
 			zones[n.zone()] = true
 		}
 		if n.IsControlPlane() {
-			members, own[n.zone()] = append(members, n.name()), true
+			members = append(members, n.name())
+			own[n.zone()] = true
 		}
 	}
 	if len(members) < 2 || len(own) > 1 || own[""] || len(zones) < 2 {
@@ -369,8 +389,8 @@ func (f *facts) controlPlane() []Finding {
 }
 
 // labels compares the labels of each Node with its place.
-func (f *facts) labels() (found []Finding) {
-	for _, n := range f.nodes {
+func (c *nodeCheck) labels() (found []Finding) {
+	for _, n := range c.nodes {
 		if !n.isPlaced {
 			continue
 		}
@@ -381,7 +401,7 @@ func (f *facts) labels() (found []Finding) {
 			case d.IsCertain() || d.Missing:
 				id := n.drift(d)
 				byID[id] = append(byID[id], d)
-			case !f.isBelowDenied(n):
+			case !c.isBelowDenied(n):
 				found = append(found, n.about("VZ160", world.DifferenceText(&d)))
 			}
 		}
@@ -434,16 +454,18 @@ func (n *node) differ(id string, differences []plan.Difference) Finding {
 }
 
 // providerIDs finds the Nodes of VMs that have no provider ID, or that of another provider.
-func (f *facts) providerIDs() (found []Finding) {
-	for _, n := range f.all {
-		switch err := nodeinfo.CheckProviderID(n.Node); {
+func (c *nodeCheck) providerIDs() (found []Finding) {
+	for _, n := range c.all {
+		err := nodeinfo.CheckProviderID(n.Node)
+		switch {
 		case n.otherProvider != "":
 			one := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", and a vCenter has a VM with its system UUID")
 			one.Short = "their provider IDs begin with " + n.otherProvider + ", and vCenters have VMs with their system UUIDs"
 			found = append(found, one)
 		case err != nil && !n.Foreign && n.Place.MachineErr == nil:
 			one := n.about("VZ167", quote.Line(err.Error()))
-			one.HasAdvice, one.Short = true, "their kubelets run without --cloud-provider=external"
+			one.HasAdvice = true
+			one.Short = "their kubelets run without --cloud-provider=external"
 			one.Command = nodeinfo.TaintCommand(n.name(), "=true:NoSchedule")
 			found = append(found, one)
 		}

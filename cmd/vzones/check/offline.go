@@ -170,7 +170,8 @@ func place(e config.Error, v world.ManifestValue) config.Error {
 		if e.Field != "" {
 			within += ", " + e.Field
 		}
-		e.Line, e.Field = v.Line, within
+		e.Line = v.Line
+		e.Field = within
 	}
 	return e
 }

@@ -17,81 +17,19 @@ func (f *facts) hostPlaces() (places []world.HostPlace) {
 	if !ok {
 		return nil
 	}
-	for i := range f.surveys {
-		s := &f.surveys[i]
-		if s.Err != nil || f.states[i].Err != nil {
+	for _, v := range f.vcenters {
+		if v.survey.Err != nil || v.state.Err != nil {
 			continue
 		}
-		policy.Invisible = f.states[i].Snapshot.InvisibleCategories
-		within := f.within(i)
-		for _, o := range s.Objects {
+		policy.Invisible = v.state.Snapshot.InvisibleCategories
+		within := v.within()
+		for _, o := range v.survey.Objects {
 			if o.Ref.Type == world.TypeHost && within(o) {
 				places = append(places, world.PlaceHost(f.states, policy, o.Up()))
 			}
 		}
 	}
 	return places
-}
-
-// within returns a function that reports whether an object is in a configured datacenter.
-func (f *facts) within(i int) func(*world.Object) bool {
-	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
-}
-
-// outside returns the managed object IDs of what no Node depends on: objects that are neither in a
-// configured datacenter nor above one.
-func (f *facts) outside(i int) map[string]bool {
-	outside, within := map[string]bool{}, f.within(i)
-	for _, o := range f.surveys[i].Objects {
-		up := o.Up()
-		outside[o.Ref.ID] = up.Broken == nil // of others it is not known
-	}
-	for _, o := range f.surveys[i].Objects {
-		if within(o) {
-			for at := o; at != nil; at = at.Parent {
-				delete(outside, at.Ref.ID)
-			}
-		}
-	}
-	return outside
-}
-
-// untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
-// of a Node that has none either, and of one that has it from a pool or folder, that is found.
-func (f *facts) untagged(places []world.HostPlace) (found []Finding) {
-	withNodes := map[topology.Ref]bool{}
-	for _, n := range f.nodes {
-		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
-			for _, kind := range []string{world.TypeHost, world.TypeCluster} {
-				if o := n.Above(kind); o != nil {
-					withNodes[o.Ref] = true
-				}
-			}
-		}
-	}
-	missing := make([][]string, len(places))
-	whole := map[topology.Ref]bool{}
-	for i, p := range places {
-		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !f.config.Topology.Policy.IsRequired(label) })
-		all, seen := whole[p.Under.Ref]
-		whole[p.Under.Ref] = len(missing[i]) > 0 && (all || !seen)
-	}
-	for i, p := range places {
-		ref := p.Under.Ref
-		if len(missing[i]) == 0 || withNodes[ref] || withNodes[p.Host.Ref] {
-			continue
-		}
-		id, of := "VZ130", p.Host
-		if whole[ref] {
-			id, of, withNodes[ref] = "VZ131", p.Under, true // once
-		}
-		found = append(found, Finding{
-			ID: id, VCenter: of.Ref.VCenter, Object: named(of),
-			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
-			Command: f.attach(missing[i], of),
-		})
-	}
-	return found
 }
 
 // attach returns the command that attaches a tag for the first of some labels that comes from tags, empty if none
@@ -104,6 +42,71 @@ func (f *facts) attach(labels []string, o *topology.Object) string {
 		}
 	}
 	return ""
+}
+
+// isUnreadFound reports whether it is found for an object that the account may not read its tags.
+func (f *facts) isUnreadFound(o *topology.Object) bool {
+	s := f.vcenter(o.Ref.VCenter).surveyed()
+	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
+}
+
+// A placeCheck finds what is wrong with the values that tags and names give.
+type placeCheck struct {
+	*facts
+	policy *topology.Policy
+	// hosts are those of all vCenters.
+	hosts []world.HostPlace
+}
+
+// untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
+// of a Node that has none either, and of one that has it from a pool or folder, that is found.
+func (c *placeCheck) untagged() (found []Finding) {
+	done := c.foundByNodes()
+	missing := make([][]string, len(c.hosts))
+	// whole are the clusters of whose hosts each lacks a label.
+	whole := map[topology.Ref]bool{}
+	for i, p := range c.hosts {
+		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !c.policy.IsRequired(label) })
+		isWhole, seen := whole[p.Under.Ref]
+		whole[p.Under.Ref] = len(missing[i]) > 0 && (isWhole || !seen)
+	}
+	for i, p := range c.hosts {
+		if len(missing[i]) == 0 || done[p.Under.Ref] || done[p.Host.Ref] {
+			continue
+		}
+		id := "VZ130"
+		object := p.Host
+		if whole[p.Under.Ref] {
+			id = "VZ131"
+			object = p.Under
+			done[p.Under.Ref] = true
+		}
+		found = append(found, Finding{
+			ID: id, VCenter: object.Ref.VCenter, Object: named(object),
+			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
+			Command: c.attach(missing[i], object),
+		})
+	}
+	return found
+}
+
+// foundByNodes returns the hosts and clusters of the Nodes that lack a value, or have it from another path than
+// the host's.
+func (c *placeCheck) foundByNodes() map[topology.Ref]bool {
+	refs := map[topology.Ref]bool{}
+	for _, n := range c.nodes {
+		path := n.Place.Placement.Path
+		isElsewhere := path != "" && path != topology.ComputePath
+		if !isElsewhere && !errors.Is(n.Err, topology.ErrMissing) {
+			continue
+		}
+		for _, kind := range []string{world.TypeHost, world.TypeCluster} {
+			if o := n.Above(kind); o != nil {
+				refs[o.Ref] = true
+			}
+		}
+	}
+	return refs
 }
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
@@ -127,77 +130,84 @@ var conflictKinds = map[topology.ConflictKind]string{
 }
 
 // conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
-// another one is left out. Names in the inventory matter where Nodes are: those who name other clusters
-// may know nothing of Kubernetes.
-func (f *facts) conflicts(places []world.HostPlace) (found []Finding) {
-	policy := &f.config.Topology.Policy
+// another one is left out.
+func (c *placeCheck) conflicts() (found []Finding) {
+	hosts := c.hostPlacements()
 	var placements []topology.Placement
-	for _, n := range f.nodes {
+	for _, n := range c.nodes {
 		placements = append(placements, n.Place.Placement)
 	}
-	if f.byTags() {
-		for i := range places {
-			placed := places[i].Placement
-			if slices.ContainsFunc(policy.Labels(), func(label string) bool { return policy.IsRequired(label) && placed.Value(label) == "" }) {
-				placed.Decisions = nil // no Node is placed there
-			}
-			placements = append(placements, placed)
-		}
-	}
-	fleet := policy.FleetConflicts(placements)
+	placements = append(placements, hosts...)
+	fleet := c.policy.FleetConflicts(placements)
 	at := map[string]int{}
-	add := func(c *topology.Conflict, nodes ...string) {
-		id, text := conflictKinds[c.Kind], c.Text()
-		if id == "" || f.isKnown(c) {
+	add := func(conflict *topology.Conflict, nodes ...string) {
+		id := conflictKinds[conflict.Kind]
+		if id == "" || c.isKnown(conflict) {
 			return
 		}
+		text := conflict.Text()
 		i, again := at[id+text]
 		if !again {
 			i = len(found)
-			at[id+text], found = i, append(found, f.conflict(id, c, text))
+			at[id+text] = i
+			found = append(found, conflictFinding(id, conflict, text))
 		}
 		found[i].Nodes = append(found[i].Nodes, nodes...)
 	}
-	for _, c := range policy.NotCSI() {
-		add(&c)
+	for _, conflict := range c.policy.NotCSI() {
+		add(&conflict)
 	}
-	for i, p := range placements {
-		var nodes []string
-		if i < len(f.nodes) {
-			nodes = []string{f.nodes[i].name()}
+	for _, n := range c.nodes {
+		for _, conflict := range fleet.Of(n.Place.Placement) {
+			add(&conflict, n.name())
 		}
-		for _, c := range fleet.Of(p) {
-			add(&c, nodes...)
+	}
+	for _, placed := range hosts {
+		for _, conflict := range fleet.Of(placed) {
+			add(&conflict)
 		}
 	}
 	return found
 }
 
-// byTags reports whether region and zone come from tags.
-func (f *facts) byTags() bool {
-	return !slices.ContainsFunc(f.config.Topology.Policy.Rules, func(r topology.Rule) bool { return r.Category == "" })
+// hostPlacements returns the placements of the hosts if region and zone come from tags. Names in the inventory
+// matter where Nodes are: those who name other clusters may know nothing of Kubernetes.
+func (c *placeCheck) hostPlacements() (placements []topology.Placement) {
+	if slices.ContainsFunc(c.policy.Rules, func(r topology.Rule) bool { return r.Category == "" }) {
+		return nil
+	}
+	for i := range c.hosts {
+		placed := c.hosts[i].Placement
+		isMissing := func(label string) bool { return c.policy.IsRequired(label) && placed.Value(label) == "" }
+		if slices.ContainsFunc(c.policy.Labels(), isMissing) {
+			// No Node is placed there.
+			placed.Decisions = nil
+		}
+		placements = append(placements, placed)
+	}
+	return placements
 }
 
 // isKnown reports whether a conflict is that tags may not be read, which is found for each object.
-func (f *facts) isKnown(c *topology.Conflict) bool {
-	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isUnreadFound(o) })
+func (c *placeCheck) isKnown(conflict *topology.Conflict) bool {
+	isNew := func(o *topology.Object) bool { return !c.isUnreadFound(o) }
+	return conflict.Kind == topology.ConflictUnread && !slices.ContainsFunc(conflict.Objects, isNew)
 }
 
-// isUnreadFound reports whether it is found for an object that the account may not read its tags.
-func (f *facts) isUnreadFound(o *topology.Object) bool {
-	s := f.survey(o.Ref.VCenter)
-	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
-}
-
-func (f *facts) conflict(id string, c *topology.Conflict, text string) Finding {
-	found := Finding{ID: id, Text: text, Object: "label " + strings.Join(c.Labels, ", "), HasAdvice: true}
-	if len(c.Objects) == 0 {
+// conflictFinding returns the finding that a conflict is.
+func conflictFinding(id string, conflict *topology.Conflict, text string) Finding {
+	found := Finding{ID: id, Text: text, Object: "label " + strings.Join(conflict.Labels, ", "), HasAdvice: true}
+	if len(conflict.Objects) == 0 {
 		return found
 	}
-	objects := slices.SortedFunc(slices.Values(c.Objects), topology.CompareObjects)
+	objects := slices.SortedFunc(slices.Values(conflict.Objects), topology.CompareObjects)
 	found.Object = objects[0].String()
-	if first, last := objects[0].Ref.VCenter, objects[len(objects)-1].Ref.VCenter; first == last {
-		found.VCenter, found.Object = first, topology.Named(slices.CompactFunc(slices.Clone(c.Objects), func(a, b *topology.Object) bool { return a.Ref == b.Ref }))
+	first := objects[0].Ref.VCenter
+	last := objects[len(objects)-1].Ref.VCenter
+	if first == last {
+		isSame := func(a, b *topology.Object) bool { return a.Ref == b.Ref }
+		found.VCenter = first
+		found.Object = topology.Named(slices.CompactFunc(slices.Clone(conflict.Objects), isSame))
 	}
 	return found
 }

@@ -103,11 +103,13 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) (r
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = topology.Errorf(context.DeadlineExceeded, "no answer within %v", timeout)
 	}
-	r.Failed, r.Err = step, faults.Printable{Err: err}
+	r.Failed = step
+	r.Err = faults.Printable{Err: err}
 	var untrusted *session.UntrustedError
 	switch {
 	case errors.As(err, &untrusted):
-		r.Failed, r.Certificate = stepTrust, untrusted.Certificate
+		r.Failed = stepTrust
+		r.Certificate = untrusted.Certificate
 	case r.Proxy != "" && (step == stepResolve || step == stepConnect):
 		r.Failed = stepProxy
 	case errors.As(err, new(*net.DNSError)):

@@ -41,19 +41,19 @@ func TestReached(t *testing.T) {
 	v, cfg := startVCenter(t)
 	r := runPreflight(t, &cfg)
 	if r.Failed != stepDone || r.Err != nil || r.APIVersion != "8.0.3" || r.Certificate == nil || r.Proxy != "" {
-		t.Errorf("%+v", r)
+		t.Errorf("a vCenter that answers: got %+v, want its certificate and API version 8.0.3", r)
 	}
 	block, _ := pem.Decode(v.Certificate())
 	if string(r.Certificate.Raw) != string(block.Bytes) {
-		t.Error("another certificate")
+		t.Error("got another certificate than that of the vCenter")
 	}
 	if n := v.Sessions(); n != 0 {
-		t.Errorf("%d sessions", n)
+		t.Errorf("got %d sessions, want none", n)
 	}
 	// A name is resolved.
 	cfg.Server = "localhost"
 	if r := runPreflight(t, &cfg); r.Failed != stepDone {
-		t.Errorf("%+v", r)
+		t.Errorf("the vCenter by a name: got %+v, want no failed step", r)
 	}
 }
 
@@ -96,17 +96,17 @@ func TestSteps(t *testing.T) {
 		c.change(&changed)
 		r := runPreflight(t, &changed)
 		if r.Failed != c.failed || r.Err == nil || !strings.Contains(r.Err.Error(), c.text) {
-			t.Errorf("%s: %q, %v", name, r.Failed, r.Err)
+			t.Errorf("%s: got failed step %q with %v, want %q with %q", name, r.Failed, r.Err, c.failed, c.text)
 		}
 		if (r.Certificate == nil) == (c.failed == stepTrust || c.failed == stepAnswer) {
-			t.Errorf("%s: certificate %v", name, r.Certificate)
+			t.Errorf("%s: got the certificate %v, want one from step %q on", name, r.Certificate, stepTrust)
 		}
 	}
 	v.Hang()
 	begin := time.Now()
 	r := runPreflights(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]
 	if r.Err == nil || time.Since(begin) > runTimeout {
-		t.Errorf("%+v after %v", r, time.Since(begin))
+		t.Errorf("a vCenter that hangs: got %+v after %v, want an error within %v", r, time.Since(begin), runTimeout)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestNoNameServer(t *testing.T) {
 	}}
 	cfg := config.VCenter{Name: "east", Server: "vcenter.example.com", Port: 443}
 	if r := runPreflights(t.Context(), []config.VCenter{cfg}, 300*time.Millisecond)[0]; r.Failed != stepResolve {
-		t.Errorf("%q: %v", r.Failed, r.Err)
+		t.Errorf("no DNS server answers: got failed step %q with %v, want %q", r.Failed, r.Err, stepResolve)
 	}
 }
 
@@ -139,10 +139,10 @@ func TestSideBySide(t *testing.T) {
 	begin := time.Now()
 	for _, r := range runPreflights(ctx, []config.VCenter{cfg, cfg, cfg, cfg}, time.Minute) {
 		if r.Err == nil {
-			t.Errorf("%+v", r)
+			t.Errorf("a vCenter that hangs: got %+v, want an error", r)
 		}
 	}
 	if took := time.Since(begin); took > runTimeout/2 {
-		t.Errorf("it took %v", took)
+		t.Errorf("four vCenters that hang took %v, want the time of one", took)
 	}
 }

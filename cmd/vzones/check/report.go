@@ -21,8 +21,9 @@ type Report struct {
 	VCenters []VCenter `json:"vcenters"`
 	// Nodes is how many Nodes were checked, null if none were, and WithoutNodes says why then.
 	Nodes        *int   `json:"nodes"`
-	elsewhere    int    // how many of them no VCenter counts
 	WithoutNodes string `json:"withoutNodes,omitempty"`
+	// elsewhere is how many of the Nodes are in no VCenter of the report.
+	elsewhere int
 	// Findings are the worst first, and from cause to consequence.
 	Findings []Cause `json:"findings"`
 	// NotCompared are the kinds of copies of a zone that nobody looked at.
@@ -54,9 +55,10 @@ type VCenter struct {
 func (f *facts) report(w *world.World) *Report {
 	found := f.findings()
 	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[Severity]int{}}
-	switch n := len(f.nodes); {
+	total := len(f.nodes)
+	switch {
 	case w.NoNodes == nil:
-		r.Nodes = &n
+		r.Nodes = &total
 	case w.Client != nil:
 		found = append(found, Finding{ID: "VZ125", Object: "Nodes", Text: "they were not checked: " + quote.Text(w.NoNodes.Error()), Short: notListed})
 		r.WithoutNodes = "see VZ125"
@@ -75,36 +77,39 @@ func (f *facts) report(w *world.World) *Report {
 		}
 	}
 	r.elsewhere = len(f.nodes)
-	for i := range f.states {
-		r.VCenters = append(r.VCenters, f.vcenter(i, wrong))
-		r.elsewhere -= r.VCenters[i].Nodes
+	for _, v := range f.vcenters {
+		summary := v.summary(f.nodes, wrong)
+		r.VCenters = append(r.VCenters, summary)
+		r.elsewhere -= summary.Nodes
 	}
 	return r
 }
 
-func (f *facts) vcenter(i int, wrong map[string]bool) VCenter {
-	state, report := &f.states[i], &f.reports[i]
-	v := VCenter{
-		Name: state.VCenter, Address: report.Host,
-		Read: state.Err == nil, APIVersion: report.APIVersion,
+// summary returns what was seen of the vCenter. The Nodes that are wrong have a finding that is an error.
+func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
+	out := VCenter{
+		Name: v.state.VCenter, Address: v.way.Host,
+		Read: v.state.Err == nil, APIVersion: v.way.APIVersion,
 	}
-	if s := f.survey(state.VCenter); s != nil {
-		v.Version, v.APIVersion = s.About.Version, s.About.APIVersion
+	if s := v.surveyed(); s != nil {
+		out.Version = s.About.Version
+		out.APIVersion = s.About.APIVersion
 	}
-	for _, n := range f.nodes {
-		if n.VCenter() != v.Name {
+	for _, n := range nodes {
+		if n.VCenter() != out.Name {
 			continue
 		}
-		switch v.Nodes++; {
-		case slices.Contains(inventory.UnreachableIn(n.Err), v.Name):
-			v.Unknown++
+		out.Nodes++
+		switch {
+		case slices.Contains(inventory.UnreachableIn(n.Err), out.Name):
+			out.Unknown++
 		case wrong[n.name()]:
-			v.Wrong++
+			out.Wrong++
 		case n.Waits:
-			v.Waiting++
+			out.Waiting++
 		}
 	}
-	return v
+	return out
 }
 
 // print prints a report in a format.
@@ -148,7 +153,8 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 }
 
 func (r *Report) row(v VCenter) cli.Row {
-	read, nodes := "yes", "-"
+	read := "yes"
+	nodes := "-"
 	if !v.Read {
 		read = "no"
 	}
@@ -185,7 +191,8 @@ func (p *printer) block(all []Cause) {
 	color := map[Severity]cli.Color{Error: cli.Red, Warning: cli.Yellow}[first.Severity]
 	var nodes, commands []string
 	for i := range all {
-		nodes, commands = append(nodes, all[i].Nodes...), append(commands, all[i].Commands...)
+		nodes = append(nodes, all[i].Nodes...)
+		commands = append(commands, all[i].Commands...)
 	}
 	slices.Sort(nodes)
 	commands = slices.Compact(commands)
@@ -194,7 +201,8 @@ func (p *printer) block(all []Cause) {
 		title += " (" + cli.Count(n, "Node") + ")"
 	}
 	fmt.Fprintf(&p.out, "\n%s %s\n", p.t.Paint(color, strings.ToUpper(string(first.Severity))+" "+first.ID), title)
-	shown, most := all, quote.Most
+	shown := all
+	most := quote.Most
 	if p.isWide {
 		most = len(all[0].Objects) + len(nodes) + len(commands)
 	} else {
@@ -231,9 +239,11 @@ func (p *printer) block(all []Cause) {
 
 // objects names the objects of a cause, and counts them if there are more.
 func objects(c *Cause, most int) string {
-	names, kind := c.Objects, ""
+	names := c.Objects
+	kind := ""
 	if len(names) > 1 && len(names) == len(c.Nodes) && names[0] == "Node "+c.Nodes[0] {
-		names, kind = c.Nodes, "Nodes "
+		names = c.Nodes
+		kind = "Nodes "
 	}
 	text := kind + quote.Some(names, most)
 	if n := len(names); n > most {

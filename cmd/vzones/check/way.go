@@ -25,41 +25,71 @@ import (
 // endsSoon is as in the alert VzonesCertificateExpiresSoon.
 const endsSoon = 14 * 24 * time.Hour
 
-// reach finds what is wrong on the way to a vCenter, and with its account. It reports whether the
-// vCenter was read.
-func (f *facts) reach(i int) (found []Finding, read bool) {
-	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
-	note := func(id, text, command string) {
-		nodes := f.names(func(n *node) bool { return n.waitsFor(cfg.Name) })
-		if others := f.names(func(n *node) bool { return n.VCenter() != cfg.Name && n.waitsFor(cfg.Name) }); len(others) > 0 {
-			text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
+// A wayCheck finds what is wrong on the way to one vCenter, and with its account.
+type wayCheck struct {
+	*vcenterFacts
+	// states are those of all vCenters.
+	states []inventory.State
+	nodes  nodeList
+	// hasCluster reports whether there are Nodes, so that Secrets are those of a cluster.
+	hasCluster bool
+	now        time.Time
+}
+
+// find returns why the vCenter was not read, or what is wrong although it was.
+func (c *wayCheck) find() (found []Finding) {
+	if c.state.Err != nil {
+		return []Finding{c.unread()}
+	}
+	ends := c.health.CertificateEnds
+	if !ends.IsZero() && ends.Before(c.now.Add(endsSoon)) {
+		one := c.about("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(c.way.Certificate)))
+		one.Command = c.showCertificate()
+		found = append(found, one)
+	}
+	if err := inventory.CheckInstance(c.states, c.config.Name); err != nil {
+		found = append(found, c.about("VZ113", world.Plain(c.config.Name, err)))
+	}
+	return found
+}
+
+// about returns a finding about the vCenter, with the Nodes that wait for it.
+func (c *wayCheck) about(id, text string) Finding {
+	name := c.config.Name
+	isElsewhere := func(n *node) bool { return n.VCenter() != name && n.waitsFor(name) }
+	if others := c.nodes.names(isElsewhere); len(others) > 0 {
+		text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
+	}
+	return Finding{
+		ID: id, VCenter: name, Object: the(name), Text: text,
+		Nodes: c.nodes.names(func(n *node) bool { return n.waitsFor(name) }),
+	}
+}
+
+// unread returns the finding about a vCenter that was not read.
+func (c *wayCheck) unread() Finding {
+	id, text := c.whyUnread()
+	one := c.about(id, text)
+	secret := c.config.Secret
+	switch id {
+	case "VZ105":
+		one.HasAdvice = true
+		one.Command = c.showCertificate()
+	case "VZ110":
+		lacksSecret := apierrors.IsNotFound(c.state.Err) && c.hasCluster
+		one.HasAdvice = !lacksSecret
+		if lacksSecret {
+			one.Command = cli.Shell("kubectl", "-n", secret.Namespace, "create", "secret", "generic", "--from-file=DIRECTORY", secret.Name)
 		}
-		found = append(found, Finding{ID: id, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command, Nodes: nodes})
+	case "VZ111":
+		one.Advice, one.Command = correct(c.config)
 	}
-	if state.Err != nil { // without one there is a snapshot
-		id, text := f.whyUnread(i)
-		command, advice, lacksSecret := "", "", apierrors.IsNotFound(state.Err) && len(f.all) > 0 // there is a cluster
-		switch id {
-		case "VZ110":
-			if lacksSecret {
-				command = cli.Shell("kubectl", "-n", cfg.Secret.Namespace, "create", "secret", "generic", "--from-file=DIRECTORY", cfg.Secret.Name)
-			}
-		case "VZ105":
-			command = cli.Shell("govc", "about.cert", "-k", "-u", report.Host)
-		case "VZ111":
-			advice, command = correct(cfg)
-		}
-		note(id, text, command)
-		found[0].Advice, found[0].HasAdvice = advice, id == "VZ105" || id == "VZ110" && !lacksSecret
-		return found, false
-	}
-	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
-		note("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), cli.Shell("govc", "about.cert", "-k", "-u", report.Host))
-	}
-	if err := inventory.CheckInstance(f.states, cfg.Name); err != nil {
-		note("VZ113", world.Plain(cfg.Name, err), "")
-	}
-	return found, true
+	return one
+}
+
+// showCertificate returns the command that shows the certificate of the vCenter.
+func (c *wayCheck) showCertificate() string {
+	return cli.Shell("govc", "about.cert", "-k", "-u", c.way.Host)
 }
 
 // correct says where the rejected credentials of a vCenter are corrected.
@@ -78,8 +108,9 @@ func correct(cfg *config.VCenter) (advice, command string) {
 
 // whyUnread returns the kind of finding and why a vCenter was not read. A step on the way that fails comes
 // before credentials that are missing, since these are looked for by the name that may be wrong.
-func (f *facts) whyUnread(i int) (string, string) {
-	state, report := &f.states[i], &f.reports[i]
+func (c *wayCheck) whyUnread() (id, reason string) {
+	state := c.state
+	report := c.way
 	text := world.Plain(state.VCenter, state.Err)
 	cause := faults.CauseOf(state.Err)
 	if report.Failed != stepDone && cause == inventory.CauseCredentials {

@@ -1,0 +1,113 @@
+package check
+
+import (
+	"errors"
+	"slices"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
+	"vzones/internal/quote"
+	"vzones/topology"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
+)
+
+// An accountCheck finds what the account of one vCenter does not see of it.
+type accountCheck struct {
+	*vcenterFacts
+	policy *topology.Policy
+	nodes  nodeList
+	// hosts are those of all vCenters.
+	hosts []world.HostPlace
+}
+
+// mayMiss reports whether the place of a Node or a host below an object is not known.
+func (c *accountCheck) mayMiss(o *topology.Object) bool {
+	isBelow := func(p topology.Path) bool {
+		return slices.ContainsFunc(p.Objects, func(above *topology.Object) bool { return above.Ref.ID == o.Ref.ID })
+	}
+	isUnknownHost := func(p world.HostPlace) bool {
+		isUnknown := func(u topology.Undecided) bool { return errors.Is(u.Err, topology.ErrUnknown) }
+		return slices.ContainsFunc(p.Placement.Undecided, isUnknown) && p.Host.Ref.VCenter == o.Ref.VCenter && isBelow(p.Up)
+	}
+	isUnknownNode := func(n *node) bool {
+		return errors.Is(n.Err, topology.ErrUnknown) && n.Place.VCenter == o.Ref.VCenter &&
+			n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, isBelow)
+	}
+	return slices.ContainsFunc(c.hosts, isUnknownHost) || slices.ContainsFunc(c.nodes, isUnknownNode)
+}
+
+// isUnread reports whether the account may not read the tags of an object, or the tagging service does not know it.
+func isUnread(o *topology.Object) bool {
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) || errors.Is(o.TagsErr, tags.ErrDeleted)
+}
+
+// unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
+// anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
+func (c *accountCheck) unread() (found []Finding) {
+	s := c.survey
+	outside := c.outside()
+	for _, o := range s.Objects {
+		up := o.Up()
+		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !c.mayMiss(o.Object) {
+			continue
+		}
+		one := Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
+		if errors.Is(o.TagsErr, tags.ErrDeleted) {
+			one.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
+		} else if s.About.User != "" {
+			one.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
+		}
+		found = append(found, one)
+	}
+	return found
+}
+
+// tagging finds out whether tags can be read.
+func (c *accountCheck) tagging() []Finding {
+	name := c.config.Name
+	err := c.tagsErr(c.policy)
+	if err == nil {
+		return nil
+	}
+	text := world.Plain(name, err)
+	if errors.As(err, new(session.LockoutError)) {
+		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
+	}
+	return []Finding{{
+		ID: "VZ117", VCenter: name, Object: the(name), Text: text, Nodes: c.nodes.unknownIn(name, topology.ErrUnknown),
+	}}
+}
+
+// datacenters finds the configured datacenters that are not there.
+func (c *accountCheck) datacenters() []Finding {
+	snapshot := c.state.Snapshot
+	if snapshot.Incomplete == nil {
+		return nil
+	}
+	text := world.Plain(snapshot.VCenter, snapshot.Incomplete)
+	if visible := snapshot.VisibleDatacenters; len(visible) > 0 {
+		text += "; the account sees " + quote.Some(visible, quote.Most)
+	}
+	return []Finding{{
+		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text, HasAdvice: true,
+		Command: cli.Shell("govc", "find", "/", "-type", "d"), Nodes: c.nodes.names(c.lacksDatacenter),
+	}}
+}
+
+// unchecked says which parts of a vCenter could not be read, beside tags.
+func (c *accountCheck) unchecked() (found []Finding) {
+	s := c.survey
+	note := func(part string, err error) {
+		if err != nil {
+			found = append(found, Finding{ID: "VZ125", VCenter: s.VCenter, Object: part, Text: world.Plain(s.VCenter, err)})
+		}
+	}
+	if s.Err != nil {
+		note("hosts, clusters and settings", s.Err)
+		return found
+	}
+	note("hosts and clusters", s.ObjectsErr)
+	note("the settings of machines", s.MachinesErr)
+	return found
+}
