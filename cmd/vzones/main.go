@@ -49,16 +49,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	defer outlivePipes()()
-	klog.SetLogger(klog.Logger{}) // what the packages of the daemon log is for the daemon
+	// The log of the daemon's packages is for the daemon.
+	klog.SetLogger(klog.Logger{})
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return right
 	case errors.Is(err, cli.ErrFindings):
 		return findings
-	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE): // nobody reads it, such as head that has its lines
+	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE):
+		// Nothing reads the output any longer, as after head has its lines.
 		return failure
-	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
+	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()):
+		// The error contains no more than that the context was canceled.
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)

@@ -124,7 +124,8 @@ func (t *Tool) PrintYAML(value any) error {
 		return fmt.Errorf("writing YAML: %w", err)
 	}
 	data = escapedWith(data, func(r rune) string { return fmt.Sprintf("\\U%08x", r) })
-	text, err := yaml.JSONToYAML(data) // which takes no control characters
+	// It accepts no control characters.
+	text, err := yaml.JSONToYAML(data)
 	if err != nil {
 		return fmt.Errorf("writing YAML: %w", err)
 	}

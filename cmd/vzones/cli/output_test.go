@@ -40,10 +40,10 @@ func TestDataCannotChangeTheTerminal(t *testing.T) {
 		}
 		var got map[string]string
 		if err := read(out.Bytes(), &got); err != nil || got["name"] != name {
-			t.Errorf("%s: %q, %v", format, got, err)
+			t.Errorf("%s: got the name %q and the error %v, want the name %q", format, got["name"], err, name)
 		}
 		if !strings.Contains(out.String(), "é") {
-			t.Errorf("%s: %q", format, out.String())
+			t.Errorf("%s: got %q, want the letter é as it is", format, out.String())
 		}
 	}
 }

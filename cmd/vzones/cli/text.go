@@ -29,17 +29,21 @@ func Number(n int) string {
 // Wrap writes a text in a color, broken at blanks into lines of a width, 0 for one line. The first line begins
 // with first, the others with rest. A word that is too long stays whole.
 func (t *Tool) Wrap(to io.Writer, width int, first, rest string, color Color, text string) {
-	line, begun := "", false
+	line := ""
+	begun := false
 	for word := range strings.SplitSeq(text, " ") {
 		room := max(width-utf8.RuneCountInString(first), 20)
 		if begun && width > 0 && utf8.RuneCountInString(line+" "+word) > room {
 			fmt.Fprintln(to, first+t.Paint(color, strings.TrimRight(line, " ")))
-			first, line, begun = rest, "", false
+			first = rest
+			line = ""
+			begun = false
 		}
 		if begun {
 			line += " "
 		}
-		line, begun = line+word, true
+		line += word
+		begun = true
 	}
 	fmt.Fprintln(to, first+t.Paint(color, line))
 }

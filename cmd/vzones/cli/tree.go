@@ -51,9 +51,11 @@ type canvas struct {
 
 func (c *canvas) children(indent string, b *Branch) {
 	for i, one := range b.Below {
-		first, rest := "├─ ", "│  "
+		first := "├─ "
+		rest := "│  "
 		if i == len(b.Below)-1 {
-			first, rest = "└─ ", "   "
+			first = "└─ "
+			rest = "   "
 		}
 		c.line(indent+first, indent+rest, one)
 		c.children(indent+rest, one)

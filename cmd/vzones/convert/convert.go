@@ -48,7 +48,8 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, p := loaded{d}, &load.Problems{File: file}
+	l := loaded{d}
+	p := &load.Problems{File: file}
 	logins := l.logins(p)
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -76,7 +77,8 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 func (l loaded) logins(p *load.Problems) []login {
 	var all []login
 	for i := range l.Config.VCenters {
-		vc, from := &l.Config.VCenters[i], l.Fleet[i]
+		vc := &l.Config.VCenters[i]
+		from := l.Fleet[i]
 		switch {
 		case !from.V("user").Set:
 		case from.V("secret").Set, from.V("secretsDirectory").Set:

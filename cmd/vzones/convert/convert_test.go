@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/quick"
 
+	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 	corev1 "k8s.io/api/core/v1"
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -66,8 +66,8 @@ func testConvert(t *testing.T, folder string, least int) {
 		}
 		sameMeaning(t, got, want)
 		checkAccounts(t, w, accounts)
-		if !reflect.DeepEqual(w.Warnings, want.Warnings) {
-			t.Errorf("got warnings %v, want %v", w.Warnings, want.Warnings)
+		if diff := cmp.Diff(want.Warnings, w.Warnings); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestYAMLTexts(t *testing.T) {
 			Nodes struct{ Labels map[string]string }
 		}
 		if err := yaml.Unmarshal(data, &got); err != nil {
-			t.Errorf("%q: %v\n%s", s, err, data)
+			t.Errorf("%q is not valid YAML as it is written: %v\n%s", s, err, data)
 			return false
 		}
 		of := got.VCenter[s]
@@ -281,7 +281,7 @@ func lines(t *testing.T, s string) string {
 	}
 	err := yaml.Unmarshal(writer{comment: func(load.Position) string { return "comment" }}.file(c, "head"), &got)
 	if err != nil || got.Global.Server != "after" {
-		t.Errorf("%q: %v", s, err)
+		t.Errorf("%q is written and read again: got the error %v and the key after it %q, want no error and %q", s, err, got.Global.Server, "after")
 		return ""
 	}
 	return got.Global.CAData

@@ -64,7 +64,8 @@ func shown(v any, from *load.Value) *load.Value {
 
 // effective returns all of what is in force.
 func (l loaded) effective() *contents {
-	c, global := l.Config, &load.Section{In: config.SectionGlobal}
+	c := l.Config
+	global := &load.Section{In: config.SectionGlobal}
 	s := &contents{global: global, region: new(load.Section), zone: new(load.Section),
 		topology: filledIn(config.SectionTopology, l.Topology), nodes: filledIn(config.SectionNodes, l.Nodes)}
 	for i := range c.VCenters {
@@ -84,7 +85,8 @@ func (l loaded) effective() *contents {
 			}
 		}
 	}
-	policy, together := &c.Topology.Policy, 0
+	policy := &c.Topology.Policy
+	together := 0
 	for _, label := range l.labels() {
 		s.place(label, label.effective())
 	}
@@ -110,7 +112,8 @@ func (l loaded) effective() *contents {
 func filledIn(in config.Section, from *load.Section) *load.Section {
 	s := &load.Section{In: in}
 	for _, f := range config.FieldsOf(in) {
-		switch v := from.V(f.Key); {
+		v := from.V(f.Key)
+		switch {
 		case f.NoEffect != "" || f.Kind == config.KindLevels:
 		case v.Set:
 			s.Put(f.Key, v)
@@ -160,7 +163,8 @@ func (l loaded) labels() []sourceOfLabel {
 		switch {
 		case l.Categories.Set:
 			value := func(v any) *load.Value { return &load.Value{Data: v, At: l.Categories.At, Set: true} }
-			label.key, label.nested = value(r.Label), value(false)
+			label.key = value(r.Label)
+			label.nested = value(false)
 			label.from = &load.Section{At: l.Categories.At, In: config.SectionRule}
 			label.from.Put("tag", value(r.Category))
 			label.from.Put("required", value(true))

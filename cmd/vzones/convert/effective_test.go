@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vzones/config"
 	"vzones/config/configtest"
 	"vzones/config/load"
@@ -39,8 +41,9 @@ func meaning(c *config.Config) config.Config {
 
 func sameMeaning(t *testing.T, got, want *config.Config) {
 	t.Helper()
-	if g, w := meaning(got), meaning(want); !reflect.DeepEqual(g, w) {
-		t.Errorf("means something else:\n%+v\nwant\n%+v", g, w)
+	all := cmp.Exporter(func(reflect.Type) bool { return true })
+	if diff := cmp.Diff(meaning(want), meaning(got), all); diff != "" {
+		t.Errorf("what the configuration means (-want +got):\n%s", diff)
 	}
 }
 
@@ -71,8 +74,8 @@ func testEffective(t *testing.T, folder string, least int) {
 				t.Errorf("vCenter %q: the password is not redacted", vc.Name)
 			}
 		}
-		if !reflect.DeepEqual(w.Warnings, want.Warnings) {
-			t.Errorf("got warnings %v, want %v", w.Warnings, want.Warnings)
+		if diff := cmp.Diff(want.Warnings, w.Warnings); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
 		}
 		checkSources(t, file, data, w.Data)
 	})
@@ -230,7 +233,7 @@ func TestIdleAccountInTheEnvironment(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", variable, got, want)
 		}
 		if shown, err := Effective("f", []byte(file), variable); err != nil || strings.Contains(string(shown.Data), "user: gu") {
-			t.Errorf("%s: %v\n%s", variable, err, shown.Data)
+			t.Errorf("with %s: got the error %v and these values, want them without an idle user:\n%s", variable, err, shown.Data)
 		}
 	}
 }

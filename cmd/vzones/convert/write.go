@@ -40,7 +40,8 @@ type writer struct {
 
 // file returns the file, with a comment at its head.
 func (w writer) file(s *contents, head string) []byte {
-	labels, top := &load.Section{In: config.SectionLabels}, s.topology.Clone()
+	labels := &load.Section{In: config.SectionLabels}
+	top := s.topology.Clone()
 	for key, r := range map[string]*load.Section{"region": s.region, "zone": s.zone} {
 		labels.Put(key, &load.Value{Section: r, Set: r.At.Line != 0})
 	}
@@ -91,7 +92,8 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 		}
 		return n
 	case f.Kind == config.KindLevels:
-		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		n.Kind = yaml.SequenceNode
+		n.Tag = "!!seq"
 		for _, level := range v.Sections {
 			n.Content = append(n.Content, w.mapping(level))
 		}
@@ -109,7 +111,9 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 				elements = append(elements, element.Text)
 			}
 		}
-		n.Kind, n.Tag, n.Style = yaml.SequenceNode, "!!seq", yaml.FlowStyle
+		n.Kind = yaml.SequenceNode
+		n.Tag = "!!seq"
+		n.Style = yaml.FlowStyle
 		for _, element := range elements {
 			n.Content = append(n.Content, scalar(element))
 		}

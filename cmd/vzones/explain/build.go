@@ -74,7 +74,8 @@ type Problem struct {
 
 // explain puts together what the daemon's packages say of a Node.
 func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
-	n, l := s.node, w.Look(s.node)
+	n := s.node
+	l := w.Look(s.node)
 	e := &Explanation{
 		Node: Node{
 			Name: n.Name, InCluster: !s.standIn, Managed: !l.Foreign, Initialized: !nodeinfo.IsUninitialized(n), Ready: nodeinfo.IsReady(n),
@@ -172,7 +173,8 @@ func (e *Explanation) title() string {
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
 		b := &cli.Branch{Text: "its machine is not looked for"}
-		switch id := l.Node.Spec.ProviderID; {
+		id := l.Node.Spec.ProviderID
+		switch {
 		case w.Placer.OtherProvider(w.States, l.Node) != "":
 			b.Add(cli.Yellow, "the provider ID %s is another provider's, and a vCenter has a VM with the system UUID: see vzones explain VZ168", quote.Value(id))
 		case nodeinfo.IsForeign(id):
@@ -182,7 +184,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 		}
 		return b
 	}
-	id, m := l.Identity, l.Place.Machine
+	id := l.Identity
+	m := l.Place.Machine
 	how := ""
 	switch {
 	case standIn:
@@ -227,7 +230,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 // shown on the first.
 func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
-	walked, seen := policy.TagPaths(), map[topology.Ref]bool{}
+	walked := policy.TagPaths()
+	seen := map[topology.Ref]bool{}
 	contenders := placement.Contenders(w.States, *policy, m)
 	for i, kind := range append(slices.Clone(walked), topology.DefaultPaths()...) {
 		isWalked := i < len(walked)
@@ -246,7 +250,8 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 			for _, o := range p.Objects {
 				if seen[o.Ref] {
 					at.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
-					p.Broken = nil // as above too
+					// What is above cannot be read, as above.
+					p.Broken = nil
 					break
 				}
 				seen[o.Ref] = true
@@ -300,21 +305,25 @@ func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.
 func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Labels", Color: cli.Bold}
 	for _, key := range append(policy.Labels(), plan.LabelType) {
-		is, have := l.Label(key), world.ValueOn(l.Node, key)
+		is := l.Label(key)
+		have := world.ValueOn(l.Node, key)
 		if is.Difference != nil && is.Difference.Have != "" {
 			have = is.Difference.Have // the wrong one of two twins
 		}
 		if key != plan.LabelType && is.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
 			is.Undecided = "the Node has no place: see the problems"
 		}
-		text, color := quote.Value(is.Place)+" by its place", cli.Color("")
+		text := quote.Value(is.Place) + " by its place"
+		color := cli.Color("")
 		switch {
 		case is.Place == "" && is.Undecided != "":
-			text, color = "not decided", cli.Yellow
+			text = "not decided"
+			color = cli.Yellow
 		case is.Place == "":
 			text = "nothing gives it a value"
 		case is.Place == have && is.Difference == nil:
-			text, color = quote.Value(have)+" on the Node and by its place", cli.Green
+			text = quote.Value(have) + " on the Node and by its place"
+			color = cli.Green
 		}
 		switch {
 		case color == cli.Green:
@@ -414,13 +423,15 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 
 // deletion shows what has to hold for the Node to be deleted, and reports whether all of it does.
 func deletion(conditions []absence.Condition) (root *cli.Branch, isDeleted bool) {
-	root, isDeleted = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}, true
+	root = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}
+	isDeleted = true
 	for _, c := range conditions {
 		text := meaning[c.Name]
 		if c.Err != nil {
 			text += " (" + quote.Line(c.Err.Error()) + ")"
 		}
-		switch isDeleted = isDeleted && c.Holds(); {
+		isDeleted = isDeleted && c.Holds()
+		switch {
 		case !c.Asked:
 			root.Add(cli.Faint, "not asked: %s", text)
 		case c.Holds():

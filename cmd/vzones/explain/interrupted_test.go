@@ -40,11 +40,11 @@ func TestInterruptedSearch(t *testing.T) {
 	}
 	v.ResetRequests()
 	if out, err := run(t.Context()); !errors.Is(err, cli.ErrFindings) || out == "" {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("a Node whose VM is gone: got the error %v and the output %q, want an explanation with findings", err, out)
 	}
 	searches := v.Requests()[searchMethod]
 	if searches < 2 {
-		t.Fatalf("%d searches", searches)
+		t.Fatalf("got %d searches, want at least 2", searches)
 	}
 	v.ResetRequests()
 	v.DelayMethod(searchMethod, 2*time.Second)
@@ -57,6 +57,6 @@ func TestInterruptedSearch(t *testing.T) {
 		cancel(errInterrupted)
 	}()
 	if out, err := run(ctx); !errors.Is(err, errInterrupted) || out != "" {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("interrupted: got the error %v and the output %q, want no output", err, out)
 	}
 }

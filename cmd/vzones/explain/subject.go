@@ -105,7 +105,8 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 		claimants, _ := w.Placer.NodeCache().ByAddress(a.String()) // the index is in memory
 		others = append(others, claimants...)
 	}
-	if nodeinfo.IsUninitialized(s.node) { // of Nodes that wait, the oldest gets an address that several machines report
+	if nodeinfo.IsUninitialized(s.node) {
+		// Of the uninitialized Nodes, the oldest gets an address that several VMs report.
 		for _, n := range w.Nodes {
 			if nodeinfo.IsUninitialized(n) {
 				others = append(others, n)
@@ -119,7 +120,8 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 // candidates returns the machines that the vCenters show with what a Node says, the one that is the Node's
 // first, and says what each is.
 func candidates(w *world.World, l *world.Look) (own string, others []string) {
-	id, chosen := l.Identity, l.Place.Machine
+	id := l.Identity
+	chosen := l.Place.Machine
 	seen := map[topology.Ref]bool{}
 	for _, s := range w.StatesFor(l.Node) {
 		if s.Snapshot == nil {
@@ -140,7 +142,8 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 				continue
 			}
 			seen[ref] = true
-			m, path := s.Snapshot.Machines[e.ID], ""
+			m := s.Snapshot.Machines[e.ID]
+			path := ""
 			if m != nil {
 				path = m.InventoryPath
 			}

@@ -133,10 +133,11 @@ type box struct {
 	Where    string
 	VCenters []string
 	// By are the sources of a region's or zone's value.
-	By     []string
-	Marks  []mark
-	Boxes  []*box
-	Nodes  []*node // of a host
+	By    []string
+	Marks []mark
+	Boxes []*box
+	// Nodes are those of a host.
+	Nodes  []*node
 	Counts counts
 }
 
@@ -165,7 +166,8 @@ type item struct{ Name, Where, Text string }
 func (f *fleet) arrange() {
 	rank := map[string]int{}
 	for i, v := range f.VCenters {
-		rank[v.Name], v.Name = i, quote.Name(v.Name)
+		rank[v.Name] = i
+		v.Name = quote.Name(v.Name)
 	}
 	slices.SortFunc(f.hosts, func(a, b *host) int {
 		return cmp.Or(rank[a.VCenter]-rank[b.VCenter], strings.Compare(a.VCenter, b.VCenter), nameless(a.Cluster, b.Cluster),
@@ -217,7 +219,9 @@ func (f *fleet) put(h *host, p place) *box {
 		cluster = "standalone host"
 	}
 	var b *box
-	boxes, vcenter, where := &f.Regions, quote.Name(h.VCenter), ""
+	boxes := &f.Regions
+	vcenter := quote.Name(h.VCenter)
+	where := ""
 	for level, want := range [...]struct{ kind, name, none, key, by string }{
 		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
 		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
@@ -231,7 +235,8 @@ func (f *fleet) put(h *host, p place) *box {
 			if name == "" {
 				b.Title = want.none
 			}
-			i, *boxes = len(*boxes), append(*boxes, b)
+			i = len(*boxes)
+			*boxes = append(*boxes, b)
 		}
 		b = (*boxes)[i]
 		if !slices.Contains(b.VCenters, vcenter) {

@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: the page is not well-formed: %v", name, err)
 			}
 			switch e := token.(type) {
 			case xml.CharData:
@@ -233,7 +233,7 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("the page does not escape names:\n%s", page)
 	}
 	if text := treeOf(t, f, true); strings.ContainsFunc(text, isOdd) || !strings.Contains(text, "alert(1)") {
-		t.Errorf("%q", text)
+		t.Errorf("got the tree %q, want the hostile name without characters that a terminal interprets", text)
 	}
 }
 
@@ -310,11 +310,11 @@ func TestSeveralPlaces(t *testing.T) {
 	}
 	want := "cluster /dc/host/spare: all 2 hosts: no zone; host esx-c-01: it is not known"
 	if got := strings.Join(notes, "; "); got != want || f.Counts.Hosts != 6 || f.Counts.Zones != 3 || f.Counts.Problems != 2 {
-		t.Errorf("%s: %+v", got, f.Counts)
+		t.Errorf("got the marks %q and the counts %+v, want %q, 6 hosts, 3 zones and 2 problems", got, f.Counts, want)
 	}
 	for i, hosts := range []int{2, 2, 1} {
 		if c := f.Regions[0].Boxes[i].Counts; c.Hosts != hosts {
-			t.Errorf("zone %d: %+v", i, c)
+			t.Errorf("zone %d: got the counts %+v, want %d hosts", i, c, hosts)
 		}
 	}
 }

@@ -19,7 +19,8 @@ type reader struct {
 	policy topology.Policy // also of what the host does not decide
 	states []inventory.State
 	fleet  *fleet
-	known  map[[2]string]*host // by vCenter and ID, which repeat between vCenters
+	// known are the hosts by vCenter and ID: IDs repeat between vCenters.
+	known map[[2]string]*host
 }
 
 // read reads a fleet. The caller arranges it.
@@ -28,7 +29,8 @@ func read(ctx context.Context, w *world.World) *fleet {
 	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
 	surveys := w.Survey(ctx, world.SurveyQuery{Categories: r.policy.Categories()})
 	for i := range w.States {
-		s, in := &w.States[i], &surveys[i]
+		s := &w.States[i]
+		in := &surveys[i]
 		v := &vcenter{s.VCenter, vcenterMarks(s, in)}
 		if inventory.FirstEntry(w.States, s.VCenter) == s.VCenter || len(v.Marks) > 0 {
 			r.fleet.VCenters = append(r.fleet.VCenters, v)
@@ -78,7 +80,8 @@ func (r *reader) host(up topology.Path, invisible []string) *host {
 	p := world.PlaceHost(r.states, policy, up)
 	h := &host{VCenter: key[0], ID: key[1], Name: o.Name, Cluster: p.Under.Path, Standalone: p.Under == p.Host}
 	h.resolve(policy, p)
-	r.known[key], r.fleet.hosts = h, append(r.fleet.hosts, h)
+	r.known[key] = h
+	r.fleet.hosts = append(r.fleet.hosts, h)
 	return h
 }
 
@@ -87,7 +90,8 @@ func (h *host) resolve(policy topology.Policy, p world.HostPlace) {
 	h.place = placeOf(p.Placement)
 	var missing, reasons []string
 	for _, rule := range policy.Rules {
-		switch why := p.Placement.WhyUndecided(rule.Label); {
+		why := p.Placement.WhyUndecided(rule.Label)
+		switch {
 		case errors.Is(why, topology.ErrNoCategory): // the vCenter has a mark that says so
 		case why != nil:
 			reasons = append(reasons, why.Error())
@@ -107,9 +111,11 @@ func placeOf(placed topology.Placement) (p place) {
 	for _, d := range placed.Decisions {
 		switch d.Label {
 		case topology.LabelRegion:
-			p.Region, p.RegionBy = d.Value, d.Source()
+			p.Region = d.Value
+			p.RegionBy = d.Source()
 		case topology.LabelZone:
-			p.Zone, p.ZoneBy = d.Value, d.Source()
+			p.Zone = d.Value
+			p.ZoneBy = d.Source()
 		}
 	}
 	return p
@@ -119,7 +125,8 @@ func placeOf(placed topology.Placement) (p place) {
 func (r *reader) node(l *world.Look) {
 	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)
-	m, why := l.Place.Machine, quote.Line(l.Text())
+	m := l.Place.Machine
+	why := quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
 	if m == nil || lacks(topology.LabelRegion) || lacks(topology.LabelZone) {
 		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "it is not known where it is"))}

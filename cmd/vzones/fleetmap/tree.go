@@ -23,7 +23,8 @@ func (f *fleet) tree(all bool) []*cli.Branch {
 		for _, n := range f.Notes {
 			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))
 			for i, one := range n.Items {
-				if n.Kind > incomplete { // it is beside the object
+				if n.Kind > incomplete {
+					// The tree has these marks at their objects.
 					break
 				}
 				if i == few && !all {
@@ -45,9 +46,11 @@ func (f *fleet) branch(b *box, all bool) *cli.Branch {
 	out := &cli.Branch{Text: b.Title + ": " + f.on(b.Counts), Color: cli.Bold}
 	switch b.level {
 	case levelCluster:
-		out.Text, out.Color = b.Title+" of vCenter "+b.VCenters[0]+": "+f.on(b.Counts), ""
+		out.Text = b.Title + " of vCenter " + b.VCenters[0] + ": " + f.on(b.Counts)
+		out.Color = ""
 	case levelHost:
-		out.Text, out.Color = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": "), ""
+		out.Text = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": ")
+		out.Color = ""
 	}
 	for _, m := range b.Marks {
 		out.Add(m.Kind.color(), "%s %s", m.Kind.Sign(), m.Text)

@@ -122,7 +122,10 @@ func nodeOf(l *world.Look) Node {
 		n.Labels[d.Label] = d.Value
 	}
 	if m := l.Place.Machine; m != nil {
-		n.Machine, n.Path, n.PowerState, n.Datacenter = m.Ref.ID, m.InventoryPath, string(m.Power), m.Datacenter
+		n.Machine = m.Ref.ID
+		n.Path = m.InventoryPath
+		n.PowerState = string(m.Power)
+		n.Datacenter = m.Datacenter
 		if n.ProviderID == "" && !m.UUID.IsZero() {
 			n.ProviderID = nodeinfo.ProviderID(m.UUID)
 		}

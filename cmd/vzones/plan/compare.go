@@ -29,8 +29,8 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		}
 		add(c)
 	}
-	if a, b := reason(before), reason(after); a != b {
-		c := Change{Kind: "problem", Now: a, Then: b, Result: b, Text: "it is over"}
+	if was := reason(before); was != reason(after) {
+		c := Change{Kind: "problem", Now: was, Then: reason(after), Result: reason(after), Text: "it is over"}
 		if after.Err != nil {
 			c.By = quote.Line(after.Err.Error())
 			c.Action, c.Text = withProblem(after, then)
@@ -51,13 +51,18 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		add(labelChange("instanceType", plan.LabelType, is, &then.Topology, after))
 	}
 	out.Changes = append(out.Changes, taints(before, after)...)
-	if a, b := addressesOf(before), addressesOf(after); a != b {
-		c := Change{Kind: "addresses", Now: join(after.Node.Status.Addresses), Then: b, Result: b, Action: "write", Text: "the daemon writes them"}
-		if after.Waits {
-			c.Action, c.Text = "initialize", "the Node gets them when it is initialized"
+	if addresses := addressesOf(after); addresses != addressesOf(before) {
+		c := Change{
+			Kind: "addresses", Now: join(after.Node.Status.Addresses), Then: addresses, Result: addresses,
+			Action: "write", Text: "the daemon writes them",
 		}
-		if c.Now == b {
-			c.Action, c.Text = "", "the Node keeps what it has"
+		if after.Waits {
+			c.Action = "initialize"
+			c.Text = "the Node gets them when it is initialized"
+		}
+		if c.Now == addresses {
+			c.Action = ""
+			c.Text = "the Node keeps what it has"
 		}
 		add(c)
 	}
@@ -174,7 +179,8 @@ func taints(before, after *world.Look) []Change {
 		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
 		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the machine is off", isShutDown},
 	} {
-		is, has := t.is(after), hasTaint(after.Node, t.key)
+		is := t.is(after)
+		has := hasTaint(after.Node, t.key)
 		if is == t.is(before) {
 			continue
 		}
@@ -183,9 +189,11 @@ func taints(before, after *world.Look) []Change {
 		case is == has:
 			c.Text = "the Node keeps what it has"
 		case is:
-			c.Action, c.Text = string(plan.ActionTaint), t.adds
+			c.Action = string(plan.ActionTaint)
+			c.Text = t.adds
 		default:
-			c.Action, c.Text = string(plan.ActionUntaint), "takes the taint off"
+			c.Action = string(plan.ActionUntaint)
+			c.Text = "takes the taint off"
 		}
 		all = append(all, c)
 	}

@@ -41,7 +41,7 @@ func TestDeletion(t *testing.T) {
 		after := &world.Look{Node: n, Err: c.err, Identity: inventory.Identity{Recorded: c.found}}
 		got := compare(&world.Look{Node: n}, after, &config.Config{}, &config.Config{SkipNodeDeletion: c.keep})
 		if len(got.Changes) != 1 || got.Changes[0].Kind != "problem" || got.Changes[0].Action != c.does || !strings.Contains(got.Changes[0].Text, c.says) {
-			t.Errorf("%s: %+v", name, got.Changes)
+			t.Errorf("%s: got the changes %+v, want one problem with the action %q and %q", name, got.Changes, c.does, c.says)
 		}
 	}
 }

@@ -88,9 +88,11 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return err
 		}
 		other := *flags
-		other.Config, other.Nodes = c.with, now.Nodes
+		other.Config = c.with
+		other.Nodes = now.Nodes
 		if now.Daemon != nil {
-			other.NodeLabels = now.Daemon.NodeLabels // its flags stay
+			// The flags of the daemon stay.
+			other.NodeLabels = now.Daemon.NodeLabels
 		}
 		if then, err = world.Open(ctx, &other); err != nil {
 			return fmt.Errorf("--with: %w", err)
@@ -108,7 +110,8 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	if err := print(t, format, out); err != nil {
 		return err
 	}
-	switch unread := firstUnread(slices.Concat(now.States, then.States)); {
+	unread := firstUnread(slices.Concat(now.States, then.States))
+	switch {
 	case unread != "":
 		return errors.New(unread)
 	case len(out.Changes)+len(out.Conflicts) > 0:
@@ -134,7 +137,8 @@ func doNow(w *world.World, nodes []*v1.Node) *Plan {
 	for _, n := range nodes {
 		does := w.Look(n)
 		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // a daemon that only looks
-		nothing.Place.AddressesChange, nothing.Place.Metadata = false, nil
+		nothing.Place.AddressesChange = false
+		nothing.Place.Metadata = nil
 		out.add(compare(nothing, does, w.Config, w.Config))
 	}
 	return out
@@ -150,8 +154,10 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	out := &Plan{Nodes: len(nodes), Notes: notes, Changes: []NodeChange{}}
 	var before, after []*world.Look
 	for _, n := range now.Nodes { // the conflicts are those of all
-		is, will := now.Look(n), looks(n)
-		before, after = append(before, is), append(after, will)
+		is := now.Look(n)
+		will := looks(n)
+		before = append(before, is)
+		after = append(after, will)
 		if slices.Contains(nodes, n) {
 			out.add(compare(is, will, now.Config, then.Config))
 		}

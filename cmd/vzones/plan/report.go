@@ -82,7 +82,8 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 				quote.Plain(n.Node), cmp.Or(c.Label, c.Kind), cell(c.Now), cell(c.Then), c.Text, cmp.Or(c.By, world.Nothing), cmp.Or(n.VCenter, world.Nothing), cell(c.Result),
 			}}
 			if c.Undecided != "" {
-				row.Cells[3], row.Cells[5] = "not decided", c.Undecided
+				row.Cells[3] = "not decided"
+				row.Cells[5] = c.Undecided
 			}
 			if format == cli.Name && i > 0 {
 				continue

@@ -30,7 +30,9 @@ func parseTags(texts []string) ([]retag, error) {
 		if at <= 0 || colon <= at+1 {
 			return nil, fmt.Errorf("--tag %s is not OBJECT=CATEGORY:NAME: write such as /dc1/host/c1=zone:a", quote.Value(text))
 		}
-		r.object, r.category, r.name = text[:at], text[at+1:colon], text[colon+1:]
+		r.object = text[:at]
+		r.category = text[at+1 : colon]
+		r.name = text[colon+1:]
 		if slices.ContainsFunc(all, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
 			return nil, fmt.Errorf("--tag: object %s gets a tag of category %s twice: write one", quote.Value(r.object), quote.Value(r.category))
 		}
@@ -199,7 +201,8 @@ func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
 		for j, o := range now.Paths[i].Objects {
 			if other := e.objects[e.first(o.Ref)]; other != nil {
 				mine := *other
-				mine.Ref = o.Ref // by this entry of the vCenter
+				// The reference stays that of this entry of the vCenter.
+				mine.Ref = o.Ref
 				now.Paths[i].Objects[j] = &mine
 			}
 		}
@@ -211,7 +214,8 @@ func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
 func (e *edit) split(text string) (vcenter, rest string) {
 	for _, s := range e.states {
 		if after, ok := strings.CutPrefix(text, s.VCenter+":"); ok && len(s.VCenter) > len(vcenter) {
-			vcenter, rest = s.VCenter, after
+			vcenter = s.VCenter
+			rest = after
 		}
 	}
 	if vcenter == "" {

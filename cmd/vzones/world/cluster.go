@@ -31,7 +31,8 @@ func (w *World) connect(f *Flags) error {
 	rules.ExplicitPath = f.Kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	if raw, err := rules.Load(); f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
-		return errors.New("--server is for a kubeconfig: without one the token of this Pod would go there") // by client-go
+		// client-go would send the token there.
+		return errors.New("--server is for a kubeconfig: without one the token of this Pod would go there")
 	}
 	cfg, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
@@ -46,7 +47,9 @@ func (w *World) connect(f *Flags) error {
 		return nil
 	}
 	if err == nil {
-		cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
+		cfg.QPS = 50
+		cfg.Burst = 100
+		cfg.Timeout = cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
 		w.RESTConfig = cfg
 		w.Client, err = kubernetes.NewForConfig(cfg)
 	}
@@ -92,7 +95,8 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 		slices.SortFunc(w.Nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 		return nil
 	case f.NodesOptional && apierrors.IsForbidden(err):
-		w.Nodes, w.NoNodes = nil, fmt.Errorf("listing the Nodes: %w", err)
+		w.Nodes = nil
+		w.NoNodes = fmt.Errorf("listing the Nodes: %w", err)
 		return nil
 	}
 	return fmt.Errorf("listing the Nodes: %w", err)

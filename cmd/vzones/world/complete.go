@@ -19,7 +19,8 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 	for i := range states {
 		s := &states[i]
 		if errors.As(s.Err, new(*vcenter.SlowLoginError)) {
-			return false // it has not failed yet
+			// The vCenter has not failed yet.
+			return false
 		}
 		if s.Err == nil && (s.Snapshot == nil || !w.isComplete(s.Snapshot, tagsOf(health, s.VCenter), details)) {
 			return false
@@ -61,7 +62,8 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 	}
 	for id, m := range s.Machines {
 		if slices.Contains(s.Outside, id) {
-			continue // it is no Node's, whatever its tags are
+			// It is no Node's VM, whatever its tags are.
+			continue
 		}
 		if reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
 			return false

@@ -60,7 +60,7 @@ vcenters:
 			}
 			defer w.Close()
 			if l := w.Look(w.Nodes[0]); l.Err != nil {
-				t.Errorf("%v", l.Err)
+				t.Errorf("the Node is placed: got the error %v, want none", l.Err)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestASlowLoginIsWaitedFor(t *testing.T) {
 		{errors.New("it refuses connections"), true},
 	} {
 		if got := w.isRead([]inventory.State{{VCenter: "east", Err: c.err}}, false); got != c.isRead {
-			t.Errorf("%v: %t", c.err, got)
+			t.Errorf("a vCenter with the error %v: is read = %t, want %t", c.err, got, c.isRead)
 		}
 	}
 }

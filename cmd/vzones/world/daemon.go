@@ -68,7 +68,8 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			if name := workloadOf(p); name != "" && !seen[p.Name] {
-				workloads[name], seen[p.Name] = append(workloads[name], p), true
+				workloads[name] = append(workloads[name], p)
+				seen[p.Name] = true
 			}
 		}
 	}

@@ -93,10 +93,14 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 	var may *bool
 	switch {
 	case from.SecretKeyRef != nil:
-		key, of, may = from.SecretKeyRef.Key, "Secret "+from.SecretKeyRef.Name, from.SecretKeyRef.Optional
+		key = from.SecretKeyRef.Key
+		of = "Secret " + from.SecretKeyRef.Name
+		may = from.SecretKeyRef.Optional
 		data, err = d.secret(ctx, from.SecretKeyRef.Name, may)
 	case from.ConfigMapKeyRef != nil:
-		key, of, may = from.ConfigMapKeyRef.Key, "ConfigMap "+from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional
+		key = from.ConfigMapKeyRef.Key
+		of = "ConfigMap " + from.ConfigMapKeyRef.Name
+		may = from.ConfigMapKeyRef.Optional
 		data, err = d.configMap(ctx, from.ConfigMapKeyRef.Name, may)
 	case from.FieldRef != nil:
 		path := from.FieldRef.FieldPath
@@ -128,7 +132,8 @@ func expand(text string, variables map[string]string) (expanded string, missing 
 		if !found {
 			return b.String(), missing
 		}
-		switch name, behind, closed := strings.Cut(strings.TrimPrefix(rest, "("), ")"); {
+		name, behind, closed := strings.Cut(strings.TrimPrefix(rest, "("), ")")
+		switch {
 		case strings.HasPrefix(rest, "$"):
 			b.WriteString("$")
 			text = rest[1:]

@@ -76,7 +76,8 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	}
 	v := d.readVolume(ctx, in.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
-	return v.files, path.Join(in.SubPath, rest), v.err // of the two only one is set
+	// Only one of the two paths is set.
+	return v.files, path.Join(in.SubPath, rest), v.err
 }
 
 // isWithin reports whether a path is a directory, or below it.

@@ -115,7 +115,7 @@ func TestNewestPodDecides(t *testing.T) {
 	})
 	d, err := findDaemon(t.Context(), fake.NewClientset(old, fresh), metav1.NamespaceSystem)
 	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute {
-		t.Fatalf("%+v, %v", d.CommandLine, err)
+		t.Fatalf("got the command line %+v and the error %v, want that of the newest Pod", d.CommandLine, err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 		"/etc/cloud/vsphere.conf": "text", "/etc/cloud/../cloud/vsphere.conf": "text", "/etc/cloud/ca/east/ca.pem": "pem", "/etc/one.pem": "pem", "/etc/login/pw": "p$(WHERE)",
 	} {
 		if got, err := d.ReadFile(t.Context(), name, 100); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("file %s: got %q and the error %v, want %q", name, got, err, want)
 		}
 	}
 	for name, want := range map[string]string{
@@ -176,7 +176,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	} {
 		_, err := d.ReadFile(t.Context(), name, 100)
 		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) == strings.Contains(err.Error(), ": volume ") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("file %s: got the error %v, want %q", name, err, want)
 		}
 	}
 	if _, err := d.ReadFile(t.Context(), "/etc/login/pw", 1); !errors.Is(err, config.ErrTooLarge) {
@@ -229,7 +229,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 		})
 		_, err := findDaemon(t.Context(), client, metav1.NamespaceSystem)
 		if err == nil || !strings.Contains(err.Error(), "Pod kube-system/a: reading the daemon's flags: "+want) || strings.Contains(err.Error(), "S3cret") {
-			t.Errorf("%s: %v", argument, err)
+			t.Errorf("argument %s: got the error %v, want %q without the value", argument, err, want)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func TestWithoutRights(t *testing.T) {
 			return true, nil, apierrors.NewForbidden(v1.Resource(resource), "", errors.New("no right"))
 		})
 		if _, err := findDaemon(t.Context(), client, metav1.NamespaceSystem); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v", resource, err)
+			t.Errorf("%s may not be read: got the error %v, want %q", resource, err, want)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func HostPolicy(policy topology.Policy) (topology.Policy, bool) {
 		return topology.Policy{}, false
 	}
 	isMachines := func(r topology.Rule) bool { return !r.FollowsFromHost() }
-	p.Rules, p.Levels = slices.DeleteFunc(slices.Clone(p.Rules), isMachines), slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), isMachines)
+	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
 	return p, len(p.Rules) == len(policy.Rules)
 }
 
@@ -50,8 +51,10 @@ func PlaceHost(states []inventory.State, policy topology.Policy, up topology.Pat
 // Lacking places by all rules as if no label were required, so that one without a value hides no other,
 // and returns the labels that nothing gives a value.
 func Lacking(policy topology.Policy, paths []topology.Path) (placed topology.Placement, missing []string) {
-	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional()
-	placed, _ = topology.Resolve(policy, paths) // no label is required, so there is no error
+	policy.Rules = policy.Rules.Optional()
+	policy.Levels = policy.Levels.Optional()
+	// No label is required, so there is no error.
+	placed, _ = topology.Resolve(policy, paths)
 	for _, label := range policy.Labels() {
 		if placed.Value(label) == "" && placed.WhyUndecided(label) == nil {
 			missing = append(missing, label)

@@ -111,7 +111,8 @@ func (l *Look) Label(key string) Label {
 	}
 	for _, d := range l.Place.Placement.Decisions {
 		if d.Label == key {
-			out.Place, out.Source = d.Value, d.Source()
+			out.Place = d.Value
+			out.Source = d.Source()
 		}
 	}
 	each, lacksEach := l.Place.NodeLabels[key]
@@ -119,17 +120,21 @@ func (l *Look) Label(key string) Label {
 		lacksEach = false // a value that is there stays
 	}
 	if lacksEach {
-		out.Place, out.Source = each, plan.EachNode
+		out.Place = each
+		out.Source = plan.EachNode
 	}
 	if m := l.Place.Machine; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
-		out.Place, out.Source = l.Place.InstanceType, "the configuration of "+m.Ref.Located(m.InventoryPath)
+		out.Place = l.Place.InstanceType
+		out.Source = "the configuration of " + m.Ref.Located(m.InventoryPath)
 	}
 	if err := l.Place.Placement.WhyUndecided(key); err != nil {
 		out.Undecided = quote.Line(err.Error())
 	}
 	switch {
 	case l.Waits && l.Place.Metadata != nil && (lacksEach || out.Place != "" && out.Place != out.Result):
-		out.Action, out.Result, out.Text = ActionInitialize, out.Place, "the Node gets it when it is initialized"
+		out.Action = ActionInitialize
+		out.Result = out.Place
+		out.Text = "the Node gets it when it is initialized"
 		return out
 	case l.Waits || l.Plan == nil:
 		return out
@@ -142,7 +147,9 @@ func (l *Look) Label(key string) Label {
 	}
 	for _, ch := range l.Plan.Changes {
 		if ch.Label == key {
-			out.Action, out.Result, out.Text = string(ch.Action), ch.Want, l.done(ch)
+			out.Action = string(ch.Action)
+			out.Result = ch.Want
+			out.Text = l.done(ch)
 		}
 	}
 	return out

@@ -116,7 +116,8 @@ func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) fun
 
 func placeBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) *placement.Placer {
 	p := placement.New(still(states), cfg, placement.Options{})
-	p.NodeCache().Watch(informers.NewSharedInformerFactory(nil, 0)) // it is never started
+	// The factory is never started.
+	p.NodeCache().Watch(informers.NewSharedInformerFactory(nil, 0))
 	p.NodeCache().Start()
 	fill(p, nodes)
 	return p
@@ -140,7 +141,8 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 		l.Foreign = true
 		return l
 	}
-	l.Identity, _ = p.Identify(n) // Decide has the error too
+	// Decide returns the error too.
+	l.Identity, _ = p.Identify(n)
 	d := p.Decide(n)
 	l.Place = *d
 	if l.Err = cmp.Or(d.PlaceErr, d.MachineErr); report.NeverOurs(n, d) {
@@ -153,7 +155,8 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	}
 	l.plan()
 	if !nodeinfo.IsReady(n) {
-		l.Off, _ = p.IsShutDown(n) // what is not known does not count
+		// A VM whose power state is unknown is not off.
+		l.Off, _ = p.IsShutDown(n)
 	}
 	l.Err = cmp.Or(l.Err, nodeinfo.CheckProviderID(n), d.AddressErr)
 	return l
@@ -161,7 +164,8 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 
 // plan plans for an initialized Node.
 func (l *Look) plan() {
-	by, now := &plan.Policy{Topology: l.Place.Topology}, time.Now()
+	by := &plan.Policy{Topology: l.Place.Topology}
+	now := time.Now()
 	l.Differences = by.Differences(l.Node, &l.Place)
 	before := make([]plan.Timed, len(l.Differences)) // all have settled
 	for i, d := range l.Differences {

@@ -120,9 +120,11 @@ func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]M
 	if meta := lookup(n, "metadata"); meta != nil {
 		o.Ref = config.SecretRef{Namespace: text(meta, "namespace"), Name: text(meta, "name")}
 	}
-	encoded, plain := "binaryData", "data"
+	encoded := "binaryData"
+	plain := "data"
 	if kind == KindSecret {
-		encoded, plain = "data", "stringData"
+		encoded = "data"
+		plain = "stringData"
 	}
 	if err := o.add(file, n, encoded, true); err != nil {
 		return nil, err
@@ -140,7 +142,8 @@ func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) er
 		return nil
 	}
 	for i := 0; i+1 < len(values.Content); i += 2 {
-		key, value := values.Content[i], follow(values.Content[i+1])
+		key := values.Content[i]
+		value := follow(values.Content[i+1])
 		if value.Kind != yaml.ScalarNode {
 			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s", file, key.Line, below, o, quote.Value(key.Value))
 		}

@@ -65,7 +65,7 @@ func TestIs(t *testing.T) {
 		"apiVersion: v1\nkind: Secret": true,
 	} {
 		if got := IsManifest([]byte(text)); got != want {
-			t.Errorf("%q: %t", text, got)
+			t.Errorf("%q: is a manifest = %t, want %t", text, got, want)
 		}
 	}
 }

@@ -50,7 +50,8 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 	if err != nil {
 		return source.Source{}, err
 	}
-	w.Daemon, w.Source = d, d.String()+": "
+	w.Daemon = d
+	w.Source = d.String() + ": "
 	from, err := source.New(d.CloudConfig, d.ConfigSecret, d.Environ)
 	if err == nil {
 		err = from.AddLabels(d.NodeLabels)
@@ -75,11 +76,14 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 
 // A reader reads Secrets: from the files of --credentials, and else from the cluster, each once.
 type reader struct {
-	client kubernetes.Interface // nil without a cluster
-	why    error                // why there is no client
-	files  []Manifest
+	// client is nil without a cluster.
+	client kubernetes.Interface
+	// why is the reason that there is no client.
+	why   error
+	files []Manifest
 
-	mu   sync.Mutex // of read
+	// mu guards read.
+	mu   sync.Mutex
 	read map[config.SecretRef]func() (*v1.Secret, error)
 }
 
@@ -98,7 +102,8 @@ func readCredentials(files []string) ([]Manifest, error) {
 		found := false
 		for _, o := range objects {
 			if o.Kind == KindSecret {
-				all, found = append(all, o), true
+				all = append(all, o)
+				found = true
 			}
 		}
 		if !found {

@@ -27,8 +27,10 @@ import (
 const (
 	// endTime bounds the end of a session of the REST API, and that of a view, also when the context is done.
 	endTime = 3 * time.Second
-	// tagsAtOnce is how many requests for tags are under way, and tagsFor how long what they answer serves.
-	tagsAtOnce, tagsFor = 4, time.Hour
+	// tagsAtOnce bounds the requests for tags that are under way.
+	tagsAtOnce = 4
+	// tagsFor is how long the answers of these requests are valid.
+	tagsFor = time.Hour
 	// machinesPerRequest bounds the machines that are asked for at a time.
 	machinesPerRequest = 1000
 )
@@ -81,7 +83,8 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // of a login that is under way
+	// A login may be under way.
+	defer cancel()
 	r := surveyor{
 		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
 		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
@@ -95,7 +98,8 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
 		s.TagsErr = r.failed("reading tags", attached.Err)
 		r.confirm(ctx, attached.NotPermitted())
-		attached.Err, s.Invisible = s.TagsErr, attached.Absent
+		attached.Err = s.TagsErr
+		s.Invisible = attached.Absent
 		if q.Definitions {
 			s.Categories, s.Visible, err = r.categories(ctx)
 			s.CategoriesErr = r.failed("reading tag categories", err)
@@ -149,10 +153,12 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		_ = r.session.Destroy(ctx, res.Returnval) // it stays tracked, and goes with the session
+		// If this fails, the view stays tracked and ends with the session.
+		_ = r.session.Destroy(ctx, res.Returnval)
 	}()
 	spec := model.DatacenterSpec(res.Returnval)
-	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder}) // which nothing may be below
+	// The root folder may have nothing below it.
+	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder})
 	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected}}
 	for _, p := range facts.Properties() {
 		if p.Type == host.Type {
@@ -279,7 +285,8 @@ func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]Machi
 }
 
 func machineOf(o *types.ObjectContent) MachineSettings {
-	is := map[string]bool{} // by property
+	// is has the properties that are true.
+	is := map[string]bool{}
 	for _, p := range o.PropSet {
 		switch p.Name {
 		case uuid:
@@ -313,7 +320,8 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 			return fmt.Errorf("listing the tag categories: %w", err)
 		}
 		known, err := r.definitions(ctx, s, ids)
-		all, visible = nil, nil
+		all = nil
+		visible = nil
 		for _, id := range slices.Sorted(maps.Keys(known)) {
 			visible = append(visible, known[id].Name)
 		}
@@ -339,10 +347,11 @@ func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string
 	for _, id := range ids {
 		g.Go(func() error {
 			one, err := s.Category(ctx, id)
-			switch class := rest.ClassOf(err); {
-			case class == rest.NotFound, class == rest.Denied:
+			class := rest.ClassOf(err)
+			if class == rest.NotFound || class == rest.Denied {
 				return nil
-			case err != nil:
+			}
+			if err != nil {
 				return err
 			}
 			mu.Lock()

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vzones/test/fleet"
 	"vzones/topology"
@@ -53,14 +54,15 @@ func TestSurveySettings(t *testing.T) {
 		t.Fatal(errs)
 	}
 	want := map[string]MachineSettings{ids[0]: {}, ids[1]: {LacksTools: true}, ids[2]: {LacksDiskUUID: true}, ids[3]: {}}
-	if !reflect.DeepEqual(s.Machines, want) {
-		t.Errorf("%+v, want %+v", s.Machines, want)
+	if diff := cmp.Diff(want, s.Machines); diff != "" {
+		t.Errorf("settings of VMs (-want +got):\n%s", diff)
 	}
-	if want := []Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}; !reflect.DeepEqual(s.Categories, want) {
-		t.Errorf("%+v, want %+v", s.Categories, want)
+	categories := []Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}
+	if diff := cmp.Diff(categories, s.Categories); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
 	}
 	if s.About.APIVersion != "8.0.3" {
-		t.Errorf("%+v", s.About)
+		t.Errorf("got %+v, want API version 8.0.3", s.About)
 	}
 	if err := east.EnableUUID("n3", true); err != nil {
 		t.Fatal(err)
@@ -103,7 +105,7 @@ func TestSurveyWithoutRights(t *testing.T) {
 		t.Errorf("not read are %s", got)
 	}
 	if len(s.Machines) != 1 || s.Machines[w.moid("n1")] != (MachineSettings{}) {
-		t.Errorf("%+v", s.Machines)
+		t.Errorf("got the settings %+v, want none of n1, which the account may not read", s.Machines)
 	}
 	tidy(w)
 }

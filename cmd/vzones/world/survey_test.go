@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2/ktesting"
@@ -23,7 +24,7 @@ func TestSurveyObjects(t *testing.T) {
 	w := surveyed(t, twoVCenters)
 	all := w.read(SurveyQuery{Categories: []string{"region", "zone"}})
 	if len(all) != 2 || all[0].VCenter != "east" || all[1].VCenter != "west" {
-		t.Fatalf("%+v", all)
+		t.Fatalf("got the surveys %+v, want those of east and west", all)
 	}
 	var lines []string
 	for _, o := range all[0].Objects {
@@ -32,7 +33,7 @@ func TestSurveyObjects(t *testing.T) {
 			line += " " + tag.Category + "=" + tag.Name
 		}
 		if o.TagsErr != nil || o.Broken != nil {
-			t.Errorf("%s: %v, %v", o.Path, o.TagsErr, o.Broken)
+			t.Errorf("%s: got the errors %v of its tags and %v of its parent, want none", o.Path, o.TagsErr, o.Broken)
 		}
 		lines = append(lines, line)
 	}
@@ -50,15 +51,15 @@ func TestSurveyObjects(t *testing.T) {
 /prod/dc1/host/c2 zone=b
 /prod/dc1/host/c2/c2-host-1`
 	if got := strings.Join(lines, "\n"); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
+		t.Errorf("objects (-want +got):\n%s", cmp.Diff(want, got))
 	}
 	last := all[0].Objects[len(all[0].Objects)-1]
 	p, err := topology.Resolve(policy, []topology.Path{last.Up()})
 	if err != nil || p.Value(topology.LabelZone) != "b" || p.Value(topology.LabelRegion) != "east" {
-		t.Errorf("%v, %v", p, err)
+		t.Errorf("got the placement %v and the error %v, want zone b of region east", p, err)
 	}
 	if a := all[0].About; a.User == "" || a.APIVersion == "" {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v, want a user and an API version", a)
 	}
 	tidy(w)
 }
@@ -133,7 +134,7 @@ func TestSurveyInPages(t *testing.T) {
 	for range 2 {
 		s := w.read(everything)[0]
 		if errs := errorsOf(&s); len(errs) > 0 || len(s.Objects) != whole {
-			t.Errorf("%v, %d objects of %d", errs, len(s.Objects), whole)
+			t.Errorf("in pages: got the errors %v and %d objects, want none and %d", errs, len(s.Objects), whole)
 		}
 		east.Fault("ContinueRetrievePropertiesEx", &types.NoPermission{PrivilegeId: "System.Read"})
 	}

@@ -169,8 +169,10 @@ func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder)
 	w.changed = w.fleet.Subscribe()
 	w.shown = &shown{Fleet: w.fleet}
 	p := provider.New(w.shown, w.Config, provider.Options{})
-	p.SetInformers(informers.NewSharedInformerFactory(nil, 0)) // it is never started: the Nodes were listed
-	w.Placer, w.Checker = p.Placer(), p.Checker()
+	// The factory is never started: the Nodes were listed.
+	p.SetInformers(informers.NewSharedInformerFactory(nil, 0))
+	w.Placer = p.Placer()
+	w.Checker = p.Checker()
 	if w.wanted = f.Follow; w.wanted == nil {
 		w.wanted = func(w *World) []inventory.Identity { return w.Statements(w.Nodes) }
 	}
@@ -181,7 +183,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder)
 	w.ended = make(chan struct{})
 	go func() {
 		defer close(w.ended)
-		_ = w.fleet.Run(ctx) // it has no error but that of the context
+		// The only error is that of the context.
+		_ = w.fleet.Run(ctx)
 	}()
 }
 
@@ -235,7 +238,8 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 			return nil
 		}
 		if now := w.lacking(states); enough == nil || now < lacking {
-			enough, lacking = time.After(w.detailsTime()), now
+			enough = time.After(w.detailsTime())
+			lacking = now
 		}
 		select {
 		case <-w.changed:
@@ -256,7 +260,8 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 
 // show makes these the states of the World.
 func (w *World) show(states []inventory.State) {
-	w.States = slices.Clone(states) // which no caller can change for the placer
+	// No caller can change the states of the placer.
+	w.States = slices.Clone(states)
 	w.shown.states.Store(&states)
 	w.claims = claimsIn(w.Placer, w.Config, w.States, w.Nodes)
 }

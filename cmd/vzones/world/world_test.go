@@ -150,7 +150,7 @@ func TestRejectedLoginIsNotRepeated(t *testing.T) {
 		t.Errorf("states: %v, %v", w.States[0].Err, w.States[1].Err)
 	}
 	if l := w.Look(w.Nodes[1]); l.Reason() != "VCenterLoginFailed" {
-		t.Errorf("%s: %v", l.Reason(), l.Err)
+		t.Errorf("a Node in a vCenter that rejects the login: got the reason %s (%v), want VCenterLoginFailed", l.Reason(), l.Err)
 	}
 }
 
