@@ -32,8 +32,6 @@ type Cache struct {
 	shared  cache.SharedIndexInformer
 	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
-	// factory is the factory of NodeInformer. A warm standby sets it before the framework does.
-	factory informers.SharedInformerFactory
 	// started is closed by Start, once.
 	started chan struct{}
 	once    sync.Once
@@ -48,12 +46,9 @@ func New(foreign func(*v1.Node) bool) *Cache {
 	return &Cache{foreign: foreign, started: make(chan struct{})}
 }
 
-// Watch uses the Node informer of a factory. A second call with the same factory does nothing.
+// Watch uses the Node informer of a factory. Call it once.
 func (c *Cache) Watch(factory informers.SharedInformerFactory) {
-	if c.factory == factory {
-		return
-	}
-	c.factory, c.NodeInformer = factory, factory.Core().V1().Nodes()
+	c.NodeInformer = factory.Core().V1().Nodes()
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
 	// Asking for the informer now makes the factory start it.
@@ -65,9 +60,6 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 		log.Error(err, "Cannot index Nodes by their addresses and machines")
 	}
 }
-
-// StartInformer starts the informer before the framework does.
-func (c *Cache) StartInformer(stop <-chan struct{}) { c.factory.Start(stop) }
 
 // Start notes that the framework has handed over its informers, which it does when this
 // process leads.

@@ -29,7 +29,6 @@ import (
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -51,8 +50,6 @@ type Controller struct {
 	checker *absence.Checker
 	nodes   *nodecache.Cache
 	client  kubernetes.Interface
-	// standsBy reports whether Run follows machines before this process leads.
-	standsBy bool
 
 	// Run closes running once the fields below are set, and stopped once nothing is decided any more.
 	running, stopped chan struct{}
@@ -83,20 +80,10 @@ func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes
 	}
 }
 
-// StandBy makes Run follow the machines of all Nodes while this process waits to lead. Until then Run
-// writes to no Node and records no Event. The factory has to be the one that the provider's SetInformers
-// gets. Call StandBy before Run.
-func (c *Controller) StandBy(factory informers.SharedInformerFactory) {
-	c.standsBy = true
-	c.nodes.Watch(factory)
-}
-
 // Run manages Nodes from the time when the framework has handed over its informers until the context is
-// done. After StandBy it follows machines before that. Call it once.
+// done. Call it once.
 func (c *Controller) Run(ctx context.Context) error {
-	if c.standsBy {
-		c.nodes.StartInformer(ctx.Done())
-	} else if !c.nodes.AwaitStart(ctx) {
+	if !c.nodes.AwaitStart(ctx) {
 		return nil
 	}
 	recorder, end := report.Record(ctx, c.client, "")
@@ -138,11 +125,6 @@ func (c *Controller) Run(ctx context.Context) error {
 // notifyOf enqueues the jobs of the start, and then those of each change of the fleet until the context is
 // done.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
-	c.queue.Add(item{job: followNodes})
-	c.queue.Add(item{job: resyncNodes})
-	if !c.nodes.AwaitStart(ctx) {
-		return
-	}
 	c.queue.Add(item{job: resyncNodes})
 	c.queue.AddAfter(item{job: sumNodes}, firstSum)
 	for {
@@ -184,33 +166,32 @@ const (
 	findConflicts
 )
 
-// next does the next item of the queue, and reports whether the queue goes on. While this process
-// stands by, next only follows machines.
+// next processes the next item of the queue, and reports whether the queue goes on.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
 		return false
 	}
 	defer c.queue.Done(i)
-	switch leads := c.nodes.IsStarted(); {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return false
-	case i.job == followNodes:
+	}
+	switch i.job {
+	case followNodes:
 		c.follow(c.nodes.All(), false)
-	case i.job == resyncNodes:
-		c.resync(leads)
-	case !leads:
-	case i.job == syncNode:
+	case resyncNodes:
+		c.resync()
+	case syncNode:
 		if again := c.syncNode(ctx, i); again > 0 {
 			c.queue.AddAfter(i, again)
 		}
-	case i.job == observeNodes:
+	case observeNodes:
 		c.observe(ctx)
-	case i.job == recheckNodes:
+	case recheckNodes:
 		c.recheck()
-	case i.job == sumNodes:
+	case sumNodes:
 		c.logSum(ctx)
-	case i.job == findConflicts:
+	case findConflicts:
 		if l := c.labels.Load(); l != nil {
 			c.findConflicts(ctx, l)
 		}

@@ -129,14 +129,11 @@ func isDecidedFor(p placer, r *record, n *v1.Node) bool {
 	return r.machine != nil && !r.labels.waiting
 }
 
-// resync follows all machines and, while this process leads, enqueues all Nodes, and does so again later.
-func (c *Controller) resync(leads bool) {
+// resync follows all machines and enqueues all Nodes, and does so again later.
+func (c *Controller) resync() {
 	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
 	nodes := c.nodes.All()
 	c.follow(nodes, true)
-	if !leads {
-		return
-	}
 	c.passes.begin(len(nodes))
 	for _, n := range nodes {
 		if !c.placer.IsForeign(n) {

@@ -71,10 +71,6 @@ func daemonCommands() []command {
 			flags := a.rest()
 			return func(ctx context.Context, w *world) error { return w.startStandby(ctx, flags) }
 		}},
-		{"standby warm [within DURATION]", "waits until the standby has read each vCenter, by its /readyz?verbose", onStandby(func(w *world, lines []string) bool {
-			rest := slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": synced") })
-			return strings.HasPrefix(lines[0], standsBy) && len(rest) == 1 && len(lines) > len(w.stack.Fleet.VCenters())
-		})},
 		{"standby waits [within DURATION]", "checks that the standby does not lead", onStandby(func(_ *world, lines []string) bool {
 			return strings.HasPrefix(lines[0], standsBy)
 		})},

@@ -81,11 +81,11 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
 	a.Metrics.CustomMustRegister(metrics.NewStates(leading, s.fleet.Health, a.nodes.Stats))
-	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
+	ready := &readiness.Handler{Leading: leading, Health: s.fleet.Health, Refused: s.reloads.IsRefused}
 	if err := serving.Serve(c, watchdog, ready, open, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
-	a.start(ctx, s, c.SharedInformers)
+	a.start(ctx, s)
 	return nil
 }
 
@@ -121,9 +121,6 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 	generic.LeaderElection.LeaderElect = false
 	return err
 }
-
-// warm reports whether this process reads the vCenters while it waits to lead.
-func (a *App) warm() bool { return a.flags.WarmStandby && a.election != nil }
 
 // lead waits until this process leads, and reports whether it does.
 func (a *App) lead(ctx context.Context) bool {

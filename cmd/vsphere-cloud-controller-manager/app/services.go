@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
@@ -23,7 +22,6 @@ import (
 	"vzones/provider"
 	"vzones/provider/nodes"
 	"vzones/vcenter"
-	"vzones/vcenter/session"
 )
 
 // configTimeout bounds the reading of a configuration that is in a Secret.
@@ -54,7 +52,6 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
-		LoginLimits:  loginLimits(a.warm()),
 		TagRefresh:   a.flags.TagRefresh,
 		AbsenceHold:  a.flags.AbsenceHold,
 		Observer:     metrics.NewObserver(a.Metrics),
@@ -70,15 +67,6 @@ func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
 	s.fleet.Apply(cfg.VCenters, vcenter.RequirementsOf(cfg))
-}
-
-// loginLimits keeps the failed logins of up to five instances with the same credentials below
-// the number that locks an account.
-func loginLimits(warm bool) session.LoginLimits {
-	if warm {
-		return session.LoginLimits{Failures: 1}
-	}
-	return session.LoginLimits{}
 }
 
 // watch watches the files and Secrets that a configuration is made of.
@@ -114,19 +102,12 @@ func (s *services) watchFiles(current *config.Config, files []string) {
 }
 
 // start starts what runs beside the framework. A process that waits to lead applies changes
-// of its configuration, and reads the vCenters only as a warm standby.
-func (a *App) start(ctx context.Context, s *services, factory informers.SharedInformerFactory) {
-	leading := s.provider.Started()
-	if a.warm() {
-		s.nodes.StandBy(factory)
-		now := make(chan struct{})
-		close(now)
-		leading = now
-	}
+// of its configuration, and reads no vCenter.
+func (a *App) start(ctx context.Context, s *services) {
 	a.group.Go(func() error { return s.nodes.Run(ctx) })
 	a.group.Go(func() error { return s.reloadChanges(ctx) })
 	a.group.Go(func() error {
-		if !election.Await(ctx, leading) {
+		if !election.Await(ctx, s.provider.Started()) {
 			return nil
 		}
 		return s.fleet.Run(ctx)

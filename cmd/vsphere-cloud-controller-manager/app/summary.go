@@ -30,7 +30,7 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 		"backfill", t.Backfill, "drift", t.Drift, "settle", t.Settle)
 	log.Info("Watching Nodes and vCenters", "nodes", cmp.Or(a.cfg.NodeSelector.String(), "all"), "tagRefresh", a.flags.TagRefresh,
 		"nodeDeletion", !a.cfg.SkipNodeDeletion, "controllers", generic.Controllers, "leaderElection", generic.LeaderElection.LeaderElect,
-		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName), "warmStandby", a.flags.WarmStandby)
+		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName))
 }
 
 // credentialsOf returns where the credentials come from, in the order of precedence.

@@ -27,7 +27,6 @@ type Flags struct {
 	ConfigSecret   string
 	NodeLabels     []string
 	AbsenceHold    time.Duration
-	WarmStandby    bool
 }
 
 // Sets returns the flags as the framework's command takes them.
@@ -53,10 +52,6 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 		"How long a vCenter has to be read without a break, after an outage or a new login, before the Node of a VM that it lacks is deleted. "+
 			"For a VM that this process has never seen, the time also starts at the first reading. "+
 			"It holds until each host was connected at a time, too, for up to twelve times as long. 0 means neither.")
-	set.BoolVar(&f.WarmStandby, "warm-standby", false,
-		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing to a Node, "+
-			"so that this one leads without a login and a full reading. "+
-			"Each standby adds as many sessions and requests as an idle leader.")
 	return sets
 }
 

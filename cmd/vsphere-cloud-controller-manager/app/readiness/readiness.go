@@ -19,14 +19,11 @@ import (
 const VerbosePath = "/readyz/verbose"
 
 // A Handler answers /readyz: 200 once each vCenter was either read or has failed, or while
-// another instance leads, unless this one is a warm standby. A vCenter that fails never makes
-// the daemon unready, since a restart would not help it. The response is open to everyone, so
-// it names no vCenter.
+// another instance leads. A vCenter that fails never makes the daemon unready, since a restart
+// would not help it. The response is open to everyone, so it names no vCenter.
 type Handler struct {
 	// Leading is closed when this instance leads.
 	Leading <-chan struct{}
-	// WarmStandby is whether the vCenters are watched before it leads.
-	WarmStandby bool
 	// Health returns the vCenters' health now.
 	Health func() []vcenter.Health
 	// Refused reports whether the configuration as it is written now is refused. Nil stands
@@ -57,14 +54,10 @@ func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
 
 // status returns the HTTP status, what it means, and the health of the vCenters.
 func (h *Handler) status() (int, string, []vcenter.Health) {
-	text := "ok"
 	select {
 	case <-h.Leading:
 	default:
-		text = "ok: standing by, another instance leads or the API server is waited for"
-		if !h.WarmStandby {
-			return http.StatusOK, text, nil
-		}
+		return http.StatusOK, "ok: standing by, another instance leads or the API server is waited for", nil
 	}
 	vcenters := h.Health()
 	for i := range vcenters {
@@ -72,7 +65,7 @@ func (h *Handler) status() (int, string, []vcenter.Health) {
 			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", vcenters
 		}
 	}
-	return http.StatusOK, text, vcenters
+	return http.StatusOK, "ok", vcenters
 }
 
 func write(w http.ResponseWriter, code int, text string) {

@@ -148,19 +148,18 @@ func TestReadinessWhileStandingBy(t *testing.T) {
 func TestReadinessIsPlain(t *testing.T) {
 	east := inventory.State{VCenter: "east"}
 	for _, c := range []struct {
-		leads, warm bool
-		states      []inventory.State
+		leads  bool
+		states []inventory.State
 	}{
-		{false, false, []inventory.State{east}},
-		{false, true, []inventory.State{east}},
-		{true, false, []inventory.State{east}},
-		{true, false, []inventory.State{{VCenter: "east", Err: errSecret, Cause: inventory.CauseUnreachable}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
+		{false, []inventory.State{east}},
+		{true, []inventory.State{east}},
+		{true, []inventory.State{{VCenter: "east", Err: errSecret, Cause: inventory.CauseUnreachable}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
 	} {
 		leading := make(chan struct{})
 		if c.leads {
 			close(leading)
 		}
-		r := &Handler{Leading: leading, WarmStandby: c.warm, Health: func() []vcenter.Health { return health(c.states...) }}
+		r := &Handler{Leading: leading, Health: func() []vcenter.Health { return health(c.states...) }}
 		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
 		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 		r.Verbose(verbose, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
