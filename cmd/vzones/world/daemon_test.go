@@ -212,10 +212,10 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 // TestFlagsThatCannotBeRead: the flag is named, and its value is not, which may be a password.
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	for argument, want := range map[string]string{
-		"--tag-refresh=$(VSPHERE_PASSWORD)": "--tag-refresh has a value that is not a duration: correct it",
-		"--profiling=$(VSPHERE_PASSWORD)":   "--profiling has a value that is not a bool: correct it",
-		"--node-labels":                     "--node-labels has no value: write one",
-		"---$(VSPHERE_PASSWORD)":            "an argument cannot be read as a flag: correct",
+		"--tag-refresh=$(VSPHERE_PASSWORD)":   "--tag-refresh has a value that is not a duration: correct it",
+		"--login-timeout=$(VSPHERE_PASSWORD)": "--login-timeout has a value that is not a duration: correct it",
+		"--node-labels":                       "--node-labels has no value: write one",
+		"---$(VSPHERE_PASSWORD)":              "an argument cannot be read as a flag: correct",
 	} {
 		pod := aPod("a", func(p *v1.Pod) {
 			c := &p.Spec.Containers[0]
