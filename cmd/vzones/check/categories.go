@@ -7,7 +7,6 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
-	"vzones/internal/suggest"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -109,7 +108,7 @@ func (c *categoryCheck) missingIn(v *vcenterFacts, category string) Finding {
 		text += "; the CSI driver's topology service starts for no vCenter without it"
 	}
 	if s := v.surveyed(); s != nil {
-		if near := suggest.Nearest(category, s.Visible); near != "" {
+		if near := quote.Nearest(category, s.Visible); near != "" {
 			text += "; is " + quote.Value(near) + " meant?"
 		}
 	}
