@@ -114,6 +114,7 @@ func TestLargeClusterConfiguration(t *testing.T) {
 	t.Parallel()
 	opts := byHost
 	opts.TagRefresh = 200 * time.Millisecond
+	opts.Timeout = time.Minute // reading 5 MiB takes seconds on a busy machine
 	large := strings.Repeat("x", 5<<20)
 	w := run(t, stretched, opts, func(f *fleet.Fleet, _ []config.VCenter) {
 		if err := f.VCenter("east").AddToGroup("b1", large); err != nil {

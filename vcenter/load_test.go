@@ -51,9 +51,9 @@ func (m *loadMode) atMost(d time.Duration) fleet.Load {
 	}
 }
 
-// TestLoad: what the daemon's defaults make of each mode, counted by the vCenter.
+// TestLoad: what the daemon's defaults make of each mode, counted by the vCenter. It is not parallel to other tests, which
+// two dozen simulators at once would slow down.
 func TestLoad(t *testing.T) {
-	t.Parallel()
 	// All at once, and not only as many as there are processors: they mostly wait.
 	var modes sync.WaitGroup
 	defer modes.Wait()

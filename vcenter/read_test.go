@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -69,7 +70,7 @@ vcenters:
     tags: {region: east}
     clusters: [{name: c1, tags: {zone: a}, hosts: 4}]
     vms: [{name: n, count: COUNT}]
-`, "COUNT", count), Options{Requirements: Requirements{Tags: true}}, nil)
+`, "COUNT", count), Options{Requirements: Requirements{Tags: true}, PollTime: time.Hour, TagRefresh: time.Hour}, nil)
 		var ids []inventory.Identity
 		for _, m := range w.sim.Machines() {
 			ids = append(ids, identity(t, m.UUID))

@@ -22,7 +22,8 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		laterUUID  = "bbbbbbbb-2222-3333-4444-555555555555"
 		searchUUID = "cccccccc-2222-3333-4444-555555555555"
 	)
-	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, nil)
+	// A rest is longer than until waits.
+	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}, PollTime: time.Hour}, nil)
 	east := w.sim.VCenter("east")
 	n1, n2 := w.id("n1"), w.id("n2")
 	follow := func(joins string) {
@@ -96,11 +97,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		}
 		began := time.Now()
 		w.until(step.what, step.then)
-		took := time.Since(began)
-		t.Logf("%s: known after %v", step.what, took)
-		if took > 10*time.Second {
-			t.Errorf("%s: known after %v", step.what, took)
-		}
+		t.Logf("%s: known after %v", step.what, time.Since(began))
 	}
 }
 
