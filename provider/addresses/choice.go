@@ -91,8 +91,8 @@ func containing(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 // choose applies the rules in their order and returns the Node's addresses.
 func (c *choice) choose() []v1.NodeAddress {
 	internal, external := &c.sides[0], &c.sides[1]
-	internal.byConfiguration()
-	external.byConfiguration()
+	internal.byConfiguration(c.provided)
+	external.byConfiguration(c.provided)
 	if !c.provided.IsValid() {
 		c.conflict = cmp.Or(internal.unmet(), external.unmet())
 	}
@@ -113,13 +113,16 @@ func (c *choice) choose() []v1.NodeAddress {
 }
 
 // byConfiguration takes the first address in the first subnet that has one, or
-// else the first on the network. What the Node has stays before others that the
-// same part of the configuration asks for.
-func (s *side) byConfiguration() {
-	for _, v := range s.open {
-		if p, in := containing(s.subnets, v.Address); in && v.Address == s.has {
-			s.take(v, Reason{Subnet, p})
-			return
+// else the first on the network. The kubelet's address, and then what the Node has, come before others that the
+// same part of the configuration asks for. So the order of the report does not decide whether the framework leaves
+// the address out because of --node-ip.
+func (s *side) byConfiguration(provided netip.Addr) {
+	for _, preferred := range []netip.Addr{provided, s.has} {
+		for _, v := range s.open {
+			if p, in := containing(s.subnets, v.Address); in && v.Address == preferred {
+				s.take(v, Reason{Subnet, p})
+				return
+			}
 		}
 	}
 	for _, p := range s.subnets {
@@ -130,15 +133,24 @@ func (s *side) byConfiguration() {
 			}
 		}
 	}
-	var first *Result
+	var on []*Result
 	for _, v := range s.open {
-		if s.onNetwork(v) && (first == nil || v.Address == s.has && first.Address != s.has) {
-			first = v
+		if s.onNetwork(v) {
+			on = append(on, v)
 		}
 	}
-	if first != nil {
-		s.take(first, Reason{Rule: Network})
+	if len(on) == 0 {
+		return
 	}
+	for _, preferred := range []netip.Addr{provided, s.has} {
+		for _, v := range on {
+			if v.Address == preferred {
+				s.take(v, Reason{Rule: Network})
+				return
+			}
+		}
+	}
+	s.take(on[0], Reason{Rule: Network})
 }
 
 // unmet returns an address that the configuration asks for and another Node claims,

@@ -185,7 +185,9 @@ func scored(in Input, is4 bool, provided netip.Addr) []*candidate {
 				continue
 			}
 			level := byChance
-			if i := slices.IndexFunc(side.subnets, holds); i >= 0 && c.a == side.has {
+			if i := slices.IndexFunc(side.subnets, holds); i >= 0 && c.a == provided {
+				level = -2
+			} else if i >= 0 && c.a == side.has {
 				level = -1
 			} else if i >= 0 {
 				level = i
@@ -193,7 +195,7 @@ func scored(in Input, is4 bool, provided netip.Addr) []*candidate {
 				level = byChance - 1
 			}
 			notProvided, notKept := 1, 2
-			if level == byChance && c.a == provided {
+			if level >= byChance-1 && c.a == provided {
 				notProvided = 0
 			}
 			if c.a == side.has {
