@@ -23,7 +23,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
@@ -52,7 +51,7 @@ type Options struct {
 type App struct {
 	Options
 	args  []string
-	flags flags.Flags
+	flags source.Flags
 
 	// Written before the framework runs, and constant from then on.
 	source   source.Source

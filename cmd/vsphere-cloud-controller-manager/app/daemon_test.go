@@ -20,8 +20,8 @@ import (
 	cmconfig "k8s.io/controller-manager/config"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/config"
+	"vzones/test/logcapture"
 )
 
 func TestConfigure(t *testing.T) {
@@ -182,7 +182,7 @@ func TestSummary(t *testing.T) {
 	}
 	var out bytes.Buffer
 	want := map[string]string{"text": summaryText, "json": summaryJSON}
-	for name, log := range loggingtest.Formats(&out) {
+	for name, log := range logcapture.Formats(&out) {
 		out.Reset()
 		a.logSummary(klog.NewContext(t.Context(), log), generic)
 		got := strings.ReplaceAll(where.ReplaceAllString(out.String(), ""), version.Get().GitVersion, "VERSION")

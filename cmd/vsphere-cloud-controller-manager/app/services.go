@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/files"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
@@ -49,7 +48,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.Metrics)
 	revision := func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) }
-	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
+	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&source.CredentialFinder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
 		TagRefresh:   a.flags.TagRefresh,

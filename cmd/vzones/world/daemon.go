@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/internal/quote"
 )
 
@@ -155,7 +155,7 @@ func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Nam
 
 // A CommandLine has the flags of a daemon that decide about Nodes.
 type CommandLine struct {
-	flags.Flags
+	source.Flags
 	// These are flags of the framework.
 	CloudProvider, CloudConfig string
 }

@@ -12,22 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter"
-	vccredentials "vzones/vcenter/credentials"
+	"vzones/vcenter/credentials"
 )
 
-// readConfig reads the configuration, and returns what finds credentials.
-func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, error) {
+// readConfig reads the configuration, and returns the finder of credentials.
+func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFinder, error) {
 	files, err := readCredentials(f.Credentials)
 	if err != nil {
 		return nil, err
 	}
 	read := &reader{client: w.Client, why: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
-	finder := &credentials.Finder{Secrets: read}
+	finder := &source.CredentialFinder{Secrets: read}
 	var from source.Source
 	if f.Config == "" {
 		from, err = w.readDaemon(ctx, f, finder)
@@ -45,7 +44,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 
 // readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
 // files are those of its Pod.
-func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Finder) (source.Source, error) {
+func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.CredentialFinder) (source.Source, error) {
 	d, err := findDaemon(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {
 		return source.Source{}, err
@@ -65,7 +64,7 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 		if err != nil {
 			return vcenter.Credentials{}, err
 		}
-		c, err := vccredentials.Find(data, server)
+		c, err := credentials.Find(data, server)
 		if err != nil {
 			err = fmt.Errorf("directory %s of %s: %w", dir, d, err)
 		}

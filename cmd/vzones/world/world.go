@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider"
@@ -161,7 +161,7 @@ func (f *Flags) options() vcenter.Options {
 }
 
 // start makes the placer of the Nodes and runs the fleet, which follows their machines.
-func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder) {
+func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFinder) {
 	o := f.options()
 	w.needs = vcenter.RequirementsOf(w.Config)
 	o.Requirements = w.needs

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/config"
 	"vzones/config/load"
+	"vzones/test/logcapture"
 )
 
 const twoVCenters = `
@@ -170,7 +170,7 @@ func TestDifference(t *testing.T) {
 // TestReloadWarns: a reload that switches the verification of a certificate off says so,
 // once and naming the place.
 func TestReloadWarns(t *testing.T) {
-	r, log := newReloading(t, twoVCenters), loggingtest.Capture(t, false)
+	r, log := newReloading(t, twoVCenters), logcapture.Capture(t, false)
 	r.text = strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: true, ", 1)
 	for range 3 {
 		r.Reload(t.Context())
@@ -185,7 +185,7 @@ func TestReloadWarns(t *testing.T) {
 func TestReloadRepeatsNoWarning(t *testing.T) {
 	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
 	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)
-	r, log := newReloading(t, text), loggingtest.Capture(t, false)
+	r, log := newReloading(t, text), logcapture.Capture(t, false)
 	if len(r.current.Warnings) < 3 {
 		t.Fatalf("warnings: %v", r.current.Warnings)
 	}
@@ -234,7 +234,7 @@ scsicontrollertype = pvscsi
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		LogWarnings(klog.NewContext(t.Context(), loggingtest.Formats(&out)["json"]), nil, cfg)
+		LogWarnings(klog.NewContext(t.Context(), logcapture.Formats(&out)["json"]), nil, cfg)
 		var found []string
 		for line := range strings.Lines(out.String()) {
 			var fields struct{ VCenter, Warning string }

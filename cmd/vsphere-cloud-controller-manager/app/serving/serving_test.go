@@ -34,9 +34,9 @@ import (
 	"k8s.io/cloud-provider/options"
 	basemetrics "k8s.io/component-base/metrics"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
+	"vzones/test/logcapture"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/vcentertest"
@@ -265,7 +265,7 @@ func closed(t *testing.T, address string) {
 }
 
 // end ends the server, and returns when it logs no more.
-func end(log *loggingtest.Log, stop chan struct{}) {
+func end(log *logcapture.Log, stop chan struct{}) {
 	close(stop)
 	for _, last := range []string{"Stopped listening", "Shutting down DynamicServingCertificateController"} {
 		for !strings.Contains(log.String(), last) {
@@ -296,7 +296,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
 			leads, stop := make(chan struct{}), make(chan struct{})
-			log := loggingtest.Capture(t, false)
+			log := logcapture.Capture(t, false)
 			defer end(log, stop)
 			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, probes, stop); err != nil {
 				t.Fatal(err)
@@ -344,7 +344,7 @@ func TestMadeUpTokens(t *testing.T) {
 			}))
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
-			stop, log := make(chan struct{}), loggingtest.Capture(t, false)
+			stop, log := make(chan struct{}), logcapture.Capture(t, false)
 			defer end(log, stop)
 			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package source reads the configuration from where the flags say that it is: a file, or a
-// key of a Secret. It never applies it.
+// Package source reads what the daemon works from: its flags, the configuration that they name, and
+// the credentials of each vCenter. The operator's tool reads the same through it. It applies nothing.
 package source
 
 import (

@@ -1,4 +1,4 @@
-package credentials
+package source
 
 import (
 	"context"
@@ -21,10 +21,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/config"
+	"vzones/test/logcapture"
 )
 
 const (
@@ -103,7 +102,7 @@ func TestCredentials(t *testing.T) {
 			if c.secret != nil {
 				objects = append(objects, c.secret)
 			}
-			r := &Finder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}, Revision: func(context.Context) string { return "of the file" }}
+			r := &CredentialFinder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}, Revision: func(context.Context) string { return "of the file" }}
 			revision := map[string]string{secretUser: "7", "file-user": "of the file"}
 			got, err := r.Find(t.Context(), c.cfg)
 			if c.says == nil {
@@ -135,7 +134,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	client := fake.NewClientset(aSecret())
 	forbidden := apierrors.NewForbidden(v1.Resource("secrets"), "vsphere-credentials", errors.New("RBAC"))
 	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
-	got, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+	got, err := (&CredentialFinder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 	if !apierrors.IsForbidden(err) || got.User != "" || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 		t.Errorf("user %q, %v", got.User, err)
 	}
@@ -161,7 +160,7 @@ func answersWithSecret(t *testing.T) (kubernetes.Interface, *atomic.Int32) {
 }
 
 // leaks returns what of the credentials is in a log, in either form.
-func leaks(l *loggingtest.Log) []string {
+func leaks(l *logcapture.Log) []string {
 	var leaked []string
 	for _, s := range []string{secretUser, secretPassword, otherPassword, filePassword} {
 		for _, form := range []string{s, base64.StdEncoding.EncodeToString([]byte(s))} {
@@ -184,7 +183,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	t.Helper()
 	client, status := answersWithSecret(t)
 	t.Run("one level higher", func(t *testing.T) { // else the rest shows nothing
-		l := loggingtest.CaptureAt(t, logging.MaxVerbosity+1, asJSON)
+		l := logcapture.CaptureAt(t, logcapture.Verbosity+1, asJSON)
 		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +192,8 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 		}
 	})
 	t.Run("found", func(t *testing.T) {
-		l := loggingtest.Capture(t, asJSON)
-		got, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+		l := logcapture.Capture(t, asJSON)
+		got, err := (&CredentialFinder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err != nil || got.Password.Reveal() != secretPassword {
 			t.Fatalf("user %q, %v", got.User, err)
 		}
@@ -204,8 +203,8 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	})
 	t.Run("refused, with the Secret in the answer", func(t *testing.T) {
 		status.Store(http.StatusForbidden)
-		l := loggingtest.Capture(t, asJSON)
-		_, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+		l := logcapture.Capture(t, asJSON)
+		_, err := (&CredentialFinder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err == nil {
 			t.Fatal("no error")
 		}

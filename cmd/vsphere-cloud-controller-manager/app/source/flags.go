@@ -1,6 +1,4 @@
-// Package flags owns the daemon's own flags, besides the framework's: their names, defaults and
-// bounds.
-package flags
+package source
 
 import (
 	"fmt"
@@ -19,7 +17,7 @@ const minSnapshotAge = time.Second
 // behind in the vCenter.
 const minLoginTimeout = time.Second
 
-// Flags are the daemon's own flags, as their help says.
+// Flags are the flags that the daemon adds to the framework's. Their help describes them.
 type Flags struct {
 	TagRefresh     time.Duration
 	MaxSnapshotAge time.Duration
@@ -29,7 +27,7 @@ type Flags struct {
 	AbsenceHold    time.Duration
 }
 
-// Sets returns the flags as the framework's command takes them.
+// Sets returns the flags in the form that the framework's command takes.
 func (f *Flags) Sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	set := sets.FlagSet("vsphere")

@@ -1,5 +1,5 @@
-// Package loggingtest captures what the daemon logs, for tests.
-package loggingtest
+// Package logcapture collects the log of the process, for tests of what the daemon logs.
+package logcapture
 
 import (
 	"bytes"
@@ -12,9 +12,10 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
-
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
+
+// Verbosity is the highest verbosity that the daemon allows.
+const Verbosity = 7
 
 // A Log collects what klog writes. It may be read while others write.
 type Log struct {
@@ -37,14 +38,13 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// Capture collects what klog writes until the test ends, at the highest verbosity that the daemon
-// allows, as text or as JSON.
+// Capture collects what klog writes until the test ends, at Verbosity, as text or as JSON.
 func Capture(t *testing.T, asJSON bool) *Log {
 	t.Helper()
-	return CaptureAt(t, logging.MaxVerbosity, asJSON)
+	return CaptureAt(t, Verbosity, asJSON)
 }
 
-// CaptureAt is Capture at a verbosity.
+// CaptureAt is Capture at another verbosity.
 func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 	t.Helper()
 	state := klog.CaptureState()
@@ -63,7 +63,7 @@ func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 	return l
 }
 
-// Formats returns loggers that write into a buffer, by the formats that there are.
+// Formats returns a logger for each format of the log, "text" and "json". Both write into the buffer.
 func Formats(out *bytes.Buffer) map[string]klog.Logger {
 	asJSON, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
 	return map[string]klog.Logger{

@@ -1,6 +1,4 @@
-// Package credentials finds the credentials of a vCenter: in its Secret, in its directory, or
-// in the configuration. It never tries them.
-package credentials
+package source
 
 import (
 	"context"
@@ -8,31 +6,27 @@ import (
 	"fmt"
 	"io/fs"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/vcenter"
-	vccredentials "vzones/vcenter/credentials"
+	"vzones/vcenter/credentials"
 )
 
-// A Finder takes credentials from the Secret that the configuration names, from
-// its directory where the Secret has none for the vCenter, and from the
-// configuration itself where neither has.
-type Finder struct {
-	Secrets interface {
-		Get(context.Context, config.SecretRef) (*v1.Secret, error)
-	}
+// A CredentialFinder takes the credentials of a vCenter from its Secret, else from its
+// directory, else from the configuration itself. It never tries them.
+type CredentialFinder struct {
+	Secrets Secrets
 	// Revision returns the Revision of credentials in the configuration itself; nil for none.
 	Revision func(context.Context) string
-	// Directory returns the credentials in a directory; nil for those of this machine, as
-	// FromDirectory of package vcenter/credentials.
+	// Directory returns the credentials in a directory; nil for credentials.FromDirectory, which
+	// reads the local file system.
 	Directory func(dir, server string) (vcenter.Credentials, error)
 }
 
 // Find returns the credentials of a vCenter.
-func (f *Finder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
+func (f *CredentialFinder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
 	var missing []error
 	if cfg.Secret != (config.SecretRef{}) {
 		c, err := f.fromSecret(ctx, cfg)
@@ -44,7 +38,7 @@ func (f *Finder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credent
 	if cfg.SecretsDirectory != "" {
 		directory := f.Directory
 		if directory == nil {
-			directory = vccredentials.FromDirectory
+			directory = credentials.FromDirectory
 		}
 		c, err := directory(cfg.SecretsDirectory, cfg.Server)
 		if !isMissing(err) {
@@ -62,12 +56,12 @@ func (f *Finder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credent
 	return vcenter.Credentials{}, quote.Errors(quote.Most, missing...)
 }
 
-func (f *Finder) fromSecret(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
+func (f *CredentialFinder) fromSecret(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
 	secret, err := f.Secrets.Get(ctx, cfg.Secret)
 	if err != nil {
 		return vcenter.Credentials{}, err
 	}
-	c, err := vccredentials.Find(secret.Data, cfg.Server)
+	c, err := credentials.Find(secret.Data, cfg.Server)
 	if err != nil {
 		return vcenter.Credentials{}, fmt.Errorf("the Secret %s/%s: %w", cfg.Secret.Namespace, cfg.Secret.Name, missingError{err})
 	}
@@ -84,5 +78,5 @@ func (m missingError) Unwrap() error { return m.error }
 // credentials that cannot be read may differ from those of the next source.
 func isMissing(err error) bool {
 	var m missingError
-	return errors.As(err, &m) || errors.Is(err, vccredentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)
+	return errors.As(err, &m) || errors.Is(err, credentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)
 }
