@@ -5,8 +5,8 @@
 // logger, /configz and most metrics in variables of the process, and the framework ends the
 // process where it cannot go on, through klog.OsExit.
 //
-// The packages below own one concern each and never use this one. Nothing here decides what
-// a Node gets: provider does, with what vcenter reads.
+// The packages below own one concern each and never use this one. Nothing here decides about a Node:
+// provider does, from the snapshots of vcenter.
 package app
 
 import (
@@ -34,16 +34,16 @@ import (
 // at most 3 s, and the whole process has 5.
 const stopTimeout = 4 * time.Second
 
-// ErrEnded means that the daemon has ended without a request to stop.
-var ErrEnded = errors.New("the controllers have ended without a signal: start the daemon again")
+// errEnded means that the daemon has ended without a request to stop.
+var errEnded = errors.New("the controllers have ended without a signal: start the daemon again")
 
-// Options are what a daemon takes besides its command line. The zero value is a good one.
+// Options are the settings of a daemon besides its command line. All are optional.
 type Options struct {
-	// Metrics is what the daemon's own metrics are registered with: the registry that the
-	// framework serves at /metrics, if it is nil.
+	// Metrics is the registry of the daemon's own metrics; nil for the one that the framework
+	// serves at /metrics.
 	Metrics metrics.Registry
-	// KeepLogging leaves klog as the process has configured it, whatever the flags of the
-	// command line say. Whoever logs before Run needs it: klog has one logger for the process.
+	// KeepLogging leaves klog as the process has configured it and ignores the logging flags of the
+	// command line. A process that logs before Run needs it: klog has one logger for the process.
 	KeepLogging bool
 }
 
@@ -54,20 +54,22 @@ type App struct {
 	flags source.Flags
 
 	// Written before the framework runs, and constant from then on.
-	source   source.Source
-	cfg      *config.Config // of the start
+	source source.Source
+	// cfg is the configuration at the start.
+	cfg      *config.Config
 	provider *provider.Provider
 	nodes    *nodes.Controller
-	election *election.Election // nil unless there is one
+	// election is nil without an election of our own.
+	election *election.Election
 	cancel   context.CancelFunc
 
-	// fence stands before all writes to Nodes.
+	// fence is passed by all writes to Nodes.
 	fence election.Fence
 	group errgroup.Group
-	once  sync.Once
-	// began reports whether the command line was right, so that the daemon began to run.
+	stop  sync.Once
+	// began reports whether the command line was valid, so that the daemon began to run.
 	began bool
-	// failure is why the daemon ends, where its context is not why.
+	// failure is the error that ends the daemon, nil if its context does.
 	failure atomic.Pointer[error]
 }
 
@@ -80,41 +82,42 @@ func New(args []string, o Options) *App {
 }
 
 // Run runs the daemon until the context is done, and stops what it has started. It returns nil
-// after that and after --help; otherwise why the daemon has ended.
+// then and after --help, otherwise the reason that the daemon has ended.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
 		return fmt.Errorf("reading the framework's defaults: %w", err)
 	}
 	setDefaults(opts)
-	asked := ctx
-	ctx, a.cancel = context.WithCancel(ctx)
-	err = a.execute(a.newCommand(ctx, opts))
-	a.Stop(ctx)
-	return a.result(asked, err)
+	daemonCtx, cancel := context.WithCancel(ctx)
+	a.cancel = cancel
+	err = a.execute(a.newCommand(daemonCtx, opts))
+	a.Stop(daemonCtx)
+	return a.result(ctx, err)
 }
 
-// result returns why the daemon has ended, nil if it was asked to or had only to print
-// something. The error is what its command has returned.
-func (a *App) result(asked context.Context, err error) error {
-	switch failure := a.failure.Load(); {
-	case failure != nil:
+// result returns the reason that the daemon has ended, nil if the caller's context is done or the command
+// only printed something. The error is the command's.
+func (a *App) result(ctx context.Context, err error) error {
+	if failure := a.failure.Load(); failure != nil {
 		return *failure
-	case err == nil && a.began && asked.Err() == nil:
-		return ErrEnded
+	}
+	if err == nil && a.began && ctx.Err() == nil {
+		return errEnded
 	}
 	return err
 }
 
-// WriteError writes why the daemon has ended. Mistakes in the configuration are lines that begin with file and line.
-func (a *App) WriteError(to io.Writer, err error) {
+// WriteError writes the error that ended the daemon. Each error in the configuration is a line that begins with its
+// file and line.
+func (a *App) WriteError(w io.Writer, err error) {
 	switch {
 	case errors.As(err, new(config.Errors)):
-		fmt.Fprintf(to, "%v\n", err)
+		fmt.Fprintf(w, "%v\n", err)
 	case !a.began && a.failure.Load() == nil:
-		fmt.Fprintf(to, "Error: %v\nRun with --help for all flags.\n", err)
+		fmt.Fprintf(w, "Error: %v\nRun with --help for all flags.\n", err)
 	default:
-		fmt.Fprintf(to, "Error: %v\n", err)
+		fmt.Fprintf(w, "Error: %v\n", err)
 	}
 }
 
@@ -124,12 +127,11 @@ func (a *App) fail(err error) {
 	a.cancel()
 }
 
-// Stop ends what Run has started and waits for it for some seconds at most. Run does that
-// itself; whoever ends the process while it runs calls Stop before. The Lease is released once
-// nothing is written any more and no session is left. What has not ended by then keeps it,
-// until it expires.
+// Stop ends what Run has started and waits for it, at most stopTimeout. Run calls it at its end; a caller
+// that ends the process while Run runs calls it first. The Lease is released once no write is in
+// flight and no session is left; after the timeout it stays until it expires.
 func (a *App) Stop(ctx context.Context) {
-	a.once.Do(func() {
+	a.stop.Do(func() {
 		a.cancel()
 		idle := a.fence.Lower()
 		done := make(chan error, 1)

@@ -2,15 +2,28 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cloud-provider/app"
 	"k8s.io/cloud-provider/options"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
+	"k8s.io/component-base/version"
+	"k8s.io/component-base/version/verflag"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
+	"vzones/provider"
 )
+
+// long is the description in the help.
+const long = `vsphere-cloud-controller-manager gives the Nodes of a Kubernetes cluster their
+region and zone from the vSphere tags above their machines, and their provider
+ID, instance type and addresses. It reads a whole fleet of vCenters at once and
+takes the configuration file of the vSphere CPI, which it replaces.
+
+  vsphere-cloud-controller-manager --cloud-config=/etc/cloud/vsphere.conf`
 
 // execute does what component-base's cli.RunNoErrOutput does, which with the race detector
 // logs before the format of the log is known.
@@ -38,11 +51,12 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	// The framework contacts the API server before it makes the provider. A mistake in the
 	// configuration is reported before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
+		// Printing the version needs no configuration.
+		if printed, err := printVersion(cmd); printed || err != nil {
 			return err
 		}
 		if !a.KeepLogging {
-			if err := logging.Apply(ctx, cmd.Flags()); err != nil {
+			if err := applyLogging(ctx, cmd.Flags()); err != nil {
 				return err
 			}
 		}
@@ -54,9 +68,9 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		a.began = true
-		set := &cobra.Command{}
-		cmd.Flags().Visit(set.Flags().AddFlag) // the flags on the command line
-		cliflag.PrintFlags(set.Flags())
+		given := pflag.NewFlagSet("command line", pflag.ContinueOnError)
+		cmd.Flags().Visit(given.AddFlag)
+		cliflag.PrintFlags(given)
 		return a.runFramework(ctx, opts)
 	}
 	return cmd
@@ -67,7 +81,8 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
 	logProxy(ctx, opts)
-	opts.WebhookServing = nil // there are no webhooks, and its certificate takes two RSA keys to make
+	// There are no webhooks, and the certificate of their server takes two RSA keys to make.
+	opts.WebhookServing = nil
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {
 		return err
@@ -81,4 +96,38 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 	}
 	initializers := app.ConstructControllerInitializers(controllers, completed, a.provider)
 	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
+}
+
+// setDefaults sets the flags' defaults. The framework's own (1 worker, 20 requests a second)
+// protect cloud APIs that are called for every Node. Here the answers come from memory, and the
+// API server, which bounds the work, protects itself.
+func setDefaults(opts *options.CloudControllerManagerOptions) {
+	opts.KubeCloudShared.CloudProvider.Name = provider.Name
+	opts.NodeController.ConcurrentNodeSyncs = 30
+	opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs = 4
+	opts.Generic.LeaderElection.RetryPeriod.Duration = election.RetryPeriod
+	opts.Generic.ClientConnection.QPS = 1000
+	opts.Generic.ClientConnection.Burst = 2000
+}
+
+// setFlagDefaults sets the default of the flag that the framework registers with a default of its own,
+// not with the value in the options.
+func setFlagDefaults(cmd *cobra.Command) {
+	if f := cmd.Flags().Lookup("concurrent-node-status-updates"); f != nil {
+		f.DefValue = "4"
+		_ = f.Value.Set(f.DefValue)
+	}
+}
+
+// printVersion prints the version for --version, and reports whether it has: the command does nothing
+// else then. The framework's own line, which --version=raw prints, would call it a version of Kubernetes.
+func printVersion(cmd *cobra.Command) (printed bool, err error) {
+	if f := cmd.Flags().Lookup("version"); f == nil || f.Value.String() != "true" {
+		verflag.PrintAndExitIfRequested()
+		return false, nil
+	}
+	cmd.RunE = func(*cobra.Command, []string) error { return nil }
+	v := version.Get()
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "vzones %s\ncommit %s, %s, %s\n", v.GitVersion, v.GitCommit, v.GoVersion, v.Platform)
+	return true, err
 }

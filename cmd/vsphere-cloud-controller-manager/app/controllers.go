@@ -14,7 +14,6 @@ import (
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/provider"
 )
 
@@ -90,10 +89,10 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
 			client := c.ClientBuilder.ClientOrDie(init.ClientName)
 			a.provider.KeepLabels()
-			own, end := pod.NewRecorder(ctx, client)
+			pod, end := newPodRecorder(ctx, client)
 			a.group.Go(func() error {
 				defer end()
-				return a.nodes.KeepLabels(ctx, own.Record)
+				return a.nodes.KeepLabels(ctx, pod.record)
 			})
 			return nil, true, nil
 		}
@@ -101,10 +100,10 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 }
 
 // notOurs starts nothing for a controller that vzones does not have.
-func notOurs(what string) app.InitFuncConstructor {
+func notOurs(purpose string) app.InitFuncConstructor {
 	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
-			klog.FromContext(ctx).V(2).Info("The controller is not a part of vzones; leave it out of --controllers", "serves", what)
+			klog.FromContext(ctx).V(2).Info("The controller is not a part of vzones; leave it out of --controllers", "serves", purpose)
 			return nil, false, nil
 		}
 	}

@@ -16,10 +16,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/serving"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/provider"
 )
@@ -66,7 +63,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 		}
 	}
 	a.logSummary(ctx, &c.ComponentConfig.Generic)
-	reload.LogWarnings(ctx, nil, a.cfg)
+	logWarnings(ctx, nil, a.cfg.Warnings)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
 		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept current, since --controllers leaves the controller out", "controller", topologyController)
 	}
@@ -78,11 +75,12 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 		MaxSnapshotAge: a.flags.MaxSnapshotAge, TagRefresh: a.flags.TagRefresh,
 		AddressWait: min(addressWait, c.ComponentConfig.NodeStatusUpdateFrequency.Duration),
 	})
-	a.provider, a.nodes = s.provider, s.nodes
+	a.provider = s.provider
+	a.nodes = s.nodes
 	leading := a.provider.Started()
 	a.Metrics.CustomMustRegister(metrics.NewStates(leading, s.fleet.Health, a.nodes.Stats))
-	ready := &readiness.Handler{Leading: leading, Health: s.fleet.Health, Refused: s.reloads.IsRefused}
-	if err := serving.Serve(c, watchdog, ready, open, ctx.Done()); err != nil {
+	ready := &readyHandler{leading: leading, health: s.fleet.Health, isRefused: s.reloads.IsRefused}
+	if err := serve(c, watchdog, ready, open, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s)

@@ -124,7 +124,7 @@ func TestResult(t *testing.T) {
 		"wrong flags":             {asked: t.Context(), err: wrong, want: wrong},
 		"a signal":                {began: true, asked: done},
 		"an error after a signal": {began: true, asked: done, err: wrong, want: wrong},
-		"no signal":               {began: true, asked: t.Context(), want: ErrEnded},
+		"no signal":               {began: true, asked: t.Context(), want: errEnded},
 		"the Lease is lost":       {began: true, asked: t.Context(), failure: lost, want: lost},
 		"lost after a signal":     {began: true, asked: done, failure: lost, want: lost},
 	} {

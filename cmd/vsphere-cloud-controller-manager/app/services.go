@@ -9,13 +9,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/files"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/vcenters"
 	"vzones/config"
 	"vzones/internal/signal"
 	"vzones/provider"
@@ -26,29 +22,33 @@ import (
 // configTimeout bounds the reading of a configuration that is in a Secret.
 const configTimeout = 10 * time.Second
 
-// services are what the configuration makes, and what applies its changes.
+// services are built from the configuration, and apply its changes.
 type services struct {
-	source   *source.Source
-	cfg      *config.Config // of the start
+	source *source.Source
+	// cfg is the configuration at the start.
+	cfg      *config.Config
 	client   kubernetes.Interface
 	fleet    *vcenter.Fleet
 	provider *provider.Provider
 	nodes    *nodes.Controller
 	secrets  *secrets.Watcher
-	files    *files.Watcher
+	files    *fileWatcher
 	reloads  *metrics.Reloads
-	// secretChanged goes from secrets to reloadChanges when a Secret has changed.
+	// secretChanged wakes reloadChanges when a Secret has changed.
 	secretChanged signal.Signal
 }
 
 // newServices makes the services of the configuration at the start. It starts none.
 func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Options) *services {
-	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: signal.New()}
+	s := &services{source: &a.source, cfg: a.cfg, client: client, files: newFileWatcher(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.Metrics)
-	revision := func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) }
-	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&source.CredentialFinder{Secrets: s.secrets, Revision: revision}).Find, vcenter.Options{
+	credentials := &source.CredentialFinder{
+		Secrets:  s.secrets,
+		Revision: func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) },
+	}
+	s.fleet = vcenter.NewFleet(a.cfg.VCenters, credentials.Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
 		TagRefresh:   a.flags.TagRefresh,
@@ -60,22 +60,21 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	return s
 }
 
-// apply puts a configuration in force. The provider gets it before the fleet reports what that
-// changes.
+// apply puts a configuration in force, in the provider before the fleet reports the effects.
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
 	s.fleet.Apply(cfg.VCenters, vcenter.RequirementsOf(cfg))
 }
 
-// watch watches the files and Secrets that a configuration is made of.
+// watch watches the files and Secrets of a configuration.
 func (s *services) watch(cfg *config.Config) {
 	paths, refs := s.sources(cfg)
-	s.files.Apply(paths)
+	s.files.apply(paths)
 	s.secrets.Apply(refs)
 }
 
-// sources returns the files, directories and Secrets that a configuration is made of.
+// sources returns the files, directories and Secrets of a configuration.
 func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
 	paths = slices.Clone(cfg.Files)
 	if s.source.InSecret() {
@@ -97,7 +96,7 @@ func (s *services) sources(cfg *config.Config) (paths []string, refs []config.Se
 // watchFiles watches files besides those of the running configuration.
 func (s *services) watchFiles(current *config.Config, files []string) {
 	paths, _ := s.sources(current)
-	s.files.Apply(append(paths, files...))
+	s.files.apply(append(paths, files...))
 }
 
 // start starts what runs beside the framework. A process that waits to lead applies changes
@@ -115,31 +114,33 @@ func (a *App) start(ctx context.Context, s *services) {
 
 // reloadChanges applies what changes in files and Secrets until the context is done.
 func (s *services) reloadChanges(ctx context.Context) error {
-	own, end := pod.NewRecorder(ctx, s.client)
+	pod, end := newPodRecorder(ctx, s.client)
 	defer end()
-	reloader := reload.New(s.cfg, reload.Options{
-		Read: s.read, Apply: s.apply, WatchFiles: s.watchFiles, Record: own.Record, Counts: s.reloads,
-	})
+	reloader := &reloader{
+		read: s.read, apply: s.apply, watchFiles: s.watchFiles, record: pod.record, counts: s.reloads,
+		current: s.cfg,
+	}
+	events := &vcenterEvents{health: s.fleet.Health, record: pod.record}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.secrets.Run(ctx) })
-	g.Go(func() error { return s.files.Run(ctx) })
-	g.Go(func() error { return (&vcenters.Recorder{Health: s.fleet.Health, Record: own.Record}).Run(ctx) })
+	g.Go(func() error { return s.files.run(ctx) })
+	g.Go(func() error { return events.run(ctx) })
 	g.Go(func() error {
 		for {
 			select {
-			case <-s.files.Changes():
+			case <-s.files.changes:
 			case <-s.secretChanged:
 			case <-ctx.Done():
 				return nil
 			}
-			reloader.Reload(ctx)
+			reloader.reload(ctx)
 			s.fleet.CredentialsChanged()
 		}
 	})
 	return g.Wait()
 }
 
-// read reads the configuration as it is now.
+// read reads the configuration from its source.
 func (s *services) read(ctx context.Context) (*config.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, configTimeout)
 	defer cancel()

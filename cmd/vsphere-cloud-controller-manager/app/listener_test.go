@@ -1,4 +1,4 @@
-package serving
+package app
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
-
-	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 )
 
 // TestIdleConnections of anyone take little memory, and keep no probe away, whatever the number of their addresses.
@@ -20,12 +18,12 @@ func TestIdleConnections(t *testing.T) {
 			c, address := frameworkConfig(t, 10258)
 			stop := make(chan struct{})
 			defer close(stop)
-			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
+			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
-			p := newPort(t, address)
+			p := newSecurePort(t, address)
 			if code, body := p.get("/healthz", ""); code != http.StatusOK {
-				t.Fatalf("%d %s", code, body)
+				t.Fatalf("/healthz without other connections: %d %s, want 200", code, body)
 			}
 			before := goroutines()
 			for i := range 1000 {
@@ -61,10 +59,10 @@ func goroutines() int {
 // TestALongConnectionStays while others come and go, and while one client opens many.
 func TestALongConnectionStays(t *testing.T) {
 	l := newBoundedListener(nil)
-	scraper := &boundedConn{Conn: discarded{}, listener: l, host: "192.0.2.1"}
+	scraper := &boundedConn{Conn: closeOnly{}, listener: l, host: "192.0.2.1"}
 	l.add(scraper)
 	for i := range 1000 {
-		if surplus := l.add(&boundedConn{Conn: discarded{}, listener: l, host: fmt.Sprintf("192.0.2.%d", 2+i%5)}); surplus == scraper {
+		if surplus := l.add(&boundedConn{Conn: closeOnly{}, listener: l, host: fmt.Sprintf("192.0.2.%d", 2+i%5)}); surplus == scraper {
 			t.Fatalf("connection %d of other clients closed that of the scraper", i)
 		}
 	}
@@ -86,7 +84,7 @@ func TestConnectionsFromElsewhere(t *testing.T) {
 		from net.IP
 		want int
 	}{{local, 1000}, {remote, remoteBurst + remotePerSecond}} {
-		l := newBoundedListener(&flood{from: c.from, left: 1000})
+		l := newBoundedListener(&floodListener{from: c.from, left: 1000})
 		accepted := 0
 		for began := time.Now(); ; accepted++ {
 			conn, err := l.Accept()
@@ -101,29 +99,29 @@ func TestConnectionsFromElsewhere(t *testing.T) {
 	}
 }
 
-// discarded is a connection that can only be closed.
-type discarded struct{ net.Conn }
+// closeOnly is a connection that can only be closed.
+type closeOnly struct{ net.Conn }
 
-func (discarded) Close() error { return nil }
+func (closeOnly) Close() error { return nil }
 
-// from is a connection from an address.
-type from struct {
-	discarded
+// connFrom is a connection from an address.
+type connFrom struct {
+	closeOnly
 	ip net.IP
 }
 
-func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: f.ip, Port: 1} }
+func (f connFrom) RemoteAddr() net.Addr { return &net.TCPAddr{IP: f.ip, Port: 1} }
 
-// flood is a listener to which connections come at once.
-type flood struct {
+// floodListener is a listener whose next connections come at once.
+type floodListener struct {
 	net.Listener
 	from net.IP
 	left int
 }
 
-func (f *flood) Accept() (net.Conn, error) {
+func (f *floodListener) Accept() (net.Conn, error) {
 	if f.left--; f.left < 0 {
 		return nil, net.ErrClosed
 	}
-	return from{ip: f.from}, nil
+	return connFrom{ip: f.from}, nil
 }

@@ -1,4 +1,4 @@
-package readiness
+package app
 
 import (
 	"errors"
@@ -22,26 +22,28 @@ import (
 // errSecret has what no answer may show.
 var errSecret = errors.New(`vCenter "x": logging in to vc.internal.example.com as admin@vsphere.local: S3cretS3cret`)
 
-// health are vCenters of which nothing but the state is known.
-func health(states ...inventory.State) (all []vcenter.Health) {
+// healthOf returns vCenters of which nothing but the state is known.
+func healthOf(states ...inventory.State) (all []vcenter.Health) {
 	for _, s := range states {
 		all = append(all, vcenter.Health{State: s})
 	}
 	return all
 }
 
-func ask(leads bool, states ...inventory.State) (int, string) {
-	return askAbout(leads, false, health(states...)...)
+// askReady asks for /readyz?verbose.
+func askReady(leads bool, states ...inventory.State) (int, string) {
+	return askReadyOf(leads, false, healthOf(states...)...)
 }
 
-func askAbout(leads, refused bool, all ...vcenter.Health) (int, string) {
+// askReadyOf is askReady with a configuration that is rejected or not.
+func askReadyOf(leads, refused bool, all ...vcenter.Health) (int, string) {
 	leading := make(chan struct{})
 	if leads {
 		close(leading)
 	}
-	r := &Handler{Leading: leading, Health: func() []vcenter.Health { return all }, Refused: func() bool { return refused }}
+	r := &readyHandler{leading: leading, health: func() []vcenter.Health { return all }, isRefused: func() bool { return refused }}
 	w := httptest.NewRecorder()
-	r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+	r.serveVerbose(w, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 	return w.Code, w.Body.String()
 }
 
@@ -77,7 +79,7 @@ func TestReadiness(t *testing.T) {
 			{vcenter.Health{State: well, Rejected: true, CredentialsErr: errSecret}, 200, "synced, in a session that cannot be renewed: credentials missing or unreadable"},
 		} {
 			c.state.VCenter = "east"
-			code, body := askAbout(true, false, c.state)
+			code, body := askReadyOf(true, false, c.state)
 			begin := "ok\n"
 			if c.code != http.StatusOK {
 				begin = "not ready: some vCenters have neither been read nor failed yet\n"
@@ -102,7 +104,7 @@ func TestReadinessNamesTheCause(t *testing.T) {
 		"unreachable":                                        errSecret,
 		"credentials rejected":                               errRejected,
 	} {
-		if _, body := ask(true, inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err)}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
+		if _, body := askReady(true, inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err)}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
 			t.Errorf("%q, want %s", body, want)
 		}
 	}
@@ -130,7 +132,7 @@ func TestReadinessOfAFleet(t *testing.T) {
 		{[]inventory.State{north}, true, 200,
 			"ok\n" + ofNorth + "configuration: the changed configuration is refused, the previous one stays in force\n"},
 	} {
-		if code, body := askAbout(true, c.refused, health(c.states...)...); code != c.code || body != c.want {
+		if code, body := askReadyOf(true, c.refused, healthOf(c.states...)...); code != c.code || body != c.want {
 			t.Errorf("%d %q, want %d %q", code, body, c.code, c.want)
 		}
 	}
@@ -138,9 +140,9 @@ func TestReadinessOfAFleet(t *testing.T) {
 
 // TestReadinessWhileStandingBy: who does not lead has no vCenter to read.
 func TestReadinessWhileStandingBy(t *testing.T) {
-	code, body := ask(false, inventory.State{VCenter: "east"}, inventory.State{VCenter: "west"})
+	code, body := askReady(false, inventory.State{VCenter: "east"}, inventory.State{VCenter: "west"})
 	if code != http.StatusOK || !strings.HasPrefix(body, "ok: standing by") || strings.Contains(body, "vcenter east") {
-		t.Errorf("%d %q", code, body)
+		t.Errorf("while standing by: %d %q, want 200 %q", code, body, "ok: standing by …")
 	}
 }
 
@@ -159,10 +161,10 @@ func TestReadinessIsPlain(t *testing.T) {
 		if c.leads {
 			close(leading)
 		}
-		r := &Handler{Leading: leading, Health: func() []vcenter.Health { return health(c.states...) }}
+		r := &readyHandler{leading: leading, health: func() []vcenter.Health { return healthOf(c.states...) }}
 		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
 		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
-		r.Verbose(verbose, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+		r.serveVerbose(verbose, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 		first, _, _ := strings.Cut(verbose.Body.String(), "\n")
 		if plain.Code != verbose.Code || plain.Body.String() != first+"\n" {
 			t.Errorf("%+v: %d %q, verbose %d %q", c, plain.Code, plain.Body, verbose.Code, verbose.Body)
@@ -173,8 +175,8 @@ func TestReadinessIsPlain(t *testing.T) {
 // TestReadinessHeaders: no browser takes the answer for a page.
 func TestReadinessHeaders(t *testing.T) {
 	w := httptest.NewRecorder()
-	r := &Handler{Leading: make(chan struct{}), Health: func() []vcenter.Health { return health(inventory.State{VCenter: "<script>"}) }}
-	r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+	r := &readyHandler{leading: make(chan struct{}), health: func() []vcenter.Health { return healthOf(inventory.State{VCenter: "<script>"}) }}
+	r.serveVerbose(w, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 	if h := w.Header(); !strings.HasPrefix(h.Get("Content-Type"), "text/plain") || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("the headers are %v", h)
 	}

@@ -1,4 +1,4 @@
-package serving
+package app
 
 import (
 	"net"
@@ -59,17 +59,18 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add records a connection, and returns the one to close for it, if there is one.
+// add records a connection, and returns the connection to close in its place, nil if there is room.
 func (l *boundedListener) add(conn *boundedConn) (surplus *boundedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) >= connectionsMax {
-		count, most := map[string]int{}, 0
+		count := map[string]int{}
+		highest := 0
 		for _, c := range l.open {
 			count[c.host]++
-			most = max(most, count[c.host])
+			highest = max(highest, count[c.host])
 		}
-		i := slices.IndexFunc(l.open, func(c *boundedConn) bool { return count[c.host] == most })
+		i := slices.IndexFunc(l.open, func(c *boundedConn) bool { return count[c.host] == highest })
 		surplus = l.open[i]
 		l.open = slices.Delete(l.open, i, i+1)
 	}

@@ -1,6 +1,4 @@
-// Package readiness answers /readyz. It never makes the daemon unready for a vCenter that
-// fails, and it never says to everyone which vCenters there are.
-package readiness
+package app
 
 import (
 	"fmt"
@@ -13,53 +11,53 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// VerbosePath is the path of /readyz?verbose, which needs a right of its own. /readyz is open
+// verboseReadyPath is the path of /readyz?verbose, which needs a permission of its own. /readyz is open
 // to everyone, by the framework's flags and by Kubernetes' role for the public
-// (system:public-info-viewer); Kubernetes' role for monitoring (system:monitoring) has this one.
-const VerbosePath = "/readyz/verbose"
+// (system:public-info-viewer); Kubernetes' role for monitoring (system:monitoring) allows this path.
+const verboseReadyPath = "/readyz/verbose"
 
-// A Handler answers /readyz: 200 once each vCenter was either read or has failed, or while
+// A readyHandler answers /readyz: 200 once each vCenter was either read or has failed, or while
 // another instance leads. A vCenter that fails never makes the daemon unready, since a restart
 // would not help it. The response is open to everyone, so it names no vCenter.
-type Handler struct {
-	// Leading is closed when this instance leads.
-	Leading <-chan struct{}
-	// Health returns the vCenters' health now.
-	Health func() []vcenter.Health
-	// Refused reports whether the configuration as it is written now is refused. Nil stands
-	// for one that is not followed.
-	Refused func() bool
+type readyHandler struct {
+	// leading is closed when this instance leads.
+	leading <-chan struct{}
+	// health returns the current health of each vCenter.
+	health func() []vcenter.Health
+	// isRefused reports whether the configuration in the source is rejected, so that the previous one
+	// is in force. It may be nil.
+	isRefused func() bool
 }
 
 // ServeHTTP answers in one line.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (h *readyHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	code, text, _ := h.status()
-	write(w, code, text+"\n")
+	writePlain(w, code, text+"\n")
 }
 
-// Verbose answers as /readyz does, and then names each vCenter, its state and the cause of what is
-// not as it should be, and a configuration that is refused. The errors are in the log.
-func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
+// serveVerbose answers as /readyz does, and then names each vCenter with its state and the cause of a
+// failure, and a rejected configuration. The errors are in the log.
+func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	code, text, vcenters := h.status()
 	var b strings.Builder
 	fmt.Fprintln(&b, text)
 	for i := range vcenters {
-		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, condition(&vcenters[i]))
+		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, healthText(&vcenters[i]))
 	}
-	if h.Refused != nil && h.Refused() {
+	if h.isRefused != nil && h.isRefused() {
 		b.WriteString("configuration: the changed configuration is refused, the previous one stays in force\n")
 	}
-	write(w, code, b.String())
+	writePlain(w, code, b.String())
 }
 
-// status returns the HTTP status, what it means, and the health of the vCenters.
-func (h *Handler) status() (int, string, []vcenter.Health) {
+// status returns the HTTP status, its meaning, and the health of the vCenters.
+func (h *readyHandler) status() (int, string, []vcenter.Health) {
 	select {
-	case <-h.Leading:
+	case <-h.leading:
 	default:
 		return http.StatusOK, "ok: standing by, another instance leads or the API server is waited for", nil
 	}
-	vcenters := h.Health()
+	vcenters := h.health()
 	for i := range vcenters {
 		if v := &vcenters[i]; v.Snapshot == nil && v.Err == nil {
 			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", vcenters
@@ -68,16 +66,16 @@ func (h *Handler) status() (int, string, []vcenter.Health) {
 	return http.StatusOK, "ok", vcenters
 }
 
-func write(w http.ResponseWriter, code int, text string) {
+func writePlain(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, text)
 }
 
-// condition describes the state of a vCenter. Whatever is not as it should be ends with its cause,
-// which is one of a closed set: errors may have what the log alone may show.
-func condition(h *vcenter.Health) string {
+// healthText describes the state of a vCenter. A failure ends with its cause, which is one of a closed
+// set: an error may contain a user name, an address or a path, which only the log may show.
+func healthText(h *vcenter.Health) string {
 	next := ""
 	if left := time.Until(h.NextLogin).Round(time.Second); left > 0 {
 		next = fmt.Sprintf(", next login in %v", left)

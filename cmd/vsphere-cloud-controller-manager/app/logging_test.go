@@ -1,4 +1,4 @@
-package logging
+package app
 
 import (
 	"bytes"
@@ -17,10 +17,11 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"vzones/internal/quote"
+	"vzones/test/logcapture"
 )
 
-// capture has the process log into a buffer, as the daemon does in a format, until the test ends.
-func capture(t *testing.T, format string) *bytes.Buffer {
+// captureBounded makes the process log into a buffer, as the daemon does in a format, until the test ends.
+func captureBounded(t *testing.T, format string) *bytes.Buffer {
 	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(state.Restore)
@@ -29,7 +30,7 @@ func capture(t *testing.T, format string) *bytes.Buffer {
 	if format == "json" {
 		l, _ = logsjson.Factory{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
 	}
-	bound(l)
+	boundLog(l)
 	return out
 }
 
@@ -63,7 +64,7 @@ func TestNothingHostileIsLogged(t *testing.T) {
 			},
 		} {
 			t.Run(format+": "+name, func(t *testing.T) {
-				out := capture(t, format)
+				out := captureBounded(t, format)
 				log(t.Context())
 				line, more, _ := strings.Cut(out.String(), "\n")
 				if line == "" || more != "" || len(line) > 4*quote.LongestLine {
@@ -83,7 +84,7 @@ func TestTheUsualIsLoggedAsItIs(t *testing.T) {
 	var none *klog.ObjectRef
 	pairs := []any{"node", klog.KObj(node), "took", 1500 * time.Millisecond, "ok", true, "count", 3, "names", []string{"a", "b c"}, "none", none, "err", error(nil), "labels", map[string]string{"a": "b"}}
 	for _, format := range []string{"text", "json"} {
-		out := capture(t, format)
+		out := captureBounded(t, format)
 		klog.FromContext(t.Context()).WithValues("vCenter", "east").Info("It works", pairs...)
 		klog.FromContext(t.Context()).Error(errors.New(`vCenter "east": it fails`), "It fails")
 		klog.Infof("It is %d", 1)
@@ -105,11 +106,18 @@ func TestTheUsualIsLoggedAsItIs(t *testing.T) {
 		if got, want := part(out.String()), part(plain.String()); got != want || got == "" {
 			t.Errorf("%s: logged\n%s, want\n%s", format, got, want)
 		}
-		if n := strings.Count(out.String(), "bounded_test.go:"); format == "text" && n != 3 {
+		if n := strings.Count(out.String(), "logging_test.go:"); format == "text" && n != 3 {
 			t.Errorf("%s: %d lines have this file: %s", format, n, out)
 		}
 		if !strings.Contains(out.String(), "It is 1") {
-			t.Errorf("%s: %s", format, out)
+			t.Errorf("%s: the line of klog.Infof is missing: %s", format, out)
 		}
+	}
+}
+
+// TestCapturesAreAtMaxVerbosity: tests that search the log for secrets search all of it.
+func TestCapturesAreAtMaxVerbosity(t *testing.T) {
+	if logcapture.Verbosity != maxVerbosity {
+		t.Errorf("tests capture the log at verbosity %d, and the daemon allows %d", logcapture.Verbosity, maxVerbosity)
 	}
 }

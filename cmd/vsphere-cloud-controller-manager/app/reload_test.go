@@ -1,4 +1,4 @@
-package reload
+package app
 
 import (
 	"bytes"
@@ -19,75 +19,60 @@ import (
 	"vzones/test/logcapture"
 )
 
-const twoVCenters = `
-vcenter:
-  east: {server: vc-east.example.com, user: u, password: FromTheFile42}
-  west: {server: vc-west.example.com, user: u, password: FromTheFile42}
-labels: {region: k8s-region, zone: k8s-zone}
-`
+// countedReloads implements reloadCounts.
+type countedReloads struct{ applied, refused, last int }
 
-func parsed(t *testing.T, text string) *config.Config {
-	t.Helper()
-	c, err := load.Parse("vsphere.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+func (c *countedReloads) Applied() { c.applied++; c.last = 1 }
+func (c *countedReloads) Refused() { c.refused++; c.last = 0 }
 
-// counts counts what a Reloader does.
-type counts struct{ applied, refused, last int }
-
-func (c *counts) Applied() { c.applied++; c.last = 1 }
-func (c *counts) Refused() { c.refused++; c.last = 0 }
-
-func (c *counts) String() string {
+func (c *countedReloads) String() string {
 	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.refused, c.last)
 }
 
-// reloading is a Reloader of a text that a test changes, and what it did.
-type reloading struct {
-	*Reloader
+// testReloader is a reloader of a text that a test changes. It records its calls.
+type testReloader struct {
+	*reloader
 	text    string
 	err     error
 	applied []*config.Config
 	watched []string
 	events  []string
-	counts  counts
+	counted countedReloads
 }
 
-func newReloading(t *testing.T, text string) *reloading {
+func newTestReloader(t *testing.T, text string) *testReloader {
 	t.Helper()
-	r := &reloading{text: text, counts: counts{last: 1}}
-	r.Reloader = New(parsed(t, text), Options{
-		Read: func(context.Context) (*config.Config, error) {
+	r := &testReloader{text: text, counted: countedReloads{last: 1}}
+	r.reloader = &reloader{
+		current: parsed(t, text),
+		read: func(context.Context) (*config.Config, error) {
 			if r.err != nil {
 				return nil, r.err
 			}
 			return load.Parse("vsphere.yaml", []byte(r.text))
 		},
-		Apply:      func(c *config.Config) { r.applied = append(r.applied, c) },
-		WatchFiles: func(_ *config.Config, files []string) { r.watched = files },
-		Record: func(eventType, reason, message string) {
+		apply:      func(c *config.Config) { r.applied = append(r.applied, c) },
+		watchFiles: func(_ *config.Config, files []string) { r.watched = files },
+		record: func(eventType, reason, message string) {
 			r.events = append(r.events, eventType+" "+reason+" "+message)
 		},
-		Counts: &r.counts,
-	})
+		counts: &r.counted,
+	}
 	return r
 }
 
 func TestReload(t *testing.T) {
-	r := newReloading(t, twoVCenters)
+	r := newTestReloader(t, twoVCenters)
 	step := func(what, text string, applied int, counted string, says ...string) {
 		t.Helper()
 		r.text = text
 		for range 3 { // the file is looked at more often than it changes
-			r.Reload(t.Context())
+			r.reload(t.Context())
 		}
 		if len(r.applied) != applied {
 			t.Fatalf("%s: applied %d times, want %d", what, len(r.applied), applied)
 		}
-		if got := r.counts.String(); got != counted {
+		if got := r.counted.String(); got != counted {
 			t.Errorf("%s: counted %s, want %s", what, got, counted)
 		}
 		events := r.events
@@ -128,13 +113,13 @@ func TestReload(t *testing.T) {
 // counted once.
 func TestReloadRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, twoVCenters)
+		r := newTestReloader(t, twoVCenters)
 		r.err = errors.New("no such file")
 		for range 3 * 60 { // the source is read each minute
-			r.Reload(t.Context())
+			r.reload(t.Context())
 			time.Sleep(time.Minute)
 		}
-		if got := r.counts.String(); len(r.events) != 4 || r.events[3] != r.events[0] || got != "0 applied, 1 refused, last 0" {
+		if got := r.counted.String(); len(r.events) != 4 || r.events[3] != r.events[0] || got != "0 applied, 1 refused, last 0" {
 			t.Errorf("%s, recorded %q", got, r.events)
 		}
 	})
@@ -142,13 +127,13 @@ func TestReloadRepeats(t *testing.T) {
 
 // TestReloadAtTheEnd: what cannot be read since the daemon stops is not a mistake.
 func TestReloadAtTheEnd(t *testing.T) {
-	r := newReloading(t, twoVCenters)
+	r := newTestReloader(t, twoVCenters)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.err = context.Canceled
-	r.Reload(ctx)
-	if got := r.counts.String(); got != "0 applied, 0 refused, last 1" || len(r.events) > 0 {
-		t.Error(got)
+	r.reload(ctx)
+	if got := r.counted.String(); got != "0 applied, 0 refused, last 1" || len(r.events) > 0 {
+		t.Errorf("at the end: %s, recorded %q, want nothing", got, r.events)
 	}
 }
 
@@ -170,10 +155,11 @@ func TestDifference(t *testing.T) {
 // TestReloadWarns: a reload that switches the verification of a certificate off says so,
 // once and naming the place.
 func TestReloadWarns(t *testing.T) {
-	r, log := newReloading(t, twoVCenters), logcapture.Capture(t, false)
+	r := newTestReloader(t, twoVCenters)
+	log := logcapture.Capture(t, false)
 	r.text = strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: true, ", 1)
 	for range 3 {
-		r.Reload(t.Context())
+		r.reload(t.Context())
 	}
 	const says = `vsphere.yaml:4: vcenter.west.insecureFlag: switches the verification of the server's certificate off for vCenter \"west\": `
 	if n := strings.Count(log.String(), says); n != 1 {
@@ -185,12 +171,13 @@ func TestReloadWarns(t *testing.T) {
 func TestReloadRepeatsNoWarning(t *testing.T) {
 	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
 	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)
-	r, log := newReloading(t, text), logcapture.Capture(t, false)
+	r := newTestReloader(t, text)
+	log := logcapture.Capture(t, false)
 	if len(r.current.Warnings) < 3 {
 		t.Fatalf("warnings: %v", r.current.Warnings)
 	}
 	r.text = "# a comment\n" + text
-	r.Reload(t.Context())
+	r.reload(t.Context())
 	if len(r.applied) != 1 {
 		t.Fatalf("applied %d times", len(r.applied))
 	}
@@ -234,22 +221,22 @@ scsicontrollertype = pvscsi
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		LogWarnings(klog.NewContext(t.Context(), logcapture.Formats(&out)["json"]), nil, cfg)
+		logWarnings(klog.NewContext(t.Context(), logcapture.Formats(&out)["json"]), nil, cfg.Warnings)
 		var found []string
 		for line := range strings.Lines(out.String()) {
 			var fields struct{ VCenter, Warning string }
 			if err := json.Unmarshal([]byte(line), &fields); err != nil {
-				t.Fatalf("%v: %s", err, line)
+				t.Fatalf("%s: not a JSON object: %v: %s", name, err, line)
 			}
-			if own := strings.Contains(fields.Warning, "switches the verification"); own != (fields.VCenter != "") {
-				t.Errorf("%s: %s", name, line)
+			if isOfVCenter := strings.Contains(fields.Warning, "switches the verification"); isOfVCenter != (fields.VCenter != "") {
+				t.Errorf("%s: vCenter is %q, which only warnings about a certificate have: %s", name, fields.VCenter, line)
 			}
 			if fields.VCenter != "" {
 				found = append(found, fields.VCenter)
 			}
 		}
 		if diff := cmp.Diff([]string{"vc", "vc.example.com", "10.0.0.1", "1st vc"}, found); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: vCenters of the warnings (-want +got): %s", name, diff)
 		}
 	}
 }

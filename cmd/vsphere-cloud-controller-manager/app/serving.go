@@ -1,5 +1,4 @@
-// Package serving serves the secure port: the framework's paths, and /readyz.
-package serving
+package app
 
 import (
 	"bytes"
@@ -24,19 +23,16 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version" // the build's version as a metric
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/pkg/healthz"
-
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 )
 
 // shutdownTimeout is how long a request may take that is in flight when the daemon stops.
 const shutdownTimeout = time.Second
 
-// Serve serves on the secure port what the framework does, and /readyz, which the framework's
+// serve serves on the secure port what the framework does, and /readyz, which the framework's
 // own server has no place for. It takes the listener out of the configuration, so that the
 // framework does not serve too. /healthz fails with the watchdog. The open paths, in the form of
 // --authorization-always-allow-paths, are the only ones that need no credentials.
-func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readiness.Handler, open []string, stop <-chan struct{}) error {
+func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readyHandler, open []string, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
 		return nil
@@ -52,7 +48,7 @@ func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler(watchdog))
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
-	mux.HandleFunc(readiness.VerbosePath, ready.Verbose)
+	mux.HandleFunc(verboseReadyPath, ready.serveVerbose)
 	_, _, err = secure.Serve(splitVerbose(genericapp.BuildHandlerChain(limitVerbosity(mux), &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
 }
@@ -71,7 +67,9 @@ const (
 // all clients beyond failuresPerSecond: the API server is not asked, and nothing is logged. Clients are told apart by a
 // hash of their address. Credentials that were accepted before are exempt from both limits.
 func limitFailures(next authenticator.Request) authenticator.Request {
-	seed, clients, all := maphash.MakeSeed(), [256]*rate.Limiter{}, rate.NewLimiter(failuresPerSecond, failuresBurst)
+	seed := maphash.MakeSeed()
+	total := rate.NewLimiter(failuresPerSecond, failuresBurst)
+	var clients [256]*rate.Limiter
 	for i := range clients {
 		clients[i] = rate.NewLimiter(1, 20)
 	}
@@ -85,7 +83,7 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 		}
 		credentials := maphash.String(seed, shown)
 		_, wasAccepted := accepted.Get(credentials)
-		if shown != "" && !wasAccepted && (failures.Tokens() < 1 || all.Tokens() < 1) {
+		if shown != "" && !wasAccepted && (failures.Tokens() < 1 || total.Tokens() < 1) {
 			return nil, false, nil
 		}
 		res, ok, err := next.AuthenticateRequest(r)
@@ -98,8 +96,8 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 			if failures.Tokens() > -50 {
 				failures.Reserve()
 			}
-			if all.Tokens() > -50*failuresPerSecond {
-				all.Reserve()
+			if total.Tokens() > -50*failuresPerSecond {
+				total.Reserve()
 			}
 		}
 		return res, ok, err
@@ -124,19 +122,20 @@ func splitVerbose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
 			r = r.Clone(r.Context())
-			r.URL.Path, r.URL.RawPath = readiness.VerbosePath, ""
+			r.URL.Path = verboseReadyPath
+			r.URL.RawPath = ""
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// limitVerbosity refuses to set a verbosity beyond logging.MaxVerbosity.
+// limitVerbosity refuses to set a verbosity beyond maxVerbosity.
 func limitVerbosity(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/debug/flags/v" && r.Method == http.MethodPut {
 			text, err := io.ReadAll(io.LimitReader(r.Body, 16))
-			if level, notANumber := strconv.Atoi(string(text)); err != nil || notANumber != nil || level > logging.MaxVerbosity {
-				http.Error(w, fmt.Sprintf("write a number of at most %d", logging.MaxVerbosity), http.StatusBadRequest)
+			if level, notANumber := strconv.Atoi(string(text)); err != nil || notANumber != nil || level > maxVerbosity {
+				http.Error(w, fmt.Sprintf("write a number of at most %d", maxVerbosity), http.StatusBadRequest)
 				return
 			}
 			r.Body = io.NopCloser(bytes.NewReader(text))

@@ -1,4 +1,4 @@
-package vcenters
+package app
 
 import (
 	"context"
@@ -9,6 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
 	"vzones/config"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
@@ -16,17 +20,45 @@ import (
 	"vzones/vcenter/session"
 )
 
-func state(err error, rejected bool, incomplete error) []vcenter.Health {
+// TestPodRecorder: Events are about the Pod that the environment names, and there are none without a name.
+func TestPodRecorder(t *testing.T) {
+	for _, name := range []string{"ccm-1", ""} {
+		t.Setenv("POD_NAME", name)
+		t.Setenv("POD_NAMESPACE", "kube-system")
+		t.Setenv("POD_UID", "u")
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset()
+			r, end := newPodRecorder(t.Context(), client)
+			r.record(v1.EventTypeNormal, "ConfigurationApplied", "It is in force.")
+			synctest.Wait()
+			end()
+			var about []v1.ObjectReference
+			for _, a := range client.Actions() {
+				if create, ok := a.(clienttesting.CreateAction); ok {
+					about = append(about, create.GetObject().(*v1.Event).InvolvedObject)
+				}
+			}
+			want := v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "kube-system", Name: name, UID: "u"}
+			if (len(about) == 1) != (name != "") || len(about) == 1 && about[0] != want {
+				t.Errorf("with POD_NAME=%q the Events are about %+v, want %+v", name, about, want)
+			}
+		})
+	}
+}
+
+// healthWith returns the health of a vCenter that was read.
+func healthWith(err error, rejected bool, incomplete error) []vcenter.Health {
 	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err), Snapshot: &inventory.Snapshot{Incomplete: incomplete, VisibleDatacenters: []string{"/dc1", "/dc2"}}}, Rejected: rejected}}
 }
 
-// TestEvents: each is recorded when it has lasted, each hour, and when it is over.
-func TestEvents(t *testing.T) {
-	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
+// TestVCenterEvents: a problem is recorded when it has lasted, each hour, and when it is over.
+func TestVCenterEvents(t *testing.T) {
+	down := errors.New(`vCenter "east": no answer within 15s`)
+	refused := errors.New(`vCenter "east": connection refused`)
 	const (
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
-		unread   = kept + ": check that the vCenter runs and that the cluster reaches it"
+		unread   = outageEffect + ": check that the vCenter runs and that the cluster reaches it"
 	)
 	gone := vcenterGone(t)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
@@ -34,21 +66,21 @@ func TestEvents(t *testing.T) {
 		health func(after time.Duration) []vcenter.Health
 		want   []string
 	}{
-		"healthy": {func(time.Duration) []vcenter.Health { return state(nil, false, nil) }, nil},
+		"healthy": {func(time.Duration) []vcenter.Health { return healthWith(nil, false, nil) }, nil},
 		"short": {func(after time.Duration) []vcenter.Health {
 			if after < 25*time.Second {
-				return state(down, false, nil)
+				return healthWith(down, false, nil)
 			}
-			return state(nil, false, nil)
+			return healthWith(nil, false, nil)
 		}, nil},
 		"two hours of outage in two wordings": {func(after time.Duration) []vcenter.Health {
 			switch {
 			case after >= 2*time.Hour:
-				return state(nil, false, nil)
+				return healthWith(nil, false, nil)
 			case int(after.Minutes())%2 == 0:
-				return state(down, false, nil)
+				return healthWith(down, false, nil)
 			}
-			return state(refused, false, nil)
+			return healthWith(refused, false, nil)
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
@@ -56,10 +88,10 @@ func TestEvents(t *testing.T) {
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
-			return state(nil, after < 10*time.Minute, nil)
+			return healthWith(nil, after < 10*time.Minute, nil)
 		}, []string{latent, `Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 9m55s`}},
 		"credentials that are gone, then there is no session, then they are back": {func(after time.Duration) []vcenter.Health {
-			all := state(nil, false, nil)
+			all := healthWith(nil, false, nil)
 			if after < 20*time.Minute {
 				all[0].CredentialsErr = gone
 			}
@@ -69,34 +101,34 @@ func TestEvents(t *testing.T) {
 			return all
 		}, []string{
 			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials`,
-			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; ` + kept + `: restore the credentials`,
+			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; ` + outageEffect + `: restore the credentials`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsMissing after 19m55s`,
 		}},
 		"rejected, without a session": {func(after time.Duration) []vcenter.Health {
 			if after > time.Minute {
 				return nil // it is not configured any more
 			}
-			return state(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
-		}, []string{`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials"}},
+			return healthWith(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
+		}, []string{`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + outageEffect + ": correct the credentials"}},
 		"an outage that becomes another one": {func(after time.Duration) []vcenter.Health {
 			switch {
 			case after < 10*time.Minute:
-				return state(down, true, nil)
+				return healthWith(down, true, nil)
 			case after < 20*time.Minute:
-				return state(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
+				return healthWith(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
 			}
-			return state(nil, false, nil)
+			return healthWith(nil, false, nil)
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
-			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials",
+			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + outageEffect + ": correct the credentials",
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 19m55s`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
 		"an outage while a password is wrong": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
-				return state(down, true, nil)
+				return healthWith(down, true, nil)
 			}
-			return state(nil, after < 20*time.Minute, nil)
+			return healthWith(nil, after < 20*time.Minute, nil)
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 9m55s`,
@@ -104,20 +136,20 @@ func TestEvents(t *testing.T) {
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
 		"another address": {func(after time.Duration) []vcenter.Health {
-			all := state(down, false, nil)
+			all := healthWith(down, false, nil)
 			if after > 10*time.Minute {
-				all = state(nil, false, nil)
+				all = healthWith(nil, false, nil)
 				all[0].Address = "other"
 			}
 			return all
 		}, []string{`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread}},
 		"not read after another configuration": {func(after time.Duration) []vcenter.Health {
-			all := state(down, false, nil)
+			all := healthWith(down, false, nil)
 			switch {
 			case after > 20*time.Minute:
-				all = state(nil, false, nil)
+				all = healthWith(nil, false, nil)
 			case after > 10*time.Minute:
-				all = state(nil, false, nil)
+				all = healthWith(nil, false, nil)
 				all[0].Snapshot = nil
 			}
 			return all
@@ -126,7 +158,7 @@ func TestEvents(t *testing.T) {
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 20m0s`,
 		}},
 		"tags alone": {func(after time.Duration) []vcenter.Health {
-			all := state(nil, after < 10*time.Minute, nil)
+			all := healthWith(nil, after < 10*time.Minute, nil)
 			all[0].Tags = vcenter.TagsFailed
 			return all
 		}, []string{
@@ -135,9 +167,9 @@ func TestEvents(t *testing.T) {
 		}},
 		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
-				return state(nil, false, missing)
+				return healthWith(nil, false, missing)
 			}
-			return state(nil, false, errors.New("another"))
+			return healthWith(nil, false, errors.New("another"))
 		}, []string{
 			"Warning DatacenterNotFound " + missing.Error() + mistyped, "Warning DatacenterNotFound another" + mistyped,
 			"Warning DatacenterNotFound another" + mistyped, "Warning DatacenterNotFound another" + mistyped,
@@ -149,11 +181,11 @@ func TestEvents(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				var got []string
-				r := &Recorder{
-					Health: func() []vcenter.Health { return c.health(time.Since(began)) },
-					Record: func(eventType, reason, message string) { got = append(got, eventType+" "+reason+" "+message) },
+				e := &vcenterEvents{
+					health: func() []vcenter.Health { return c.health(time.Since(began)) },
+					record: func(eventType, reason, message string) { got = append(got, eventType+" "+reason+" "+message) },
 				}
-				if err := r.Run(ctx); err != nil {
+				if err := e.run(ctx); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(got, c.want) {

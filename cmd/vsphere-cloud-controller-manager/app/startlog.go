@@ -3,7 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
+	"net/http"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/cloud-provider/options"
 	"k8s.io/component-base/version"
 	cmconfig "k8s.io/controller-manager/config"
 	"k8s.io/klog/v2"
@@ -12,10 +16,11 @@ import (
 	"vzones/topology"
 )
 
-// logSummary logs what the daemon starts with: three lines, and one for each vCenter. It never shows
-// a secret, and no user name: people paste passwords there.
+// logSummary logs the settings at the start: three lines, and a line for each vCenter. It shows no secret, and no
+// user name: people paste passwords there.
 func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControllerManagerConfiguration) {
-	log, t := klog.FromContext(ctx), &a.cfg.Topology
+	log := klog.FromContext(ctx)
+	t := &a.cfg.Topology
 	log.Info("Starting the vSphere cloud controller manager", "version", version.Get().GitVersion, "configuration", a.source.String())
 	for i := range a.cfg.VCenters {
 		v := &a.cfg.VCenters[i]
@@ -33,7 +38,7 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName))
 }
 
-// credentialsOf returns where the credentials come from, in the order of precedence.
+// credentialsOf returns the sources of a vCenter's credentials in the order of precedence.
 func credentialsOf(v *config.VCenter) (from []string) {
 	if v.Secret != (config.SecretRef{}) {
 		from = append(from, "Secret "+v.Secret.Namespace+"/"+v.Secret.Name)
@@ -45,4 +50,30 @@ func credentialsOf(v *config.VCenter) (from []string) {
 		from = append(from, "the configuration")
 	}
 	return from
+}
+
+// logProxy logs the proxy on the way to the API server. HTTPS_PROXY is usually set for vCenters, and the client of
+// the API server uses it too, unless NO_PROXY excludes its address. The framework, which reads the same settings next,
+// reports errors in them.
+func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) {
+	read := rest.InClusterConfig
+	if kubeconfig := opts.Generic.ClientConnection.Kubeconfig; opts.Master != "" || kubeconfig != "" {
+		read = func() (*rest.Config, error) { return clientcmd.BuildConfigFromFlags(opts.Master, kubeconfig) }
+	}
+	cfg, err := read()
+	if err != nil {
+		return
+	}
+	if cfg.Proxy != nil {
+		// The kubeconfig has a proxy of its own.
+		return
+	}
+	server, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: server}); err == nil && proxy != nil {
+		klog.FromContext(ctx).Info("The API server is reached through the proxy of the environment: unless that is intended, write its address into NO_PROXY",
+			"server", server.Host, "proxy", proxy.Host)
+	}
 }

@@ -1,4 +1,4 @@
-package serving
+package app
 
 import (
 	"crypto/tls"
@@ -35,7 +35,6 @@ import (
 	basemetrics "k8s.io/component-base/metrics"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 	"vzones/test/logcapture"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -90,15 +89,15 @@ func reviews(t *testing.T) *httptest.Server {
 }
 
 // frameworkConfig returns the framework's configuration as its command would
-// make it, and the address on which it listens: a free port, unless securePort
-// is 0.
-func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, string) {
+// make it, and the address on which it listens: a free port, unless the
+// port is 0.
+func frameworkConfig(t *testing.T, port int) (*appconfig.CompletedConfig, string) {
 	t.Helper()
-	return frameworkConfigFor(t, securePort, reviews(t))
+	return frameworkConfigFor(t, port, reviews(t))
 }
 
 // frameworkConfigFor is frameworkConfig with an API server.
-func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*appconfig.CompletedConfig, string) {
+func frameworkConfigFor(t *testing.T, port int, api *httptest.Server) (*appconfig.CompletedConfig, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, strings.TrimPrefix(api.URL, "http://")), 0o600); err != nil {
@@ -115,13 +114,13 @@ func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*ap
 	}
 	args := []string{
 		"--kubeconfig=" + file, "--authentication-kubeconfig=" + file, "--authorization-kubeconfig=" + file,
-		"--cloud-provider=vsphere", "--authentication-skip-lookup", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", securePort),
+		"--cloud-provider=vsphere", "--authentication-skip-lookup", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 	}
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	address := ""
-	if securePort != 0 {
+	if port != 0 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -136,22 +135,22 @@ func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*ap
 	return c.Complete(), address
 }
 
-// port asks a secure port.
-type port struct {
+// securePort is a client of a secure port.
+type securePort struct {
 	t       *testing.T
 	address string
 	client  *http.Client
 }
 
-func newPort(t *testing.T, address string) *port {
+func newSecurePort(t *testing.T, address string) *securePort {
 	t.Helper()
-	return &port{t: t, address: address, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+	return &securePort{t: t, address: address, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
 		DisableKeepAlives: true,
 	}}}
 }
 
-func (p *port) get(path, token string) (int, string) {
+func (p *securePort) get(path, token string) (int, string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "https://"+p.address+path, http.NoBody)
 	if err != nil {
@@ -196,7 +195,7 @@ func TestServe(t *testing.T) {
 	leads, stop := make(chan struct{}), make(chan struct{})
 	end := sync.OnceFunc(func() { close(stop) })
 	defer end()
-	err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads, Health: func() []vcenter.Health {
+	err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: leads, health: func() []vcenter.Health {
 		mu.Lock()
 		defer mu.Unlock()
 		return []vcenter.Health{{State: current}}
@@ -207,7 +206,7 @@ func TestServe(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Error("the framework would serve on the same listener")
 	}
-	p := newPort(t, address)
+	p := newSecurePort(t, address)
 	expect := func(path, token string, code int, says string) {
 		t.Helper()
 		if got, body := p.get(path, token); got != code || !strings.Contains(body, says) {
@@ -245,11 +244,11 @@ func TestServe(t *testing.T) {
 	expect("/nowhere", "", 401, "")
 
 	end()
-	closed(t, address)
+	awaitClosed(t, address)
 }
 
-// closed waits until nobody listens at an address.
-func closed(t *testing.T, address string) {
+// awaitClosed waits until a port is closed.
+func awaitClosed(t *testing.T, address string) {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
@@ -264,8 +263,8 @@ func closed(t *testing.T, address string) {
 	}
 }
 
-// end ends the server, and returns when it logs no more.
-func end(log *logcapture.Log, stop chan struct{}) {
+// endServing ends the server, and returns when it has logged its last line.
+func endServing(log *logcapture.Log, stop chan struct{}) {
 	close(stop)
 	for _, last := range []string{"Stopped listening", "Shutting down DynamicServingCertificateController"} {
 		for !strings.Contains(log.String(), last) {
@@ -297,18 +296,18 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			c, address := frameworkConfigFor(t, 10258, api)
 			leads, stop := make(chan struct{}), make(chan struct{})
 			log := logcapture.Capture(t, false)
-			defer end(log, stop)
-			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, probes, stop); err != nil {
+			defer endServing(log, stop)
+			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: leads}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
-			p := newPort(t, address)
+			p := newSecurePort(t, address)
 			began := time.Now()
 			if code, body := p.get("/metrics", token); code != http.StatusUnauthorized || time.Since(began) > 20*time.Second {
 				t.Errorf("%d %.200q after %v", code, body, time.Since(began))
 			}
 			for _, path := range []string{"/healthz", "/readyz"} {
 				if code, body := p.get(path, ""); code != http.StatusOK {
-					t.Errorf("%s: %d %q", path, code, body)
+					t.Errorf("%s without an API server: %d %q, want 200", path, code, body)
 				}
 			}
 			if !strings.Contains(log.String(), "Unable to authenticate the request") {
@@ -345,11 +344,11 @@ func TestMadeUpTokens(t *testing.T) {
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
 			stop, log := make(chan struct{}), logcapture.Capture(t, false)
-			defer end(log, stop)
-			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
+			defer endServing(log, stop)
+			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
-			p := newPort(t, address)
+			p := newSecurePort(t, address)
 			began, refused := time.Now(), 0
 			for i := range 300 {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+[]string{"/metrics", "/healthz"}[i%2], http.NoBody)
@@ -388,7 +387,7 @@ func TestServeNothing(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Fatal("the framework has a listener for --secure-port=0")
 	}
-	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{}, probes, nil); err != nil {
+	if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{}, probes, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -506,12 +505,12 @@ func TestAnonymousRequests(t *testing.T) {
 	c, address := frameworkConfigFor(t, 10258, api)
 	stop := make(chan struct{})
 	defer close(stop)
-	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: make(chan struct{})}, probes, stop); err != nil {
+	if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 		t.Fatal(err)
 	}
 	own := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "monitor"}}, nil)
 	for _, certificates := range [][]tls.Certificate{nil, {{Certificate: [][]byte{own.Cert.Raw}, PrivateKey: own.Key}}} {
-		p := newPort(t, address)
+		p := newSecurePort(t, address)
 		p.client.Transport.(*http.Transport).TLSClientConfig.Certificates = certificates
 		for i := range 100 {
 			for path, want := range map[string]int{

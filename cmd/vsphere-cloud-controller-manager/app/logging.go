@@ -1,5 +1,4 @@
-// Package logging owns the format of the daemon's log, text or JSON, and how verbose it may be.
-package logging
+package app
 
 import (
 	"context"
@@ -17,18 +16,18 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// MaxVerbosity is the highest verbosity of the log. Beyond it client-go logs the bodies of requests and
+// maxVerbosity is the highest verbosity of the log. Beyond it client-go logs the bodies of requests and
 // responses, which contain Secrets and the tokens of clients of /metrics.
-const MaxVerbosity = 7
+const maxVerbosity = 7
 
-// Apply puts the logging flags of a set in force, and limits the verbosity to MaxVerbosity. Nothing may be logged
-// before: klog has one logger for the process, which the framework uses too.
-func Apply(ctx context.Context, set *pflag.FlagSet) error {
+// applyLogging puts the logging flags of a set in force, and limits the verbosity to maxVerbosity. Nothing may be
+// logged before: klog has one logger for the process, which the framework uses too.
+func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
-	own := pflag.NewFlagSet("logging", pflag.ContinueOnError)
-	logsapi.AddFlags(options, own)
+	loggingFlags := pflag.NewFlagSet("logging", pflag.ContinueOnError)
+	logsapi.AddFlags(options, loggingFlags)
 	var errs []error
-	own.VisitAll(func(f *pflag.Flag) {
+	loggingFlags.VisitAll(func(f *pflag.Flag) {
 		if given := set.Lookup(f.Name); given != nil && given.Changed {
 			errs = append(errs, f.Value.Set(given.Value.String()))
 		}
@@ -36,31 +35,31 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	if err := quote.Errors(len(errs), errs...); err != nil {
 		return err
 	}
-	limited := limit(&options.Verbosity)
+	limited := limitLevel(&options.Verbosity)
 	for i := range options.VModule {
-		limited = limit(&options.VModule[i].Verbosity) || limited
+		limited = limitLevel(&options.VModule[i].Verbosity) || limited
 	}
-	if err := logsapi.ValidateAndApply(options, contextual{utilfeature.DefaultFeatureGate}); err != nil {
+	if err := logsapi.ValidateAndApply(options, contextualGate{utilfeature.DefaultFeatureGate}); err != nil {
 		return err
 	}
-	bound(klog.Background()) //nolint:forbidigo // the logger of the process, which this replaces
+	boundLog(klog.Background()) //nolint:forbidigo // the logger of the process, which this replaces
 	if limited {
 		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
 	}
 	return nil
 }
 
-// contextual is a feature gate with contextual logging always on. Without it klog hides the logger of the format, which
-// bound needs.
-type contextual struct{ featuregate.FeatureGate }
+// contextualGate is a feature gate with contextual logging always on. Without it klog hides the logger of the format,
+// which boundLog needs.
+type contextualGate struct{ featuregate.FeatureGate }
 
 // Enabled implements featuregate.FeatureGate.
-func (c contextual) Enabled(f featuregate.Feature) bool {
+func (c contextualGate) Enabled(f featuregate.Feature) bool {
 	return f == logsapi.ContextualLogging || c.FeatureGate.Enabled(f)
 }
 
-// bound has the process log through a bounded logger.
-func bound(l klog.Logger) {
+// boundLog replaces the logger of the process by one that bounds each line and writes to l.
+func boundLog(l klog.Logger) {
 	options := []klog.LoggerOption{klog.ContextualLogger(true)}
 	if text, ok := l.GetSink().(textlogger.KlogBufferWriter); ok {
 		options = append(options, klog.WriteKlogBuffer(boundBuffer(text.WriteKlogBuffer)))
@@ -76,11 +75,11 @@ func boundBuffer(write func([]byte)) func([]byte) {
 	}
 }
 
-// limit lowers a verbosity to MaxVerbosity, and reports whether it was higher.
-func limit(v *logsapi.VerbosityLevel) bool {
-	if *v <= MaxVerbosity {
+// limitLevel lowers a verbosity to maxVerbosity, and reports whether it was higher.
+func limitLevel(v *logsapi.VerbosityLevel) bool {
+	if *v <= maxVerbosity {
 		return false
 	}
-	*v = MaxVerbosity
+	*v = maxVerbosity
 	return true
 }

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"vzones/internal/quote"
+	"vzones/provider/report"
+	"vzones/vcenter"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
+)
+
+// A podRecorder records Events on the daemon's own Pod, which it never reads. The zero value records none.
+type podRecorder struct {
+	pod      *v1.ObjectReference
+	recorder report.Recorder
+}
+
+// newPodRecorder returns the recorder for the Pod that the environment names, as the manifest sets it from
+// the downward API, and a function that ends the recording. Without a name it records nothing.
+func newPodRecorder(ctx context.Context, client kubernetes.Interface) (*podRecorder, func()) {
+	name := os.Getenv("POD_NAME")
+	namespace := os.Getenv("POD_NAMESPACE")
+	if name == "" || namespace == "" {
+		return &podRecorder{}, func() {}
+	}
+	recorder, end := report.Record(ctx, client, namespace)
+	pod := &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(os.Getenv("POD_UID"))}
+	return &podRecorder{pod: pod, recorder: recorder}, end
+}
+
+// record records an Event of a type (Normal or Warning).
+func (r *podRecorder) record(eventType, reason, message string) {
+	if r.pod != nil {
+		r.recorder.Event(r.pod, eventType, reason, message)
+	}
+}
+
+// Reasons of the Events about vCenters.
+const (
+	reasonVCenterUnreadable   = "VCenterUnreadable"
+	reasonCredentialsRejected = "CredentialsRejected"
+	reasonCredentialsMissing  = "CredentialsMissing"
+	reasonDatacenterNotFound  = "DatacenterNotFound"
+	reasonInstanceShared      = "VCenterInstanceShared"
+	// reasonVCenterRecovered is the reason of the Event about the end of a problem. Its text has the form
+	// `vCenter "NAME" has recovered from REASON after DURATION`.
+	reasonVCenterRecovered = "VCenterRecovered"
+)
+
+// problemReasons are the reasons of problems, in the order of their Events.
+var problemReasons = []string{reasonVCenterUnreadable, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
+
+const (
+	// healthPeriod is the time between two looks at the health of the vCenters.
+	healthPeriod = 5 * time.Second
+	// problemDelay is the time that a problem lasts before its Event: a vCenter that restarts a service
+	// is back sooner.
+	problemDelay = 30 * time.Second
+)
+
+// outageEffect is the effect of an outage on Nodes.
+const outageEffect = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
+
+// vcenterEvents records on the daemon's Pod each lasting problem of a vCenter, again about each hour
+// while it lasts, and its end. One goroutine runs it.
+type vcenterEvents struct {
+	// health returns the current health of each vCenter.
+	health func() []vcenter.Health
+	// record records an Event on the daemon's Pod.
+	record func(eventType, reason, message string)
+
+	// trackers track the current problems.
+	trackers map[problemKey]*report.Tracker
+	// addresses are the addresses of the vCenters at the last look. An entry with another address may be
+	// another vCenter, so its problems start anew.
+	addresses map[string]string
+}
+
+// problemKey identifies a problem of a vCenter.
+type problemKey struct{ vcenter, reason string }
+
+// run records Events until the context is done.
+func (e *vcenterEvents) run(ctx context.Context) error {
+	tick := time.NewTicker(healthPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			e.observe(e.health(), time.Now())
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// observe records the Events that are due. It forgets vCenters that are no longer configured.
+func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
+	states := make([]inventory.State, len(vcenters))
+	for i := range vcenters {
+		states[i] = vcenters[i].State
+	}
+	trackers := map[problemKey]*report.Tracker{}
+	addresses := map[string]string{}
+	for i := range vcenters {
+		h := &vcenters[i]
+		addresses[h.VCenter] = h.Address
+		problems := problemsOf(h)
+		if err := inventory.CheckInstance(states, h.VCenter); err != nil {
+			problems[reasonInstanceShared] = report.Problem{Key: reasonInstanceShared, Reason: reasonInstanceShared, Text: quote.NoteWith(err.Error(), "")}
+		}
+		for _, reason := range problemReasons {
+			key := problemKey{h.VCenter, reason}
+			var tracker *report.Tracker
+			if e.addresses[h.VCenter] == h.Address {
+				tracker = e.trackers[key]
+			}
+			if problem, isCurrent := problems[reason]; isCurrent {
+				if tracker == nil {
+					tracker = &report.Tracker{}
+				}
+				e.observeProblem(key, tracker, problem, now)
+				trackers[key] = tracker
+				continue
+			}
+			if tracker == nil {
+				continue
+			}
+			// No problem ends while its vCenter is not read.
+			if h.Err != nil || h.Snapshot == nil {
+				trackers[key] = tracker
+				continue
+			}
+			e.recordEnd(key, tracker, now)
+		}
+	}
+	e.trackers = trackers
+	e.addresses = addresses
+}
+
+// observeProblem records the Event of a problem if it is due.
+func (e *vcenterEvents) observeProblem(key problemKey, tracker *report.Tracker, problem report.Problem, now time.Time) {
+	repeat := report.RepeatAfter(key.vcenter + " " + key.reason)
+	if due := tracker.Observe(problem, problemDelay, repeat, now); due.After(now) {
+		return
+	}
+	tracker.Recorded(problem, now)
+	e.record(v1.EventTypeWarning, problem.Reason, problem.Text)
+}
+
+// recordEnd records the end of a problem if an Event was about it.
+func (e *vcenterEvents) recordEnd(key problemKey, tracker *report.Tracker, now time.Time) {
+	began := tracker.Since()
+	if tracker.End() {
+		e.record(v1.EventTypeNormal, reasonVCenterRecovered, fmt.Sprintf("vCenter %q has recovered from %s after %s",
+			key.vcenter, key.reason, now.Sub(began).Round(time.Second)))
+	}
+}
+
+// problemsOf returns the problems of a vCenter by the reason of their Event, beside reasonInstanceShared.
+func problemsOf(h *vcenter.Health) map[string]report.Problem {
+	problems := map[string]report.Problem{}
+	add := func(reason, cause, text string) {
+		problems[reason] = report.Problem{Key: reason, Cause: cause, Reason: reason, Text: text}
+	}
+	switch {
+	case h.Err != nil && h.Cause == inventory.CauseCredentials:
+		add(reasonCredentialsMissing, "login", quote.NoteWith(h.Err.Error(), outageEffect+": restore the credentials"))
+	case h.Err != nil && h.Cause == inventory.CauseRejected:
+		add(reasonCredentialsRejected, "login", quote.NoteWith(h.Err.Error(), outageEffect+": correct the credentials"))
+	case h.Err != nil:
+		add(reasonVCenterUnreadable, faults.CauseOf(h.Err).Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(outageEffect+": "+h.Cause.Advice(), ": ")))
+	case h.Rejected && h.Tags == vcenter.TagsFailed:
+		add(reasonCredentialsRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
+			"their labels: correct the credentials", h.VCenter))
+	case h.Rejected:
+		add(reasonCredentialsRejected, "session", fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
+			"until that ends or the daemon restarts: correct the credentials", h.VCenter))
+	}
+	if h.Err == nil && h.CredentialsErr != nil {
+		add(reasonCredentialsMissing, "session", fmt.Sprintf("%v; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr))
+	}
+	if s := h.Snapshot; s != nil && s.Incomplete != nil {
+		visible := "no datacenter"
+		if len(s.VisibleDatacenters) > 0 {
+			visible = quote.Some(s.VisibleDatacenters, 8)
+		}
+		add(reasonDatacenterNotFound, s.Incomplete.Error(), fmt.Sprintf("%v; the account sees %s; until it is found, no Node of any vCenter is deleted", s.Incomplete, visible))
+	}
+	return problems
+}
