@@ -1,5 +1,5 @@
-// Package secrets watches single Kubernetes Secrets, each by its name, so that the
-// daemon needs no right to see any other. It never logs what is in them.
+// Package secrets watches single Kubernetes Secrets, each by its name, so that the daemon needs no
+// permission for other Secrets. It never logs their data.
 package secrets
 
 import (
@@ -26,8 +26,8 @@ import (
 type Watcher struct {
 	client  kubernetes.Interface
 	changed func()
-
-	applied signal.Signal // from Apply to Run
+	// applied wakes Run after Apply.
+	applied signal.Signal
 
 	mu      sync.Mutex
 	secrets map[config.SecretRef]*watched
@@ -43,15 +43,17 @@ func New(client kubernetes.Interface, changed func()) *Watcher {
 func (w *Watcher) Apply(refs []config.SecretRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.secrets
+	previous := w.secrets
 	w.secrets = make(map[config.SecretRef]*watched)
 	for _, ref := range refs {
-		if w.secrets[ref] = before[ref]; before[ref] == nil {
-			w.secrets[ref] = newWatched(w.client, ref)
+		s := previous[ref]
+		if s == nil {
+			s = newWatched(w.client, ref)
 		}
+		w.secrets[ref] = s
 	}
-	for ref, s := range before {
-		if w.secrets[ref] != s {
+	for ref, s := range previous {
+		if w.secrets[ref] == nil {
 			close(s.dropped)
 		}
 	}
@@ -60,24 +62,24 @@ func (w *Watcher) Apply(refs []config.SecretRef) {
 
 // Run watches the Secrets until the context is done.
 func (w *Watcher) Run(ctx context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
+	var group sync.WaitGroup
+	defer group.Wait()
 	running := map[*watched]context.CancelFunc{}
 	for {
 		w.mu.Lock()
-		now := maps.Clone(w.secrets)
+		current := maps.Clone(w.secrets)
 		w.mu.Unlock()
 		for s, cancel := range running {
-			if now[s.ref] != s {
+			if current[s.ref] != s {
 				cancel()
 				delete(running, s)
 			}
 		}
-		for _, s := range now {
+		for _, s := range current {
 			if running[s] == nil {
-				own, cancel := context.WithCancel(ctx)
+				watchCtx, cancel := context.WithCancel(ctx)
 				running[s] = cancel
-				all.Go(func() { s.run(own, w.changed) })
+				group.Go(func() { s.run(watchCtx, w.changed) })
 			}
 		}
 		select {
@@ -88,9 +90,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Get returns a Secret that is watched. It waits until the Secret was read once or cannot be
-// read, as long as the context allows. The Secret must not be changed. Where there is no such Secret, the
-// error is one for apimachinery's IsNotFound.
+// Get returns a Secret that is watched. It waits until the Secret was read once or cannot be read, or
+// the context is done. The caller must not change the Secret. If the Secret does not exist, IsNotFound of
+// apimachinery reports true for the error.
 func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	w.mu.Lock()
 	s := w.secrets[ref]
@@ -112,8 +114,8 @@ func notFound(ref config.SecretRef) error {
 	return fmt.Errorf("the Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
 }
 
-// only restricts a list or a watch to one Secret.
-func only(ref config.SecretRef) func(*metav1.ListOptions) {
+// selectSecret restricts a list or a watch to one Secret.
+func selectSecret(ref config.SecretRef) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
 	}
@@ -122,10 +124,10 @@ func only(ref config.SecretRef) func(*metav1.ListOptions) {
 // Once reads Secrets without watching them.
 type Once struct{ Client kubernetes.Interface }
 
-// Get returns a Secret now. It needs the right to list the Secret, as a Watcher does.
+// Get reads a Secret. It needs the permission to list the Secret, as a Watcher does.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	var options metav1.ListOptions
-	only(ref)(&options)
+	selectSecret(ref)(&options)
 	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
@@ -138,26 +140,30 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error)
 	return nil, notFound(ref)
 }
 
-// A watched Secret has its informer, and why it cannot be read.
+// watched is a Secret that is watched.
 type watched struct {
 	ref      config.SecretRef
 	informer cache.SharedIndexInformer
-	dropped  chan struct{} // Watcher.Apply closes it
+	// dropped is closed once the Secret is no longer watched.
+	dropped chan struct{}
 
-	mu     sync.Mutex
-	err    error         // why the Secret cannot be read now
-	failed chan struct{} // closed as long as there is an error
+	mu sync.Mutex
+	// err is the error of the last attempt to read the Secret.
+	err error
+	// failed is closed while err is not nil, and replaced when it becomes nil.
+	failed chan struct{}
 }
 
 func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
-	informer := informers.NewFilteredSecretInformer(client, ref.Namespace, 0, cache.Indexers{}, only(ref))
+	informer := informers.NewFilteredSecretInformer(client, ref.Namespace, 0, cache.Indexers{}, selectSecret(ref))
 	return &watched{ref: ref, informer: informer, dropped: make(chan struct{}), failed: make(chan struct{})}
 }
 
 // run watches the Secret until the context is done.
 func (s *watched) run(ctx context.Context, changed func()) {
 	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(s.ref.Namespace, s.ref.Name))
-	report := func() { // the data is not compared: the receiver does that
+	// The data is not compared: the receiver does that.
+	report := func() {
 		s.record(log, nil)
 		changed()
 	}
@@ -173,29 +179,39 @@ func (s *watched) run(ctx context.Context, changed func()) {
 	s.informer.RunWithContext(ctx)
 }
 
-// record records why the Secret cannot be read, nil if it can be, and logs each cause once.
+// record records the error of an attempt to read the Secret, nil after a success, and logs an error that
+// differs from the previous one. An expired watch is not recorded: the informer lists the Secret at once.
 func (s *watched) record(log klog.Logger, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // it is listed again at once
+		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && (s.err == nil || s.err.Error() != err.Error()) {
+	previous := s.setError(err)
+	if err != nil && (previous == nil || previous.Error() != err.Error()) {
 		log.Error(err, "Cannot read Secret; it is tried again")
 	}
-	if s.err == nil && err != nil {
+}
+
+// setError sets the error of the last attempt, and returns that of the attempt before.
+func (s *watched) setError(err error) (previous error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	previous = s.err
+	s.err = err
+	switch {
+	case previous == nil && err != nil:
 		close(s.failed)
-	} else if s.err != nil && err == nil {
+	case previous != nil && err == nil:
 		s.failed = make(chan struct{})
 	}
-	s.err = err
+	return previous
 }
 
 // synced waits until the Secret was read, is known not to exist, or cannot be read.
 func (s *watched) synced(ctx context.Context) error {
 	for !s.informer.HasSynced() {
 		s.mu.Lock()
-		err, failed := s.err, s.failed
+		err := s.err
+		failed := s.failed
 		s.mu.Unlock()
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2/textlogger"
 
 	"vzones/config"
 )
@@ -26,8 +28,8 @@ func secret(name, password string) *v1.Secret {
 	return &v1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Data: map[string][]byte{"password": []byte(password)}}
 }
 
-// follow runs a Watcher of Secrets until the test ends, and returns what has a
-// value when it has reported a change.
+// follow runs a Watcher of Secrets until the test ends, and returns the channel of its
+// reports.
 func follow(t *testing.T, client *fake.Clientset, refs ...config.SecretRef) (*Watcher, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 100)
@@ -86,7 +88,7 @@ func TestASecretIsFollowed(t *testing.T) {
 	}
 	until(t, w, changed, "")
 	if _, err := get(t, w); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "kube-system/vsphere") {
-		t.Errorf("that it is gone is %v", err)
+		t.Errorf("a deleted Secret: error %v, want not found, with its name", err)
 	}
 	if _, err := api.Create(t.Context(), secret("vsphere", "third"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -122,15 +124,17 @@ func TestASecretThatMayNotBeRead(t *testing.T) {
 	})
 	w, changed := follow(t, client, ref)
 	if _, err := get(t, w); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "kube-system/vsphere") {
-		t.Errorf("it is %v", err)
+		t.Errorf("a Secret that may not be read: error %v, want forbidden, with its name", err)
 	}
 	close(allowed)
 	until(t, w, changed, "first")
 }
 
-// TestASecretThatIsNotWatchedAnyMore: a Get of it does not wait for its deadline.
-func TestASecretThatIsNotWatchedAnyMore(t *testing.T) {
-	client, asked, answer := fake.NewClientset(secret("vsphere", "first")), make(chan struct{}, 10), make(chan struct{})
+// TestASecretThatIsNoLongerWatched: a Get of it does not wait for its deadline.
+func TestASecretThatIsNoLongerWatched(t *testing.T) {
+	client := fake.NewClientset(secret("vsphere", "first"))
+	asked := make(chan struct{}, 10)
+	answer := make(chan struct{})
 	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		asked <- struct{}{}
 		<-answer
@@ -150,7 +154,7 @@ func TestASecretThatIsNotWatchedAnyMore(t *testing.T) {
 	w.Apply(nil)
 	w.Apply([]config.SecretRef{ref})
 	if err := <-got; err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it is %v", err)
+		t.Errorf("a Secret that is no longer watched: error %v, want one before the deadline", err)
 	}
 }
 
@@ -159,12 +163,43 @@ func TestOtherSecrets(t *testing.T) {
 	client := fake.NewClientset(secret("vsphere", "first"), secret("another", "other"))
 	w, changed := follow(t, client, other)
 	if _, err := get(t, w); err == nil || !strings.Contains(err.Error(), "not watched") {
-		t.Errorf("not asked for, and %v", err)
+		t.Errorf("a Secret that is not watched: error %v", err)
 	}
 	w.Apply([]config.SecretRef{ref, ref})
 	until(t, w, changed, "first")
 	if _, err := w.Get(t.Context(), other); err == nil {
-		t.Error("still followed")
+		t.Error("a Secret that is no longer watched is returned")
+	}
+}
+
+// lockProbe is an output of a log that fails the test if a lock is held while a line is written.
+type lockProbe struct {
+	t     *testing.T
+	lock  *sync.Mutex
+	lines int
+}
+
+func (p *lockProbe) Write(line []byte) (int, error) {
+	p.lines++
+	if p.lock.TryLock() {
+		p.lock.Unlock()
+	} else {
+		p.t.Errorf("the lock of the Secret is held while this is logged: %s", line)
+	}
+	return len(line), nil
+}
+
+// TestErrorsAreLoggedOnce: each error of a Secret, and without its lock, so that a slow log delays no Get.
+func TestErrorsAreLoggedOnce(t *testing.T) {
+	s := newWatched(fake.NewClientset(), ref)
+	out := &lockProbe{t: t, lock: &s.mu}
+	log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out)))
+	forbidden := errors.New("forbidden")
+	for _, err := range []error{forbidden, forbidden, errors.New("no answer"), nil, forbidden} {
+		s.record(log, err)
+	}
+	if out.lines != 3 {
+		t.Errorf("%d lines are logged, want 3", out.lines)
 	}
 }
 
@@ -174,7 +209,7 @@ func TestBeforeRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := w.Get(ctx, ref); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it is %v", err)
+		t.Errorf("before Run: error %v, want the deadline", err)
 	}
 }
 
@@ -184,6 +219,6 @@ func TestOnce(t *testing.T) {
 		t.Errorf("not read: %v", err)
 	}
 	if _, err := once.Get(t.Context(), config.SecretRef{Namespace: "default", Name: "vsphere"}); !apierrors.IsNotFound(err) {
-		t.Errorf("it is %v", err)
+		t.Errorf("a Secret of another namespace: error %v, want not found", err)
 	}
 }
