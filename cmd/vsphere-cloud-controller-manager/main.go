@@ -1,6 +1,6 @@
 // Command vsphere-cloud-controller-manager is the cloud controller manager for
-// fleets of vCenters. The name is the one that Kubernetes' convention gives it
-// and that the incumbent's manifests use.
+// fleets of vCenters. Its name follows Kubernetes' convention and is in the
+// incumbent's manifests.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // the image has no time zones, and TZ names the one of the log
+	_ "time/tzdata" // The image has no time zones, and TZ sets the zone of the log.
 
 	"k8s.io/klog/v2"
 
@@ -23,7 +23,8 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
 	daemon := app.New(os.Args[1:], app.Options{})
 	klog.OsExit = func(code int) {
 		daemon.Stop(ctx)

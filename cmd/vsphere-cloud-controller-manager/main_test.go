@@ -18,14 +18,15 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vsphere-cloud-controller-manager": main})
 }
 
-// listener stands for a server. It hangs up on everybody and counts them.
+// listener stands for a server. It closes each connection and counts them.
 type listener struct {
 	net.Listener
 	done sync.WaitGroup
 
-	mu     sync.Mutex
-	count  int
-	called chan struct{} // closed at the first connection
+	mu    sync.Mutex
+	count int
+	// called is closed at the first connection.
+	called chan struct{}
 }
 
 func listen() (*listener, error) {

@@ -5,7 +5,7 @@
 // logger, /configz and most metrics in variables of the process, and the framework ends the
 // process where it cannot go on, through klog.OsExit.
 //
-// The packages below own one concern each and never use this one. Nothing here decides about a Node:
+// The packages below it never import it. Nothing here decides about a Node:
 // provider does, from the snapshots of vcenter.
 package app
 
@@ -39,8 +39,8 @@ var errEnded = errors.New("the controllers have ended without a signal: start th
 
 // Options are the settings of a daemon besides its command line. All are optional.
 type Options struct {
-	// Metrics is the registry of the daemon's own metrics; nil for the one that the framework
-	// serves at /metrics.
+	// Metrics is the registry of the daemon's own metrics; nil for the framework's,
+	// which /metrics shows.
 	Metrics metrics.Registry
 	// KeepLogging leaves klog as the process has configured it and ignores the logging flags of the
 	// command line. A process that logs before Run needs it: klog has one logger for the process.

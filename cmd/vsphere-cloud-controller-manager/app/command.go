@@ -76,8 +76,8 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	return cmd
 }
 
-// runFramework does what the framework's command does, which prints its errors itself,
-// whatever the format of the log is.
+// runFramework runs the framework. The framework's own command would print errors itself, and not in the
+// format of the log.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
 	logProxy(ctx, opts)

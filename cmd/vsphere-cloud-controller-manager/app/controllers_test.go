@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -76,7 +76,7 @@ func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 
 				start := d.controllers(ctx)[name].Constructor(app.ControllerInitContext{ClientName: name}, completed, d.provider)
 				if _, ok, err := start(ctx, genericapp.ControllerContext{ControllerManagerMetrics: controllersmetrics.NewControllerManagerMetrics("test")}); !ok || err != nil {
-					t.Fatal(ok, err)
+					t.Fatalf("%s: started %v, error %v, want it started", name, ok, err)
 				}
 				factory.Start(ctx.Done())
 				time.Sleep(5 * time.Second)
@@ -87,7 +87,7 @@ func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 						t.Fatal(err)
 					}
 					if touched(n) != want {
-						t.Errorf("%s is touched: %v", name, touched(n))
+						t.Errorf("the Node %s is touched: %v, want %v", name, touched(n), want)
 					}
 				}
 				cancel()
@@ -150,8 +150,8 @@ func TestRequirements(t *testing.T) {
 		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {hostGroup: site-*}}", 1):  {HostGroups: true},
 		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: both, Paths: topology.DefaultPaths(), FaultDomains: true},
 	} {
-		if got := vcenter.RequirementsOf(parsed(t, text)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		if diff := cmp.Diff(want, vcenter.RequirementsOf(parsed(t, text))); diff != "" {
+			t.Errorf("%s: the requirements differ (-want +got): %s", text, diff)
 		}
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"vzones/provider"
 )
 
-// addressWait is for how long an initialized Node keeps an address that its machine does not report
-// any more although it reports others: a guest that starts again has all of them within that. Where
-// --node-status-update-frequency is less, it is that.
+// addressWait is the time for which an initialized Node keeps an address that its VM no longer reports
+// while it reports other addresses: a guest that restarts reports all of them sooner. A lower
+// --node-status-update-frequency takes precedence.
 const addressWait = 3 * time.Minute
 
 // configure reads the configuration file and the environment variables that override it. It

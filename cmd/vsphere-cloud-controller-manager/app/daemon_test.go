@@ -49,7 +49,7 @@ func TestConfigure(t *testing.T) {
 	}
 	d := New(nil, Options{})
 	if err := d.configure(t.Context(), "vsphere", good); err != nil || d.cfg == nil || d.cfg.VCenters[0].Name != "east" {
-		t.Errorf("%v, %+v", err, d.cfg)
+		t.Errorf("of a valid file: error %v, configuration %+v, want the vCenter east", err, d.cfg)
 	}
 	var mistakes config.Errors
 	if err := d.configure(t.Context(), "vsphere", bad); !errors.As(err, &mistakes) {
@@ -69,7 +69,8 @@ func TestStop(t *testing.T) {
 			ended := false
 			d.group.Go(func() error {
 				<-ctx.Done()
-				time.Sleep(stopTimeout / 2) // logging out
+				// Logging out takes a while.
+				time.Sleep(stopTimeout / 2)
 				ended = true
 				return errors.New("a vCenter did not let go")
 			})
@@ -108,11 +109,12 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestResult: whoever ends without having been asked to says so, whatever the framework says.
+// TestResult: an end that no signal asked for is an error, also if the framework returns none.
 func TestResult(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	wrong, lost := errors.New("wrong"), errors.New("lost")
+	wrong := errors.New("wrong")
+	lost := errors.New("lost")
 	for name, c := range map[string]struct {
 		began   bool
 		asked   context.Context
@@ -134,13 +136,13 @@ func TestResult(t *testing.T) {
 			a.fail(c.failure)
 		}
 		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: the daemon ends with %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-// where is what two runs of the same code have in different words.
-var where = regexp.MustCompile(`(?m)^I\d{4} .*?\] |"ts":[0-9.e+]+,"caller":"[^"]+\.go:\d+",`)
+// logHeader matches the time and the place of a line of the log, which differ in each run.
+var logHeader = regexp.MustCompile(`(?m)^I\d{4} .*?\] |"ts":[0-9.e+]+,"caller":"[^"]+\.go:\d+",`)
 
 const summarized = `
 global:
@@ -185,9 +187,9 @@ func TestSummary(t *testing.T) {
 	for name, log := range logcapture.Formats(&out) {
 		out.Reset()
 		a.logSummary(klog.NewContext(t.Context(), log), generic)
-		got := strings.ReplaceAll(where.ReplaceAllString(out.String(), ""), version.Get().GitVersion, "VERSION")
+		got := strings.ReplaceAll(logHeader.ReplaceAllString(out.String(), ""), version.Get().GitVersion, "VERSION")
 		if diff := cmp.Diff(want[name], got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: the summary differs (-want +got): %s", name, diff)
 		}
 		if strings.Contains(out.String(), "S3cret") {
 			t.Errorf("%s: the log has a credential", name)

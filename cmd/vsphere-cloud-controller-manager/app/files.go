@@ -26,8 +26,8 @@ type fileWatcher struct {
 	paths atomic.Pointer[[]string]
 	// applied wakes run after apply.
 	applied signal.Signal
-	// changes gets a value when one of the files, or one in a directory, may have changed: at most about
-	// a second after the change, once a minute in any case, and when the watch begins.
+	// changes gets a value when a file, or a file in a directory, may have changed: about a second after the
+	// change at the latest, once a minute in any case, and when the watch begins.
 	changes signal.Signal
 }
 

@@ -120,7 +120,8 @@ func TestFileChangesAreReported(t *testing.T) {
 			}},
 		"a directory that comes later": {"later/still/a", func(*testing.T, string) {},
 			func(t *testing.T, dir string, i int) {
-				if i > 1 { // not before, so that only the directory above it changes
+				// At first only the directory above it changes.
+				if i > 1 {
 					writeFile(t, filepath.Join(dir, "later", "still", "a"), string(rune('a'+i%26)))
 				} else {
 					writeFile(t, filepath.Join(dir, "other"), string(rune('a'+i%26)))

@@ -32,7 +32,8 @@ func TestFlagsAreDocumented(t *testing.T) {
 		if len(cells) < 3 || !strings.HasPrefix(cells[1], " `--") {
 			continue
 		}
-		name, want := strings.Trim(cells[1], " `-"), strings.Trim(cells[2], " `")
+		name := strings.Trim(cells[1], " `-")
+		want := strings.Trim(cells[2], " `")
 		found[name] = true
 		if f := cmd.Flags().Lookup(name); f == nil || f.DefValue != want {
 			t.Errorf("--%s is documented with the default %q, and is %+v", name, want, f)
@@ -91,7 +92,7 @@ func TestDurationsOfFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := d.flags.Check(); (err == nil) != slices.Contains(c.allowed, value) {
-				t.Errorf("--%s=%s: %v", c.flag, value, err)
+				t.Errorf("--%s=%s: error %v, allowed are %v", c.flag, value, err, c.allowed)
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func TestFlagsOfTheIncumbent(t *testing.T) {
 	}
 	for _, name := range []string{"is-legacy-paravirtual", "enable-vpc-mode", "pod-ip-pool-type"} {
 		if err := cmd.ParseFlags([]string{"--" + name}); err == nil || err.Error() != "unknown flag: --"+name {
-			t.Errorf("--%s: %v", name, err)
+			t.Errorf("--%s: error %v, want an unknown flag", name, err)
 		}
 	}
 	const want = `--cloud-provider is "vsphere-paravirtual"; this is the provider "vsphere"`
@@ -160,7 +161,7 @@ func TestCommandLinesOfPlatforms(t *testing.T) {
 			"--leader-elect-resource-namespace=openshift-cloud-controller-manager --feature-gates= --use-service-account-credentials=true",
 	} {
 		if _, err := parseFlags(t, strings.Fields(line)...); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("the flags of %s are rejected: %v", name, err)
 		}
 	}
 }
@@ -179,7 +180,8 @@ func newOptions(t *testing.T) *options.CloudControllerManagerOptions {
 // about them.
 func parseFlags(t *testing.T, args ...string) (*options.CloudControllerManagerOptions, error) {
 	t.Helper()
-	opts, d := newOptions(t), New(nil, Options{})
+	opts := newOptions(t)
+	d := New(nil, Options{})
 	cmd := d.newCommand(t.Context(), opts)
 	if err := cmd.ParseFlags(args); err != nil {
 		return nil, err
@@ -223,11 +225,11 @@ func TestControllerNames(t *testing.T) {
 		"*,nodeipam":            false,
 	} {
 		_, err := parseFlags(t, "--controllers="+names)
-		if (err == nil) != ok {
-			t.Errorf("--controllers=%s: %v", names, err)
-		}
-		if !ok && err != nil && !strings.Contains(err.Error(), "known controllers") {
-			t.Errorf("--controllers=%s: %v", names, err)
+		switch {
+		case ok && err != nil:
+			t.Errorf("--controllers=%s is rejected: %v", names, err)
+		case !ok && (err == nil || !strings.Contains(err.Error(), "known controllers")):
+			t.Errorf("--controllers=%s: error %v, want the known controllers", names, err)
 		}
 	}
 	for alias, name := range aliases() {
@@ -243,7 +245,7 @@ func TestControllersThatAreNotOurs(t *testing.T) {
 	for _, name := range []string{names.ServiceLBController, names.NodeRouteController} {
 		c, started, err := all[name].Constructor(app.ControllerInitContext{}, nil, nil)(t.Context(), genericapp.ControllerContext{})
 		if c != nil || started || err != nil {
-			t.Errorf("%s: %v, %v, %v", name, c, started, err)
+			t.Errorf("%s: controller %v, started %v, error %v, want none of them", name, c, started, err)
 		}
 	}
 	for _, name := range []string{names.CloudNodeController, names.CloudNodeLifecycleController} {

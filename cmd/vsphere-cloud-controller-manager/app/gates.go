@@ -18,7 +18,7 @@ type gates struct {
 	unknown []string
 }
 
-// ignoreUnknownGates has a set of flags ignore feature gates that the framework does not know.
+// ignoreUnknownGates makes --feature-gates ignore gates that the framework does not know.
 func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 	f := set.Lookup("feature-gates")
 	g := &gates{Value: f.Value}
@@ -28,17 +28,17 @@ func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 
 // Set sets the known gates. It leaves anything but GATE=VALUE to the framework, for its error.
 func (g *gates) Set(value string) error {
-	all := utilfeature.DefaultMutableFeatureGate.GetAll()
-	var known []string
+	known := utilfeature.DefaultMutableFeatureGate.GetAll()
+	var kept []string
 	for gate := range strings.SplitSeq(value, ",") {
 		name, _, isPair := strings.Cut(strings.TrimSpace(gate), "=")
-		if _, isKnown := all[featuregate.Feature(strings.TrimSpace(name))]; isPair && !isKnown {
+		if _, isKnown := known[featuregate.Feature(strings.TrimSpace(name))]; isPair && !isKnown {
 			g.unknown = append(g.unknown, strings.TrimSpace(gate))
 		} else {
-			known = append(known, gate)
+			kept = append(kept, gate)
 		}
 	}
-	return g.Value.Set(strings.Join(known, ","))
+	return g.Value.Set(strings.Join(kept, ","))
 }
 
 // log logs the gates that were left out.

@@ -33,7 +33,8 @@ func TestIdleConnections(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conn.Close()
-				if i%2 == 0 { // within a handshake
+				if i%2 == 0 {
+					// Begin a handshake.
 					_, _ = conn.Write([]byte{22, 3, 1})
 				}
 			}
@@ -79,7 +80,8 @@ func TestALongConnectionStays(t *testing.T) {
 
 // TestConnectionsFromElsewhere: a flood from other hosts costs few handshakes, and none from this host.
 func TestConnectionsFromElsewhere(t *testing.T) {
-	local, remote := net.IPv4(127, 0, 0, 1), net.IPv4(192, 0, 2, 1)
+	local := net.IPv4(127, 0, 0, 1)
+	remote := net.IPv4(192, 0, 2, 1)
 	for _, c := range []struct {
 		from net.IP
 		want int

@@ -96,7 +96,8 @@ func TestVCenterEvents(t *testing.T) {
 				all[0].CredentialsErr = gone
 			}
 			if after >= 10*time.Minute && after < 20*time.Minute {
-				all[0].Err, all[0].Cause = gone, faults.CauseOf(gone)
+				all[0].Err = gone
+				all[0].Cause = faults.CauseOf(gone)
 			}
 			return all
 		}, []string{
@@ -106,7 +107,8 @@ func TestVCenterEvents(t *testing.T) {
 		}},
 		"rejected, without a session": {func(after time.Duration) []vcenter.Health {
 			if after > time.Minute {
-				return nil // it is not configured any more
+				// It is no longer configured.
+				return nil
 			}
 			return healthWith(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
 		}, []string{`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + outageEffect + ": correct the credentials"}},

@@ -128,7 +128,8 @@ func TestReadinessOfAFleet(t *testing.T) {
 		{[]inventory.State{{VCenter: "east"}, west, north}, false, 503,
 			"not ready: some vCenters have neither been read nor failed yet\nvcenter east: connecting: no answer yet\n" + ofWest + ofNorth},
 		{[]inventory.State{west, north}, false, 200, "ok\n" + ofWest + ofNorth},
-		{[]inventory.State{west, west, west}, false, 200, "ok\n" + ofWest + ofWest + ofWest}, // a restart would help none of them
+		// A restart would help none of them.
+		{[]inventory.State{west, west, west}, false, 200, "ok\n" + ofWest + ofWest + ofWest},
 		{[]inventory.State{north}, true, 200,
 			"ok\n" + ofNorth + "configuration: the changed configuration is refused, the previous one stays in force\n"},
 	} {
@@ -162,7 +163,8 @@ func TestReadinessIsPlain(t *testing.T) {
 			close(leading)
 		}
 		r := &readyHandler{leading: leading, health: func() []vcenter.Health { return healthOf(c.states...) }}
-		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
+		plain := httptest.NewRecorder()
+		verbose := httptest.NewRecorder()
 		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 		r.serveVerbose(verbose, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 		first, _, _ := strings.Cut(verbose.Body.String(), "\n")

@@ -28,8 +28,8 @@ type reloader struct {
 	read func(context.Context) (*config.Config, error)
 	// apply puts a configuration in force.
 	apply func(*config.Config)
-	// watchFiles watches files besides those of the current configuration: the errors of a rejected
-	// one are about them, and may be corrected there.
+	// watchFiles watches files besides the files of the current configuration: a rejected configuration may
+	// be corrected in them.
 	watchFiles func(current *config.Config, files []string)
 	// record records an Event on the daemon's Pod.
 	record func(eventType, reason, message string)

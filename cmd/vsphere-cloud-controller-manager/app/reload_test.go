@@ -66,7 +66,8 @@ func TestReload(t *testing.T) {
 	step := func(what, text string, applied int, counted string, says ...string) {
 		t.Helper()
 		r.text = text
-		for range 3 { // the file is looked at more often than it changes
+		// The file is read more often than it changes.
+		for range 3 {
 			r.reload(t.Context())
 		}
 		if len(r.applied) != applied {
@@ -115,7 +116,8 @@ func TestReloadRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestReloader(t, twoVCenters)
 		r.err = errors.New("no such file")
-		for range 3 * 60 { // the source is read each minute
+		// The source is read each minute.
+		for range 3 * 60 {
 			r.reload(t.Context())
 			time.Sleep(time.Minute)
 		}

@@ -25,13 +25,13 @@ import (
 	"k8s.io/controller-manager/pkg/healthz"
 )
 
-// shutdownTimeout is how long a request may take that is in flight when the daemon stops.
+// shutdownTimeout bounds the requests that are in flight when the daemon stops.
 const shutdownTimeout = time.Second
 
-// serve serves on the secure port what the framework does, and /readyz, which the framework's
-// own server has no place for. It takes the listener out of the configuration, so that the
-// framework does not serve too. /healthz fails with the watchdog. The open paths, in the form of
-// --authorization-always-allow-paths, are the only ones that need no credentials.
+// serve serves the framework's paths and /readyz, which the framework's own server cannot have, on the
+// secure port until stop is closed. It takes the listener out of the configuration, so that the framework
+// does not use it. /healthz fails with the watchdog. Only the open paths, in the form of
+// --authorization-always-allow-paths, need no credentials.
 func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readyHandler, open []string, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
@@ -39,7 +39,8 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	}
 	c.SecureServing = nil
 	secure.Listener = newBoundedListener(secure.Listener)
-	secure.DisableHTTP2 = true // 100 requests of a connection would be in memory at a time
+	// HTTP/2 would allow 100 concurrent requests in each connection.
+	secure.DisableHTTP2 = true
 	anyone, err := path.NewAuthorizer(open)
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// reviews stands for the API server that says who asks and whether they may.
-// The token is the user's name; the user monitor may read /metrics and /readyz/verbose.
+// reviews is an API server that only reviews tokens and accesses. A token is the name of its user;
+// the user monitor may read /metrics and /readyz/verbose.
 func reviews(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,8 @@ func frameworkConfigFor(t *testing.T, port int, api *httptest.Server) (*appconfi
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
-		opts.SecureServing.Listener, address = l, l.Addr().String()
+		opts.SecureServing.Listener = l
+		address = l.Addr().String()
 	}
 	c, err := opts.Config(controllers, nil, nil, nil, nil)
 	if err != nil {
@@ -184,15 +185,15 @@ var registerOnce = sync.OnceFunc(func() {
 // probes are the paths of the framework's default of --authorization-always-allow-paths.
 var probes = []string{"/healthz", "/readyz", "/livez"}
 
-// TestServe: the framework's own authentication and authorization stand before
-// everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework
-// has nothing left to serve on.
+// TestServe: the framework authenticates and authorizes requests for all paths but /healthz and
+// /readyz, also /readyz?verbose, and the framework has no listener of its own.
 func TestServe(t *testing.T) {
 	c, address := frameworkConfig(t, 10258)
 	registerOnce()
 	var mu sync.Mutex
 	current := inventory.State{VCenter: "east"}
-	leads, stop := make(chan struct{}), make(chan struct{})
+	leads := make(chan struct{})
+	stop := make(chan struct{})
 	end := sync.OnceFunc(func() { close(stop) })
 	defer end()
 	err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: leads, health: func() []vcenter.Health {
@@ -273,9 +274,8 @@ func endServing(log *logcapture.Log, stop chan struct{}) {
 	}
 }
 
-// TestServeWithoutAPIServer: while nobody says who shows a token, it opens nothing, is in
-// no log and keeps nobody waiting for long, and the probes answer as ever. Afterwards it
-// counts.
+// TestServeWithoutAPIServer: while no token can be reviewed, a token opens nothing, is not logged and
+// delays its client only for a while, and the probes answer. Afterwards it is accepted.
 func TestServeWithoutAPIServer(t *testing.T) {
 	const token = "monitor"
 	for name, state := range map[string]*atomic.Int32{"fails": new(atomic.Int32), "hangs": new(atomic.Int32)} {
@@ -287,14 +287,16 @@ func TestServeWithoutAPIServer(t *testing.T) {
 					answers.Config.Handler.ServeHTTP(w, r)
 					return
 				case name == "hangs":
-					_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client go
+					// The server notices the end of a connection only after it has read the body.
+					_, _ = io.Copy(io.Discard, r.Body)
 					<-r.Context().Done()
 				}
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
-			leads, stop := make(chan struct{}), make(chan struct{})
+			leads := make(chan struct{})
+			stop := make(chan struct{})
 			log := logcapture.Capture(t, false)
 			defer endServing(log, stop)
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: leads}, probes, stop); err != nil {
@@ -324,8 +326,8 @@ func TestServeWithoutAPIServer(t *testing.T) {
 	}
 }
 
-// TestMadeUpTokens: a client that shows one after the other costs the API server few reviews and the log
-// few lines, in whatever header it shows them, and keeps no other client from being served.
+// TestMadeUpTokens: a client with one invalid token after another costs the API server few reviews and
+// the log few lines, in each header that takes tokens, and blocks no other client.
 func TestMadeUpTokens(t *testing.T) {
 	for name, show := range map[string]func(http.Header, string){
 		"bearer": func(h http.Header, token string) { h.Set("Authorization", "Bearer "+token) },
@@ -336,20 +338,23 @@ func TestMadeUpTokens(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answers, asked := reviews(t), new(atomic.Int32)
+			answers := reviews(t)
+			asked := new(atomic.Int32)
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				answers.Config.Handler.ServeHTTP(w, r)
 			}))
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
-			stop, log := make(chan struct{}), logcapture.Capture(t, false)
+			stop := make(chan struct{})
+			log := logcapture.Capture(t, false)
 			defer endServing(log, stop)
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
 			p := newSecurePort(t, address)
-			began, refused := time.Now(), 0
+			began := time.Now()
+			refused := 0
 			for i := range 300 {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+[]string{"/metrics", "/healthz"}[i%2], http.NoBody)
 				if err != nil {
@@ -371,11 +376,11 @@ func TestMadeUpTokens(t *testing.T) {
 				t.Errorf("%d of 300 were refused, with %d requests to the API server and %d lines, want at most %d", refused, asked.Load(), lines, most)
 			}
 			if code, _ := p.get("/healthz", ""); code != http.StatusOK {
-				t.Errorf("a probe of the same client: %d", code)
+				t.Errorf("a probe of the same client: %d, want 200", code)
 			}
 			p.client.Transport.(*http.Transport).DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
 			if code, _ := p.get("/metrics", "monitor"); code != http.StatusOK {
-				t.Errorf("another client: %d", code)
+				t.Errorf("/metrics for another client: %d, want 200", code)
 			}
 		})
 	}
@@ -403,14 +408,14 @@ func TestLimitVerbosity(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/debug/flags/v", strings.NewReader(body)))
 		if w.Code != want || want == http.StatusOK && set != body {
-			t.Errorf("%q: %d, and %q is set", body, w.Code, set)
+			t.Errorf("verbosity %q: %d, and %q is set, want %d", body, w.Code, set, want)
 		}
 	}
 }
 
-// TestFailuresAtATime: a client is served again within a minute after many failures, also if the API server was
-// asked about all of them at a time.
-func TestFailuresAtATime(t *testing.T) {
+// TestConcurrentFailures: a client is accepted again within a minute after many failures, also if the API server
+// reviewed all of them at once.
+func TestConcurrentFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := false
 		limited := limitFailures(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
@@ -429,7 +434,7 @@ func TestFailuresAtATime(t *testing.T) {
 		good = true
 		time.Sleep(time.Minute)
 		if _, ok, _ := limited.AuthenticateRequest(r); !ok {
-			t.Error("still refused")
+			t.Error("a client is rejected a minute after its failures")
 		}
 	})
 }
@@ -493,10 +498,10 @@ func TestARevokedToken(t *testing.T) {
 	})
 }
 
-// TestAnonymousRequests get the open paths, and cost the API server nothing beyond them, whatever they ask for and
-// whichever certificate they made themselves.
+// TestAnonymousRequests get only the open paths, with a self-made certificate too, and cost the API server nothing.
 func TestAnonymousRequests(t *testing.T) {
-	answers, asked := reviews(t), new(atomic.Int32)
+	answers := reviews(t)
+	asked := new(atomic.Int32)
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		answers.Config.Handler.ServeHTTP(w, r)
@@ -527,6 +532,6 @@ func TestAnonymousRequests(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n > 0 {
-		t.Errorf("the API server was asked %d times", n)
+		t.Errorf("the API server was asked %d times, want never", n)
 	}
 }

@@ -28,27 +28,27 @@ import (
 	"vzones/internal/quote"
 )
 
-// RetryPeriod is how often the daemon tries to take or renew the Lease. A standby looks at
-// the Lease after this time to 2.2 times it: so it leads within 2 s of a release.
+// RetryPeriod is the time between two attempts to take or renew the Lease. A standby looks at
+// the Lease after one to 2.2 times this period, so it leads within 2 s of a release.
 const RetryPeriod = 750 * time.Millisecond
 
 const (
 	// releaseTimeout bounds the release of the Lease at the end. An API server that
 	// does not answer leaves it to expire.
 	releaseTimeout = 700 * time.Millisecond
-	// WatchdogTime is how much longer than the Lease lasts a leader that cannot renew
-	// it may run on before /healthz fails. It is the framework's.
+	// WatchdogTime is the time after the end of the Lease at which /healthz of a leader that
+	// could not renew it fails. It is the framework's.
 	WatchdogTime = 20 * time.Second
 )
 
-// waitsToLead is what an instance logs when it sees that another one leads.
+// waitsToLead is the message in the log of an instance that sees another leader.
 const waitsToLead = "Waiting to lead: another instance holds the Lease"
 
 // ErrLost means that another instance may lead from now on.
 var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
 
-// An Election decides whether this process leads. The framework has one that keeps
-// the Lease when the process ends, so that nobody leads until it has expired.
+// An Election decides whether this process leads. The framework's own keeps the Lease when the
+// process ends, so that no instance leads until it has expired.
 type Election struct {
 	elector *leaderelection.LeaderElector
 	lock    resourcelock.Interface
@@ -57,12 +57,13 @@ type Election struct {
 	leading, released, ended chan struct{}
 	// end is called when it has ended.
 	end func()
-	// began reports whether Run was called, and over whether the elector has ended or is
-	// asked to.
-	began, over atomic.Bool
+	// began is true once Run was called.
+	began atomic.Bool
+	// isOver is true once Release was called or the Lease is lost.
+	isOver atomic.Bool
 }
 
-// NewLock returns the Lease, and what ends the recording of its Events.
+// NewLock returns the Lease, and a function that ends the recording of its Events.
 func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
 	cfg := &c.ComponentConfig.Generic.LeaderElection
 	host, err := os.Hostname()
@@ -75,7 +76,8 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	}
 	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
-		Identity:      host + "_" + string(uuid.NewUUID()), // as the framework's
+		// The form is the framework's.
+		Identity:      host + "_" + string(uuid.NewUUID()),
 		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),
 	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
 	if err != nil {
@@ -86,9 +88,9 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	return lock, events.Shutdown, nil
 }
 
-// New prepares an election, and Run takes part in it. End is called when the election has
-// ended, and lost if this process led then and nobody had asked it to end. The watchdog fails
-// while this process leads and has not renewed the Lease for too long.
+// New prepares an election, and Run takes part in it. End is called when the election has ended, and
+// lost if it ended without Release. The watchdog fails while this process leads and has not renewed the
+// Lease for too long.
 func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -106,7 +108,7 @@ func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *comp
 				}
 			},
 			OnStoppedLeading: func() {
-				if !e.over.Swap(true) {
+				if !e.isOver.Swap(true) {
 					lost()
 				}
 			},
@@ -123,8 +125,8 @@ func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *comp
 // Leading is closed when this process leads.
 func (e *Election) Leading() <-chan struct{} { return e.leading }
 
-// Run takes part in the election until the Lease is lost or Release is called. The
-// context is not what ends it: the Lease is renewed until all else has ended.
+// Run takes part in the election until the Lease is lost or Release is called, also after the
+// context is done: the Lease is renewed until all else has ended.
 func (e *Election) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.began.Store(true)
@@ -147,9 +149,9 @@ func (e *Election) Run(ctx context.Context) {
 	}()
 }
 
-// giveUp writes into the Lease that nobody holds it, if this process does. The elector could do
-// that, but it would also do it when it cannot renew the Lease, before it reports the loss:
-// while the API server does not answer, another instance may lead by then.
+// giveUp removes this process as the holder of the Lease. The elector could do that, but it would
+// also do it when it cannot renew the Lease, before it reports the loss: while the API server does
+// not answer, another instance may lead by then.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -161,22 +163,23 @@ func (e *Election) giveUp(ctx context.Context) {
 				LeaderTransitions: held.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
 			})
 		}
-		switch {
-		case apierrors.IsConflict(err): // with a renewal that was in flight
-		case err != nil && !apierrors.IsNotFound(err):
-			klog.FromContext(ctx).Error(err, "Cannot release the Lease", "lock", e.lock.Describe())
-			return
-		default:
-			return
+		if apierrors.IsConflict(err) {
+			// A renewal was in flight.
+			continue
 		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			klog.FromContext(ctx).Error(err, "Cannot release the Lease", "lock", e.lock.Describe())
+		}
+		return
 	}
 }
 
-// Release gives the Lease up if this process holds it, so that another one leads at once.
-// Nothing that the Lease protects may run any more.
+// Release gives the Lease up if this process holds it, so that another instance leads at once. The
+// caller has ended everything that the Lease protects. If the Lease is lost or Run was never called,
+// Release does nothing.
 func (e *Election) Release(ctx context.Context) {
-	if e.over.Swap(true) || !e.began.Load() {
-		return // it is lost, or Run was never called
+	if isLost := e.isOver.Swap(true); isLost || !e.began.Load() {
+		return
 	}
 	close(e.released)
 	select {

@@ -73,12 +73,14 @@ func (c *candidate) healthy() bool {
 	return answer.Code == http.StatusOK
 }
 
-// TestReleasedLease: the standby leads within 2 s of a release, and nobody before it.
+// TestReleasedLease: the standby leads within 2 s of a release, and not before.
 func TestReleasedLease(t *testing.T) {
-	for range 3 { // the delays are random
+	// The delays are random.
+	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
 			client := fake.NewClientset()
-			first, second := newCandidate(t, "first", client), newCandidate(t, "second", client)
+			first := newCandidate(t, "first", client)
+			second := newCandidate(t, "second", client)
 			first.Run(t.Context())
 			synctest.Wait()
 			if !isClosed(first.Leading()) {
@@ -116,7 +118,8 @@ func TestLeaseThatIsKept(t *testing.T) {
 		<-first.Leading()
 		killed.Store(true)
 		<-first.lost
-		first.Release(t.Context()) // which does not wait for what is over
+		// The election is over, so this does not wait.
+		first.Release(t.Context())
 		killed.Store(false)
 		second := newCandidate(t, "second", client)
 		second.Run(t.Context())
@@ -141,10 +144,12 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 			if !hangs.Load() {
 				return false, nil, nil
 			}
-			<-stuck // and no deadline ends it
+			// No deadline ends this.
+			<-stuck
 			return true, nil, context.Canceled
 		})
-		leader, standby := newCandidate(t, "leader", client), newCandidate(t, "standby", fake.NewClientset())
+		leader := newCandidate(t, "leader", client)
+		standby := newCandidate(t, "standby", fake.NewClientset())
 		none := &candidate{watchdog: leaderelection.NewLeaderHealthzAdaptor(WatchdogTime)}
 		leader.Run(t.Context())
 		<-leader.Leading()
@@ -157,7 +162,7 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 		for leader.healthy() {
 			time.Sleep(time.Second)
 			if time.Since(began) > time.Hour {
-				t.Fatal("healthy for ever")
+				t.Fatal("a stuck leader stays healthy")
 			}
 		}
 		limit := electionConfig(t).LeaseDuration.Duration + WatchdogTime
@@ -165,7 +170,7 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 			t.Errorf("not healthy after %v, want %v", took, limit)
 		}
 		if !standby.healthy() || !none.healthy() {
-			t.Error("who does not lead is not healthy")
+			t.Error("a standby is not healthy")
 		}
 		close(stuck)
 		<-leader.lost
@@ -218,7 +223,7 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 		select {
 		case <-lost:
 		case <-second.Leading():
-			t.Error("another one leads, and the first does not know")
+			t.Error("another instance leads, and the loss is not reported")
 			<-lost
 		}
 		<-second.Leading()
@@ -226,11 +231,11 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 	})
 }
 
-// TestFence: a client of the framework reads all the time, writes Events all the
-// time, and writes to Nodes only while this process leads. Who lowers the fence can
-// wait for a write that has passed.
+// TestFence: a client of the framework always reads and writes Events, and writes to
+// Nodes only while this process leads. The caller of Lower can wait for a write in flight.
 func TestFence(t *testing.T) {
-	arrived, answer := make(chan struct{}), make(chan struct{})
+	arrived := make(chan struct{})
+	answer := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			close(arrived)
@@ -247,7 +252,7 @@ func TestFence(t *testing.T) {
 		return err
 	}
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("before it leads: %v", err)
+		t.Errorf("before Raise the write ends with %v, want ErrFenced", err)
 	}
 	if _, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
 		t.Error(err)
@@ -261,11 +266,11 @@ func TestFence(t *testing.T) {
 	<-arrived
 	idle := f.Lower()
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("when it leads no more: %v", err)
+		t.Errorf("after Lower the write ends with %v, want ErrFenced", err)
 	}
 	select {
 	case <-idle:
-		t.Error("a write is under way")
+		t.Error("Lower reports that no write is in flight during one")
 	default:
 	}
 	close(answer)
@@ -273,9 +278,10 @@ func TestFence(t *testing.T) {
 		t.Error(err)
 	}
 	<-idle
-	<-f.Lower() // again, and nothing is under way
+	// No write is in flight, so lowering it again does not wait.
+	<-f.Lower()
 	f.Raise()
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("when it led before it knew: %v", err)
+		t.Errorf("after Raise of a lowered fence the write ends with %v, want ErrFenced", err)
 	}
 }

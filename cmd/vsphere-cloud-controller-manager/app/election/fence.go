@@ -14,16 +14,16 @@ import (
 var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
 
 // A Fence lets writes to Nodes pass only while this process leads. The framework's
-// controllers have workers that nobody can wait for, and some of their writes do not
+// controllers have workers that cannot be waited for, and some of their writes do not
 // end with any context. The zero value is closed.
 type Fence struct {
 	mu   sync.Mutex
 	open bool
-	// lowered reports whether it was closed for good.
+	// lowered is true once it was closed for good.
 	lowered bool
-	// inFlight is how many writes are in flight.
+	// inFlight is the number of writes in flight.
 	inFlight int
-	// idle is closed once a closed fence has no write in flight; nil while it is open.
+	// idle is closed once a lowered fence has no write in flight; nil before Lower.
 	idle chan struct{}
 }
 
@@ -40,7 +40,8 @@ func (f *Fence) Raise() {
 func (f *Fence) Lower() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open, f.lowered = false, true
+	f.open = false
+	f.lowered = true
 	if f.idle == nil {
 		f.idle = make(chan struct{})
 		if f.inFlight == 0 {
@@ -101,8 +102,8 @@ func writesNode(r *http.Request) bool {
 }
 
 // Config returns the configuration of clients whose writes to Nodes pass the fence.
-func (f *Fence) Config(of *rest.Config) *rest.Config {
-	cfg := rest.CopyConfig(of)
+func (f *Fence) Config(base *rest.Config) *rest.Config {
+	cfg := rest.CopyConfig(base)
 	cfg.Wrap(f.around)
 	return cfg
 }

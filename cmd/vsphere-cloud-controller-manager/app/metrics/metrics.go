@@ -1,5 +1,4 @@
-// Package metrics owns the metrics of the daemon: their names, labels and help. It shows
-// what the other packages count and never decides anything.
+// Package metrics owns the metrics of the daemon: their names, labels and help. It decides nothing.
 package metrics
 
 import (
@@ -10,7 +9,7 @@ import (
 // Subsystem is the prefix of all metrics. Dashboards and alerts use it.
 const Subsystem = "vsphere_ccm"
 
-// A Registry is what metrics are registered with.
+// A Registry registers metrics.
 type Registry interface {
 	MustRegister(...metrics.Registerable)
 	CustomMustRegister(...metrics.StableCollector)

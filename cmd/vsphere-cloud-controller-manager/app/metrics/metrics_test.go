@@ -136,7 +136,9 @@ func TestLabelsAreDocumented(t *testing.T) {
 		counts map[string]int
 		help   string
 	}{
-		"outcome": {idle().Outcomes, report.Help}, "reason": {idle().Kept, absence.KeptHelp}, // for which Nodes are kept
+		"outcome": {idle().Outcomes, report.Help},
+		// The reasons for which Nodes are not deleted.
+		"reason": {idle().Kept, absence.KeptHelp},
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))
 		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
@@ -291,7 +293,8 @@ func TestStates(t *testing.T) {
 			if got, want := found["vsphere_ccm_undeleted_nodes"].samples, (map[string]float64{"reason=unknown": 2}); !maps.Equal(got, want) {
 				t.Errorf("the Nodes that are kept are %v, want %v", got, want)
 			}
-			if len(found) != len(want)+4 { // labels are not kept
+			// The four are checked above. Metrics of labels are absent, since labels are not kept.
+			if len(found) != len(want)+4 {
 				t.Errorf("%d metrics, want %d", len(found), len(want)+4)
 			}
 		}
@@ -301,9 +304,14 @@ func TestStates(t *testing.T) {
 		for vc := range want["snapshot_age_seconds"] {
 			want["snapshot_age_seconds"][vc] += 10
 		}
-		counts["placed"], counts["unknown"] = 5, 2
-		fleet[0].Snapshot, want["up"]["new"], want["snapshot_complete"]["new"] = &inventory.Snapshot{}, 1, 1
-		want["indexed_uuids"]["new"], want["followed_machines"]["new"], want["unreadable_tag_objects"]["new"] = 0, 0, 0
+		counts["placed"] = 5
+		counts["unknown"] = 2
+		fleet[0].Snapshot = &inventory.Snapshot{}
+		want["up"]["new"] = 1
+		want["snapshot_complete"]["new"] = 1
+		want["indexed_uuids"]["new"] = 0
+		want["followed_machines"]["new"] = 0
+		want["unreadable_tag_objects"]["new"] = 0
 		check()
 	})
 }
@@ -326,7 +334,8 @@ func table(t *testing.T, heading string) [][]string {
 			break
 		}
 		if !strings.HasPrefix(line, "| ") {
-			continue // the rest of the rule
+			// The rest of the rule.
+			continue
 		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
@@ -369,7 +378,7 @@ func TestAStandbyShowsNothing(t *testing.T) {
 	r.CustomMustRegister(NewStates(make(chan struct{}), nil, nil))
 	found := gather(t, r)
 	if len(found) != 1 || !maps.Equal(found["vsphere_ccm_leading"].samples, map[string]float64{"": 0}) {
-		t.Errorf("%v", found)
+		t.Errorf("a standby shows %v, want vsphere_ccm_leading 0 alone", found)
 	}
 }
 

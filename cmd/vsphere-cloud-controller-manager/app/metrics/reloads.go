@@ -7,12 +7,12 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Reloads counts how often a changed configuration was applied or refused.
+// Reloads counts the changes of the configuration by their outcome.
 type Reloads struct {
 	total      *metrics.CounterVec
 	successful *metrics.Gauge
-	since      *metrics.Gauge
-	// refused is what successful shows.
+	timestamp  *metrics.Gauge
+	// refused is the opposite of successful.
 	refused atomic.Bool
 }
 
@@ -27,12 +27,12 @@ func NewReloads(r Registry) *Reloads {
 			Subsystem: Subsystem, Name: "config_last_reload_successful", StabilityLevel: metrics.ALPHA,
 			Help: "1 if the configuration as it is written is in force, 0 if it was refused and the previous one is.",
 		}),
-		since: metrics.NewGauge(&metrics.GaugeOpts{
+		timestamp: metrics.NewGauge(&metrics.GaugeOpts{
 			Subsystem: Subsystem, Name: "config_last_reload_success_timestamp_seconds", StabilityLevel: metrics.ALPHA,
 			Help: "When a configuration was last read and put in force, in seconds since 1970.",
 		}),
 	}
-	r.MustRegister(c.total, c.successful, c.since)
+	r.MustRegister(c.total, c.successful, c.timestamp)
 	for _, result := range []string{"applied", "refused"} {
 		c.total.WithLabelValues(result).Add(0)
 	}
@@ -40,25 +40,25 @@ func NewReloads(r Registry) *Reloads {
 	return c
 }
 
-// inForce records that what is written is in force.
+// inForce records that the configuration in the source is in force.
 func (c *Reloads) inForce() {
 	c.refused.Store(false)
 	c.successful.Set(1)
-	c.since.Set(float64(time.Now().Unix()))
+	c.timestamp.Set(float64(time.Now().Unix()))
 }
 
-// Applied counts a change that was applied.
+// Applied counts a change that is in force.
 func (c *Reloads) Applied() {
 	c.total.WithLabelValues("applied").Inc()
 	c.inForce()
 }
 
-// Refused counts a change that was refused.
+// Refused counts a change that was rejected.
 func (c *Reloads) Refused() {
 	c.total.WithLabelValues("refused").Inc()
 	c.refused.Store(true)
 	c.successful.Set(0)
 }
 
-// IsRefused reports whether the configuration as it is written was refused.
+// IsRefused reports whether the configuration in the source was rejected.
 func (c *Reloads) IsRefused() bool { return c.refused.Load() }

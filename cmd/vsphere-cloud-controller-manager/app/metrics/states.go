@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// ofVCenters are the gauges of each vCenter. One whose value is not known is not shown.
+// ofVCenters are the gauges of each vCenter. A gauge with an unknown value is absent.
 var ofVCenters = []struct {
 	name  string
 	value func(vcenter.Health) (v float64, known bool)
@@ -41,7 +41,7 @@ var ofVCenters = []struct {
 	}, "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint."},
 }
 
-// ofSnapshots count what is in the snapshot of each vCenter. They are not shown before the first one.
+// ofSnapshots are the gauges of each vCenter's snapshot. They are absent before the first snapshot.
 var ofSnapshots = []struct {
 	name  string
 	value func(*inventory.Snapshot) int

@@ -74,8 +74,8 @@ type missingError struct{ error }
 
 func (m missingError) Unwrap() error { return m.error }
 
-// isMissing reports whether there are no credentials. An error of reading is not that: the
-// credentials that cannot be read may differ from those of the next source.
+// isMissing reports whether an error means that a source has no credentials. It is false if they cannot
+// be read: they may differ from the credentials of the next source.
 func isMissing(err error) bool {
 	var m missingError
 	return errors.As(err, &m) || errors.Is(err, credentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)

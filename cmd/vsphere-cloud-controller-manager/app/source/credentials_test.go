@@ -65,7 +65,8 @@ func east(changes ...func(*config.VCenter)) *config.VCenter {
 }
 
 func withFile(c *config.VCenter) {
-	c.User, c.Password = "file-user", config.NewPassword(filePassword)
+	c.User = "file-user"
+	c.Password = config.NewPassword(filePassword)
 }
 
 func withoutSecret(c *config.VCenter) { c.Secret = config.SecretRef{} }
@@ -79,7 +80,7 @@ func TestCredentials(t *testing.T) {
 		name           string
 		secret         *v1.Secret
 		cfg            *config.VCenter
-		user, password string // the credentials
+		user, password string
 		says           []string
 	}{
 		{name: "from the Secret", secret: aSecret(), cfg: east(), user: secretUser, password: secretPassword},
@@ -182,7 +183,8 @@ func TestNothingSecretIsLogged(t *testing.T) {
 func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	t.Helper()
 	client, status := answersWithSecret(t)
-	t.Run("one level higher", func(t *testing.T) { // else the rest shows nothing
+	// Otherwise the steps below show nothing.
+	t.Run("one level higher", func(t *testing.T) {
 		l := logcapture.CaptureAt(t, logcapture.Verbosity+1, asJSON)
 		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 	return sets
 }
 
-// Check returns what is wrong with the flags' values.
+// Check returns an error about the first flag whose value is out of bounds.
 func (f *Flags) Check() error {
 	if f.TagRefresh < minTagRefresh {
 		return fmt.Errorf("--tag-refresh is %v: write at least %v", f.TagRefresh, minTagRefresh)

@@ -21,21 +21,20 @@ import (
 // csiKey is the key under which the CSI driver's Secret has its configuration.
 const csiKey = "csi-vsphere.conf"
 
-// A Source is where the configuration is from: a file, or a key of a Secret.
+// A Source is the place of the configuration: a file, or a key of a Secret.
 type Source struct {
 	// File is the path, empty for a Secret.
 	File string
 	// Secret is empty for a file.
 	Secret config.SecretRef
-	// key is empty for the CSI driver's, or the only one that there is.
+	// key is empty for the CSI driver's key, or the only key of the Secret.
 	key     string
 	environ []string
-	// labels are those of --node-labels, which every Node gets too, and warnings are about
-	// them.
+	// labels are the labels of --node-labels, which every Node gets, and warnings are about them.
 	labels   map[string]string
 	warnings []config.Warning
-	// readFile reads the file and those that it names, nil for those of this machine.
-	readFile func(path string, most int64) ([]byte, error)
+	// readFile reads the file and the files that it names; nil for the local file system.
+	readFile func(path string, limit int64) ([]byte, error)
 }
 
 // New reads the flags that name a source.
@@ -71,8 +70,8 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// ReadFilesBy has files read by a function, as load.Options.ReadFile says: the files of a Pod.
-func (s *Source) ReadFilesBy(read func(path string, most int64) ([]byte, error)) { s.readFile = read }
+// ReadFilesBy sets the function that reads files, such as the files of a Pod; see load.Options.ReadFile.
+func (s *Source) ReadFilesBy(read func(path string, limit int64) ([]byte, error)) { s.readFile = read }
 
 // InSecret reports whether the source is a Secret.
 func (s *Source) InSecret() bool { return s.File == "" }
@@ -82,8 +81,8 @@ type Secrets interface {
 	Get(context.Context, config.SecretRef) (*v1.Secret, error)
 }
 
-// Revision returns when the file was written, or the version of the Secret. It is empty if that
-// cannot be read.
+// Revision returns the time of the last write to the file, or the version of the Secret. It is empty if
+// neither can be read.
 func (s *Source) Revision(ctx context.Context, secrets Secrets) string {
 	if info, err := os.Stat(s.File); err == nil {
 		return info.ModTime().String()
@@ -94,7 +93,7 @@ func (s *Source) Revision(ctx context.Context, secrets Secrets) string {
 	return ""
 }
 
-// Read reads the configuration as it is now. A Secret is read through secrets.
+// Read reads the configuration. A Secret is read through secrets.
 func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, error) {
 	cfg, err := s.parse(ctx, secrets)
 	if err != nil {
@@ -105,16 +104,15 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 		return cfg, nil
 	}
 	for _, label := range cfg.Topology.Policy.Labels() {
-		if _, there := s.labels[label]; there {
+		if _, isGiven := s.labels[label]; isGiven {
 			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
 		}
 	}
-	all := maps.Clone(cfg.NodeLabels)
-	if all == nil {
-		all = make(map[string]string)
-	}
-	maps.Copy(all, s.labels) // the flag overrides the file, as an environment variable does
-	cfg.NodeLabels = all
+	// The flag overrides the file, as an environment variable does.
+	labels := make(map[string]string, len(cfg.NodeLabels)+len(s.labels))
+	maps.Copy(labels, cfg.NodeLabels)
+	maps.Copy(labels, s.labels)
+	cfg.NodeLabels = labels
 	return cfg, nil
 }
 
@@ -134,7 +132,7 @@ func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, er
 	return o.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), secret.Data[key])
 }
 
-// keyOf returns the key that has the configuration.
+// keyOf returns the key that contains the configuration.
 func (s *Source) keyOf(data map[string][]byte) (string, error) {
 	keys := slices.Sorted(maps.Keys(data))
 	switch {

@@ -40,14 +40,14 @@ func TestNewSource(t *testing.T) {
 	}
 	s, err := New("", "vmware-system-csi/vsphere-config-secret:vs.conf", nil)
 	if err != nil || !s.InSecret() || s.Secret.Namespace != "vmware-system-csi" || s.Secret.Name != "vsphere-config-secret" || s.key != "vs.conf" {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("of a Secret with a key: %+v, error %v", s, err)
 	}
 	if s, err := New("vsphere.yaml", "", nil); err != nil || s.InSecret() {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("of a file: %+v, error %v", s, err)
 	}
 }
 
-// TestRevision is another one when a file is written again.
+// TestRevision: the revision of a file changes when the file is written again.
 func TestRevision(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vsphere.conf")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -93,7 +93,7 @@ func TestConfigurationInASecret(t *testing.T) {
 		cfg, err := s.Read(t.Context(), secretsOf{ref: c.data})
 		switch {
 		case c.says == "" && (err != nil || cfg.VCenters[0].Server != "vc.example.com"):
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, configuration %+v, want the vCenter vc.example.com", name, err, cfg)
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "FromTheFile42")):
 			t.Errorf("%s: %v, want %s", name, err, c.says)
 		}
