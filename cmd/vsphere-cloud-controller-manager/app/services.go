@@ -116,7 +116,7 @@ func (a *App) start(ctx context.Context, s *services) {
 func (s *services) reloadChanges(ctx context.Context) error {
 	pod, end := newPodRecorder(ctx, s.client)
 	defer end()
-	reloader := &reloader{
+	r := &reloader{
 		read: s.read, apply: s.apply, watchFiles: s.watchFiles, record: pod.record, counts: s.reloads,
 		current: s.cfg,
 	}
@@ -133,7 +133,7 @@ func (s *services) reloadChanges(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			}
-			reloader.reload(ctx)
+			r.reload(ctx)
 			s.fleet.CredentialsChanged()
 		}
 	})

@@ -45,7 +45,7 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	if err != nil {
 		return err
 	}
-	c.Authentication.Authenticator = refuseAnonymous(limitFailures(c.Authentication.Authenticator), anyone)
+	c.Authentication.Authenticator = rejectAnonymous(limitFailures(c.Authentication.Authenticator), anyone)
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler(watchdog))
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
@@ -55,7 +55,7 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 }
 
 const (
-	// failuresPerSecond and failuresBurst bound the attempts with wrong credentials that reach the API server, of all
+	// failuresPerSecond and failuresBurst bound the attempts with invalid credentials that reach the API server, of all
 	// clients together.
 	failuresPerSecond = 5
 	failuresBurst     = 100
@@ -64,9 +64,9 @@ const (
 	acceptedFor = 10 * time.Minute
 )
 
-// limitFailures rejects attempts of a client that has shown wrong credentials more often than once a second, and of
-// all clients beyond failuresPerSecond: the API server is not asked, and nothing is logged. Clients are told apart by a
-// hash of their address. Credentials that were accepted before are exempt from both limits.
+// limitFailures bounds the attempts with invalid credentials: those of a client to one a second, and those of all
+// clients to failuresPerSecond. Beyond that it rejects them without the API server and without a log line. A client is
+// known by a hash of its address. Credentials that were accepted before are exempt from both limits.
 func limitFailures(next authenticator.Request) authenticator.Request {
 	seed := maphash.MakeSeed()
 	total := rate.NewLimiter(failuresPerSecond, failuresBurst)
@@ -93,7 +93,8 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 			accepted.Add(credentials, nil, acceptedFor)
 		case err != nil || !ok:
 			accepted.Remove(credentials)
-			// Also beyond the limits, since many requests may be under way, but served again within a minute.
+			// Many requests may fail at once. They are recorded beyond the limits, but only so far that the
+			// client is accepted again within a minute.
 			if failures.Tokens() > -50 {
 				failures.Reserve()
 			}
@@ -105,9 +106,9 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 	})
 }
 
-// refuseAnonymous rejects requests without accepted credentials for paths that are not open to anyone: the API server
+// rejectAnonymous rejects requests without accepted credentials for paths that are not open to anyone: the API server
 // is not asked whether they are authorized.
-func refuseAnonymous(next authenticator.Request, open authorizer.Authorizer) authenticator.Request {
+func rejectAnonymous(next authenticator.Request, open authorizer.Authorizer) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		res, ok, err := next.AuthenticateRequest(r)
 		if !ok || err != nil || res.User.GetName() != user.Anonymous {
@@ -118,7 +119,7 @@ func refuseAnonymous(next authenticator.Request, open authorizer.Authorizer) aut
 	})
 }
 
-// splitVerbose has /readyz?verbose authorized and answered as a path of its own.
+// splitVerbose gives /readyz?verbose a path of its own, to be authorized and answered separately.
 func splitVerbose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
@@ -130,7 +131,7 @@ func splitVerbose(next http.Handler) http.Handler {
 	})
 }
 
-// limitVerbosity refuses to set a verbosity beyond maxVerbosity.
+// limitVerbosity rejects requests that set a verbosity beyond maxVerbosity.
 func limitVerbosity(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/debug/flags/v" && r.Method == http.MethodPut {
