@@ -43,10 +43,14 @@ type homeState int
 const (
 	// noHome: the VM was never found.
 	noHome homeState = iota
-	// homeShown: a snapshot shows the managed object with the Node's UUID.
-	homeShown
-	// homeUnknown: no snapshot shows it, and its vCenter has not denied that it exists.
-	homeUnknown
+	// homeOn and homeOff: a vCenter that can be read shows the managed object with the Node's UUID, and whether
+	// it runs.
+	homeOn
+	homeOff
+	// homePerhapsOn: a snapshot shows it, and whether it runs is not known now.
+	homePerhapsOn
+	// homeNotShown: no snapshot shows it, and its vCenter has not denied that it exists.
+	homeNotShown
 	// homeGone: its vCenter denies that it exists, or shows that it is no VM of a Node any more.
 	homeGone
 	// homeRemoved: no configured entry is its vCenter.
@@ -57,13 +61,12 @@ const (
 type home struct {
 	state homeState
 	was   LastSeen
-	// entries are those of its vCenter.
+	// entries are the entries of its vCenter.
 	entries []State
-	// match is the managed object if it is shown, and mayRun why it may run although nothing shows that.
-	match  match
+	// match is the managed object if a snapshot shows it.
+	match match
+	// mayRun is why it may run although nothing shows that, in the states homePerhapsOn and homeNotShown.
 	mayRun error
-	// unknown is why it may exist if the state is homeUnknown.
-	unknown error
 }
 
 // is reports whether a match is the home.
@@ -77,47 +80,61 @@ func (id Identity) home(states []State, fits []match) home {
 	}
 	h.entries = h.was.entries(states)
 	if i := slices.IndexFunc(fits, func(m match) bool { return h.was.is(m, h.entries) }); i >= 0 {
-		h.state, h.match = homeShown, fits[i]
-		h.mayRun = fits[i].whyMayRun(states)
+		h.match = fits[i]
+		h.mayRun = h.match.whyMayRun(states)
+		switch {
+		case h.mayRun != nil:
+			h.state = homePerhapsOn
+		case h.match.runs():
+			h.state = homeOn
+		default:
+			h.state = homeOff
+		}
 		return h
 	}
 	if len(h.entries) == 0 {
 		h.state = homeRemoved
-		// It may have been renamed, and two addresses report that they are it.
+		// Its entry may have a new name, and two addresses report the instance UUID of its vCenter.
 		i := slices.IndexFunc(states, h.was.mayBeIn)
 		if i >= 0 && StateOf(states, h.was.VCenter).VCenter == "" {
-			h.state, h.unknown = homeUnknown, CheckInstance(states, states[i].VCenter)
+			h.state = homeNotShown
+			h.mayRun = CheckInstance(states, states[i].VCenter)
 		}
 		return h
 	}
-	h.state = homeUnknown
-	for _, s := range h.entries {
+	h.mayRun = id.whyNotGone(h.was, h.entries)
+	h.state = homeGone
+	if h.mayRun != nil {
+		h.state = homeNotShown
+	}
+	return h
+}
+
+// whyNotGone returns why a managed object that no snapshot shows as the Node's VM may exist, nil if its vCenter
+// has denied that. Entries are those of the vCenter.
+func (id Identity) whyNotGone(was LastSeen, entries []State) error {
+	for _, s := range entries {
 		only := []State{s}
 		if err := join(incompleteIndexes(only), pendingSearches(only, id)); err != nil {
-			h.unknown = fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(h.was.ID), err)
-			return h
+			return fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(was.ID), err)
 		}
 	}
-	// One entry may show what another one, of other datacenters or another account, does not.
-	for _, s := range h.entries {
+	// One entry may show what another entry, of other datacenters or another account, does not.
+	for _, s := range entries {
 		e, recorded := id.RecordedIn(s.Snapshot)
-		if recorded && e.ID == h.was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
-			h.unknown = topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", s.Snapshot.describe(e.ID))
-			return h
+		if recorded && e.ID == was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
+			return topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", s.Snapshot.describe(e.ID))
 		}
-		if id.isShownIn(s.Snapshot, h.was.ID) || s.Snapshot.Homes[h.was.ID] == Other {
-			h.state = homeGone
-			return h
+		if id.isShownIn(s.Snapshot, was.ID) || s.Snapshot.Homes[was.ID] == Other {
+			return nil
 		}
 	}
-	for _, s := range h.entries {
-		if reply := s.Snapshot.Homes[h.was.ID]; reply != Gone {
-			h.unknown = &NotShown{VCenter: s.VCenter, ID: h.was.ID, Reply: reply}
-			return h
+	for _, s := range entries {
+		if reply := s.Snapshot.Homes[was.ID]; reply != Gone {
+			return &NotShown{VCenter: s.VCenter, ID: was.ID, Reply: reply}
 		}
 	}
-	h.state = homeGone
-	return h
+	return nil
 }
 
 // isShownIn reports whether a snapshot shows a managed object with the Node's UUID, also a template or the
@@ -161,35 +178,6 @@ func HomeIsOff(states []State, id Identity) bool {
 	})
 }
 
-// isReplacedBy returns nil if the only match that may run has taken the place of a home that is off, gone or
-// no longer configured.
-func (h home) isReplacedBy(states []State, id Identity, m match) error {
-	if err := m.isUsable(states, id); err != nil {
-		return err
-	}
-	if !m.runs() {
-		return mayNotRun(m)
-	}
-	if err := notAllRead(states, id); err != nil {
-		return topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", m, id, err)
-	}
-	was := topology.Ref{VCenter: h.was.VCenter, Type: "VirtualMachine", ID: h.was.ID}.Located("") + ", which was the VM, "
-	cause := ErrNotShown
-	isAnother := StateOf(states, h.was.VCenter).VCenter != ""
-	switch {
-	case h.state == homeRemoved && !isAnother, h.was.isSameVM(m.details(), id.Addresses), h.state == homeShown && id.OutlivedHome:
-		return nil
-	case h.state == homeRemoved:
-		was += "was in another vCenter, by that one's instance UUID"
-	case h.state == homeShown:
-		was, cause = h.match.String()+", which was the VM, is off", ErrPoweredOff
-	default:
-		was += "does not exist, unless its host has left the inventory"
-	}
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, cause}, "%s, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
-		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", was, m)
-}
-
 // isSameVM reports whether there is evidence that a VM is the one that was last seen as another managed
 // object: it has the same instance UUID, or it reports an address of the Node. An address that floats
 // between VMs is no evidence.
@@ -209,36 +197,6 @@ func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 		}
 	}
 	return false
-}
-
-// stillReading joins the vCenters that may have a machine that fits and are still being
-// read or searched.
-func stillReading(states []State, id Identity) error {
-	var reasons []error
-	for _, s := range states {
-		switch {
-		case s.Err != nil, s.Overdue:
-		case s.Snapshot == nil:
-			reasons = append(reasons, s.whyUnreadable())
-		default:
-			reasons = append(reasons, pendingSearches([]State{s}, id))
-		}
-	}
-	return joinFew(reasons)
-}
-
-// notAllRead returns which vCenters cannot be read, where a Node's machine may be that is not
-// where it was last found.
-func notAllRead(states []State, id Identity) error {
-	states = id.ownFirst(states)
-	reasons := []error{pendingSearches(states, id)}
-	for _, s := range states {
-		reasons = append(reasons, s.whyUnreadable())
-	}
-	if err := joinFew(reasons); err != nil {
-		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last().VCenter), err)
-	}
-	return nil
 }
 
 // RecordsAnother reports whether the record on the Node is of another machine than m,

@@ -111,38 +111,6 @@ func CheckInstance(states []State, vcenter string) error {
 		s.VCenter, others[0].VCenter, quote.Value(s.Address), quote.Value(others[0].Address))
 }
 
-// onePerMachine returns one match for each VM. Of several entries of one vCenter it takes one that is in contact
-// before one that fails, one that has the VM in its datacenters before one that has it outside, one that can
-// read it before one that cannot, and of these the first in the configuration. So it does not matter which
-// entry was read first, and what one entry no longer sees is not lost while another one does.
-func onePerMachine(states []State, found []match) []match {
-	var left []match
-	for _, m := range found {
-		of := StateOf(states, m.snapshot.VCenter)
-		i := slices.IndexFunc(left, func(other match) bool {
-			return m.entry.ID == other.entry.ID && of.isSameVCenter(StateOf(states, other.snapshot.VCenter))
-		})
-		switch {
-		case i < 0:
-			left = append(left, m)
-		case m.rank(states) > left[i].rank(states):
-			left[i] = m
-		}
-	}
-	return left
-}
-
-// rank returns which of the entries of one vCenter takes precedence.
-func (m match) rank(states []State) (n int) {
-	for _, better := range []bool{StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable} {
-		n *= 2
-		if better {
-			n++
-		}
-	}
-	return n
-}
-
 // FirstEntry returns the name of the first configured entry of the vCenter that the given entry belongs to: the
 // vCenter's name where not the account but the vCenter is meant.
 func FirstEntry(states []State, vcenter string) string {

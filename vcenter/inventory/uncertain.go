@@ -185,3 +185,33 @@ func removedVCenter(states []State, id Identity) error {
 	return fmt.Errorf("vCenter %s, which had the VM as %s, is not in the configuration: add it again, or delete the Node if its VM is gone",
 		quote.Value(was.VCenter), quote.Plain(was.ID))
 }
+
+// stillReading joins the vCenters that may have a machine that fits and are still being
+// read or searched.
+func stillReading(states []State, id Identity) error {
+	var reasons []error
+	for _, s := range states {
+		switch {
+		case s.Err != nil, s.Overdue:
+		case s.Snapshot == nil:
+			reasons = append(reasons, s.whyUnreadable())
+		default:
+			reasons = append(reasons, pendingSearches([]State{s}, id))
+		}
+	}
+	return joinFew(reasons)
+}
+
+// notAllRead returns which vCenters cannot be read, where a Node's machine may be that is not
+// where it was last found.
+func notAllRead(states []State, id Identity) error {
+	states = id.ownFirst(states)
+	reasons := []error{pendingSearches(states, id)}
+	for _, s := range states {
+		reasons = append(reasons, s.whyUnreadable())
+	}
+	if err := joinFew(reasons); err != nil {
+		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last().VCenter), err)
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package inventory
+
+import (
+	"slices"
+
+	"vzones/topology"
+)
+
+// A lookup is the search for the VM of a Node with a UUID.
+type lookup struct {
+	states []State
+	id     Identity
+	home   home
+	// matches are the VMs with a UUID of the Node, in configured order. The home is among them if it is shown.
+	matches []match
+	// others are the matches without the home that may run.
+	others []match
+}
+
+// findByUUID returns the match that the table of the package comment gives a Node. The match may be unusable.
+func findByUUID(states []State, id Identity, asked question) (match, error) {
+	l := &lookup{states: states, id: id, matches: matches(states, id)}
+	l.home = id.home(states, l.matches)
+	l.others = slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return l.home.is(m) || m.isOff() })
+
+	switch l.homeState() {
+	case homeOn:
+		if len(l.others) == 0 { // row 1
+			return l.home.match, nil
+		}
+		return match{}, ambiguous(states, id, append(l.others, l.home.match)) // row 2
+
+	case homeOff:
+		switch {
+		case len(l.matches) == 1: // row 3
+			return l.home.match, nil
+		case len(l.others) == 0 && asked == shutdown: // row 4
+			return l.home.match, l.checkOnlyOff()
+		case len(l.others) == 0: // row 4
+			return l.home.match, nil
+		case len(l.others) == 1: // row 5
+			return l.others[0], l.checkSuccessor(l.others[0])
+		}
+		return match{}, ambiguous(states, id, l.others) // row 6
+
+	case homePerhapsOn:
+		if len(l.others) == 0 { // row 7
+			return l.home.match, nil
+		}
+		return match{}, l.cannotTell(l.matches, l.home.mayRun) // row 8
+
+	case homeNotShown: // row 9
+		if len(l.matches) == 0 {
+			return match{}, l.absent()
+		}
+		return match{}, l.cannotTell(l.matches, l.home.mayRun)
+
+	case homeGone, homeRemoved:
+		switch {
+		case len(l.matches) == 0: // rows 10 and 14
+			return match{}, l.absent()
+		case len(l.others) == 0: // rows 11 and 14
+			return match{}, l.offElsewhere()
+		case len(l.others) == 1: // rows 12 and 15
+			return l.others[0], l.checkSuccessor(l.others[0])
+		}
+		return match{}, ambiguous(states, id, l.others) // rows 13 and 16
+	}
+
+	candidates := l.candidates()
+	isAnyOn := slices.ContainsFunc(candidates, match.runs)
+	switch {
+	case len(l.matches) == 0: // row 17
+		return match{}, l.absent()
+	case len(candidates) == 0: // row 18
+		return match{}, l.off()
+	case len(candidates) == 1 && isAnyOn: // row 19
+		return candidates[0], l.checkRunning(candidates[0])
+	case len(candidates) == 1: // row 20
+		return candidates[0], l.checkPerhapsRunning(candidates[0])
+	case isAnyOn: // row 21
+		return match{}, ambiguous(states, id, candidates)
+	}
+	if err := l.checkNothingElse(candidates[0]); err != nil { // row 22
+		return match{}, err
+	}
+	return match{}, ambiguous(states, id, candidates)
+}
+
+// homeState returns the state of the home in the table. A joining Node has no home, but what its kubelet claims
+// keeps other VMs from the Node while it may exist.
+func (l *lookup) homeState() homeState {
+	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.others) > 0
+	if l.id.Joins && !isKept {
+		return noHome
+	}
+	return l.home.state
+}
+
+// candidates returns the matches that may run, for a Node without a home. A VM that was off when its host was
+// disconnected is among them if another match may run.
+func (l *lookup) candidates() []match {
+	if !slices.ContainsFunc(l.matches, func(m match) bool { return !m.isOff() }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return m.isOff() && !m.details().WasOff })
+}
+
+// isElsewhere reports whether a joining Node claims another VM than the match.
+func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.is(m) }
+
+// checkOnlyOff returns why a Node is not shut down although all VMs with its UUID are off: row 4.
+func (l *lookup) checkOnlyOff() error {
+	if err := l.home.match.isUsable(l.states, l.id); err != nil {
+		return err
+	}
+	return topology.Errorf(topology.ErrUnknown, "%d VMs with %s are off, and the Node may run as any of them: %s: %s",
+		len(l.matches), l.id, l.id.adviceOnCopies(l.matches), listMatches(l.matches))
+}
+
+// checkSuccessor returns nil if the only match that may run has taken the place of a home that is off, gone or
+// no longer configured: rows 5, 12 and 15.
+func (l *lookup) checkSuccessor(m match) error {
+	if err := m.isUsable(l.states, l.id); err != nil {
+		return err
+	}
+	if !m.runs() {
+		return mayNotRun(m)
+	}
+	if err := notAllRead(l.states, l.id); err != nil {
+		return l.cannotTell([]match{m}, err)
+	}
+	was := l.home.was
+	isSame := was.isSameVM(m.details(), l.id.Addresses)
+	name := topology.Ref{VCenter: was.VCenter, Type: "VirtualMachine", ID: was.ID}.Located("") + ", which was the VM, "
+	cause := ErrNotShown
+	switch l.home.state {
+	case homeOff:
+		if isSame || l.id.OutlivedHome {
+			return nil
+		}
+		name, cause = l.home.match.String()+", which was the VM, is off", ErrPoweredOff
+	case homeRemoved:
+		isAnother := StateOf(l.states, was.VCenter).VCenter != ""
+		if isSame || !isAnother {
+			return nil
+		}
+		name += "was in another vCenter, by that one's instance UUID"
+	default:
+		if isSame {
+			return nil
+		}
+		name += "does not exist, unless its host has left the inventory"
+	}
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, cause}, "%s, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
+		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", name, m)
+}
+
+// checkRunning returns nil if the only candidate, which runs, is the VM of a Node without a home: row 19.
+func (l *lookup) checkRunning(m match) error {
+	err := stillReading(l.states, l.id)
+	if l.isElsewhere(m) {
+		err = notAllRead(l.states, l.id)
+	}
+	if err == nil {
+		err = CheckInstance(l.states, m.snapshot.VCenter)
+	}
+	if err != nil {
+		return l.cannotTell([]match{m}, err)
+	}
+	return nil
+}
+
+// checkPerhapsRunning returns nil if the only candidate, whose power state is unknown, is the VM of a Node without
+// a home: row 20.
+func (l *lookup) checkPerhapsRunning(m match) error {
+	if err := l.checkNothingElse(m); err != nil {
+		return err
+	}
+	if l.isElsewhere(m) {
+		return mayNotRun(m)
+	}
+	return nil
+}
+
+// checkNothingElse returns nil if there are certainly no candidates except those found, of which m is the first.
+func (l *lookup) checkNothingElse(m match) error {
+	err := uncertain(l.states, l.id)
+	if err == nil {
+		err = CheckInstance(l.states, m.snapshot.VCenter)
+	}
+	if err != nil {
+		return l.noneFound(err)
+	}
+	return nil
+}
+
+// absent is the error if there is no match: rows 9, 10, 14 and 17.
+func (l *lookup) absent() error {
+	if second := secondary(l.states, l.id.UUIDs); second != "" {
+		return topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", l.id, second)
+	}
+	err := uncertain(l.states, l.id)
+	if err == nil && l.home.state == homeNotShown {
+		err = l.home.mayRun
+	}
+	if err != nil {
+		return l.noneFound(err)
+	}
+	return notFound(l.id)
+}
+
+// offElsewhere is the error if a home is gone or no longer configured, and all matches are off: rows 11 and 14.
+func (l *lookup) offElsewhere() error {
+	if err := l.checkOff(); err != nil {
+		return err
+	}
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "the VM is gone where it was last found, and %s with %s is off: "+
+		"switch it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
+}
+
+// off is the error if a Node has no home, and all matches are off: row 18.
+func (l *lookup) off() error {
+	if err := l.checkOff(); err != nil {
+		return err
+	}
+	return poweredOff(l.matches, l.id)
+}
+
+// checkOff returns why it is not certain that all VMs with the UUID are off.
+func (l *lookup) checkOff() error {
+	if len(l.matches) == 1 {
+		if err := l.matches[0].isUsable(l.states, l.id); err != nil {
+			return err
+		}
+	}
+	if err := uncertain(l.states, l.id); err != nil {
+		return l.noneFound(err)
+	}
+	return nil
+}
+
+func (l *lookup) cannotTell(found []match, why error) error {
+	return topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", listMatches(found), l.id, why)
+}
+
+func (l *lookup) noneFound(why error) error {
+	return topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", l.id, why)
+}
+
+// poweredOff returns why VMs that do not run are not those of a Node whose VM was never found, nil if a VM
+// may run.
+func poweredOff(fits []match, id Identity) error {
+	if slices.ContainsFunc(fits, func(m match) bool { return m.details().WasOff }) {
+		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(fits), id)
+	}
+	if slices.ContainsFunc(fits, func(m match) bool { return !m.isOff() }) {
+		return nil
+	}
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, and vzones never found the Node on it, so the Node may run as another VM with %s: "+
+		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(fits), id)
+}
+
+// mayNotRun is the error of a VM whose power state is unknown, if the Node was last found elsewhere.
+func mayNotRun(m match) error {
+	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
+}
+
+// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty if there is none.
+// If the primary does not exist, the secondary is about to take over.
+func secondary(states []State, uuids []UUID) string {
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		for _, u := range uuids {
+			for _, e := range s.Snapshot.Entries(u) {
+				if m := s.Snapshot.Machines[e.ID]; m != nil && m.Secondary {
+					return s.Snapshot.describe(e.ID)
+				}
+			}
+		}
+	}
+	return ""
+}
