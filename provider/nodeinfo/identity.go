@@ -27,7 +27,7 @@ import (
 // The annotations with the location are read unless vzones cannot have written
 // them yet: the Node has the taint and no provider ID.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
-	id := inventory.Identity{Name: node.Name}
+	id := inventory.Identity{Name: node.Name, Joins: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
 		u, err := ParseProviderID(node.Spec.ProviderID)
 		if err != nil {
@@ -36,7 +36,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 		id.UUIDs = []inventory.UUID{u}
 	} else {
 		id.UUIDs = SystemUUIDs(node)
-		if len(id.UUIDs) == 0 || IsUninitialized(node) {
+		if len(id.UUIDs) == 0 || id.Joins {
 			return id, nil // without a usable UUID the name counts
 		}
 	}

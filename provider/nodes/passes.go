@@ -155,7 +155,6 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 		if err != nil {
 			continue
 		}
-		id.Joins = nodeinfo.IsUninitialized(n)
 		ids, machines = append(ids, id), append(machines, id.MachineKey())
 		if id.Recorded.VCenter != "" {
 			locations = append(locations, nodeinfo.FormatLocation(id.Recorded))

@@ -193,7 +193,6 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	k := p.memory.read(node.UID)
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen
-	id.Joins = nodeinfo.IsUninitialized(node)
 	id.Addresses = addresses.ClaimedBy(node)
 	isReadyWithoutHome := nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 	if isReadyWithoutHome != !k.readyWithoutHome.IsZero() {
