@@ -262,7 +262,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 		if s.Err != nil || s.Snapshot == nil {
 			return errors.New("no answer")
 		}
-		if readings[i].HeldUntil(id, absenceHold).After(time.Now()) {
+		if readings[i].CheckHold(id, absenceHold) != nil {
 			return topology.Errorf(topology.ErrUnknown, "held")
 		}
 		for j, n := range p.nodes {
