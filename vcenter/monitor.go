@@ -37,11 +37,12 @@ type monitor struct {
 	// the spec when the monitor last began to follow it.
 	wanted *spec
 	cfg    *config.VCenter
-	// configured is since when nothing was known of the vCenter.
-	configured time.Time
-	// restart reports whether the spec calls for a restart, checkCredentials whether
-	// the credentials may have changed since they were read.
-	restart, checkCredentials bool
+	// overdue is the deadline for the first reading of the vCenter at its address.
+	overdue deadline
+	// restart reports whether the spec calls for a restart.
+	restart bool
+	// checkCredentials reports whether the credentials may have changed since they were read.
+	checkCredentials bool
 	// tags reads tags, for the watch that runs.
 	tags *tags.Reader
 	// outage is since when the vCenter cannot be read, and what of that was logged. Unusable is
@@ -49,10 +50,8 @@ type monitor struct {
 	outage, unusable faults.Outage
 	// answered reports whether a login has succeeded since the last failure.
 	answered bool
-	// readDelay is how long the next watch has to wait before it reads the vCenter, and broken
-	// why.
-	readDelay time.Duration
-	broken    error
+	// readDelay is the wait of the next watch before it reads the vCenter.
+	readDelay readDelay
 }
 
 func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
@@ -68,7 +67,7 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 // tries again with a growing, jittered delay.
 func (m *monitor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
-	m.configured = time.Now()
+	m.overdue = deadline{configuredAt: time.Now()}
 	defer m.logout(ctx)
 	for ctx.Err() == nil {
 		_ = m.guard.Run(ctx, "following the vCenter again and again", func() error {
@@ -95,13 +94,13 @@ func (m *monitor) loop(ctx context.Context) {
 			return
 		case errors.As(err, new(watch.Restart)):
 			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
-			m.readDelay = 0
+			m.readDelay = readDelay{}
 			if errors.Is(err, watch.DatacentersChanged) && caused.areOften(time.Now()) {
 				m.pause(ctx, jittered(retries.after(time.Since(began), true, false)))
 			}
 			continue
 		}
-		m.readDelay, m.broken = m.newReadDelay(), err
+		m.readDelay = newReadDelay(m.memory.Machines(), err)
 		m.interrupt()
 		lost := faults.SessionLost(err)
 		delay := retries.after(time.Since(began), m.now.state.Err == nil, lost)
@@ -136,12 +135,12 @@ func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	for {
 		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			m.readDelay = 0
+			m.readDelay = readDelay{}
 		case credentialsToCheck:
 			if !m.credentialsDiffer(ctx) {
 				continue
 			}
-			m.readDelay = 0
+			m.readDelay = readDelay{}
 		}
 		return
 	}

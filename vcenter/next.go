@@ -51,7 +51,7 @@ func (m *monitor) next(ctx context.Context, w awaited) event {
 		case u := <-m.updates:
 			m.update(u)
 		case <-m.untilOverdue():
-			m.noteOverdue(ctx)
+			m.publishOverdue(ctx)
 		case <-w.ended:
 			return ended
 		case <-w.begun:
@@ -82,7 +82,7 @@ func (m *monitor) setSpec(s *spec) {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
 		m.now.spec, m.now.state, m.now.tags, m.now.credentialsErr = s, inventory.State{VCenter: m.name}, TagsNotRead, nil
-		m.configured = time.Now()
+		m.overdue = deadline{configuredAt: time.Now()}
 	}
 	if before.Tags != s.Tags {
 		m.now.tags = TagsNotRead

@@ -18,32 +18,33 @@ const (
 	readTime = 10 * time.Second
 )
 
-// untilOverdue waits until the vCenter is overdue, or may be; it is nil if it cannot be.
+// A deadline is the time by which a vCenter has to be read for the first time, or its failure known.
+type deadline struct {
+	// configuredAt is when the current address was set.
+	configuredAt time.Time
+}
+
+// remaining returns the time left for a vCenter that last answered at a time, zero if it never did.
+func (d deadline) remaining(lastAnswer time.Time) time.Duration {
+	silentSince := d.configuredAt
+	if lastAnswer.After(silentSince) {
+		silentSince = lastAnswer
+	}
+	return min(time.Until(silentSince.Add(silentTime)), time.Until(d.configuredAt.Add(readTime)))
+}
+
+// untilOverdue waits until the vCenter is overdue, or may be. It is nil once the vCenter was read, has failed or
+// is overdue.
 func (m *monitor) untilOverdue() <-chan time.Time {
-	if !m.mayBeOverdue() {
+	if s := &m.now.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
 		return nil
 	}
-	return time.After(m.timeToRead())
+	return time.After(m.overdue.remaining(m.now.endpoint.LastAnswer()))
 }
 
-// mayBeOverdue reports whether the vCenter was neither read nor has failed.
-func (m *monitor) mayBeOverdue() bool {
-	s := &m.now.state
-	return !s.Overdue && s.Snapshot == nil && s.Err == nil
-}
-
-// timeToRead returns how long the vCenter may still take.
-func (m *monitor) timeToRead() time.Duration {
-	answered := m.configured
-	if at := m.now.endpoint.LastAnswer(); at.After(m.configured) {
-		answered = at
-	}
-	return min(time.Until(answered.Add(silentTime)), time.Until(m.configured.Add(readTime)))
-}
-
-// noteOverdue publishes that the vCenter is overdue, if it is.
-func (m *monitor) noteOverdue(ctx context.Context) {
-	if m.timeToRead() > 0 {
+// publishOverdue publishes that the vCenter is overdue, if it is.
+func (m *monitor) publishOverdue(ctx context.Context) {
+	if m.overdue.remaining(m.now.endpoint.LastAnswer()) > 0 {
 		return // it has answered meanwhile
 	}
 	m.now.state.Overdue = true

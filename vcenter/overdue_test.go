@@ -24,7 +24,7 @@ func TestOverdue(t *testing.T) {
 				*announced++
 			}
 		})
-		a.configured = time.Now()
+		a.overdue = deadline{configuredAt: time.Now()}
 		done := make(chan struct{})
 		go func() { defer close(done); a.next(ctx, awaited{stop: ctx.Done()}) }()
 		return a, announced, func() { cancel(); <-done }

@@ -30,10 +30,33 @@ func readWindow(machines int) time.Duration {
 	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
 }
 
-// newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
-// reading has to wait: a random part of the window. The first reading of a process
-// does not wait, nor does one after a change of the configuration.
-func (m *monitor) newReadDelay() time.Duration { return random(readWindow(m.memory.Machines())) }
+// A readDelay is the wait before the next reading, after a watch or an attempt to begin one has failed. The zero
+// readDelay, of the first reading of a process and of one after a change of the configuration, is no wait.
+type readDelay struct {
+	wait time.Duration
+	// cause is the failure.
+	cause error
+}
+
+// newReadDelay returns a wait for a random part of the window of an index of that size.
+func newReadDelay(machines int, cause error) readDelay {
+	return readDelay{wait: random(readWindow(machines)), cause: cause}
+}
+
+// take returns the delay, which applies to one reading.
+func (d *readDelay) take() readDelay {
+	taken := *d
+	*d = readDelay{}
+	return taken
+}
+
+func (d *readDelay) log(ctx context.Context) {
+	if d.wait < time.Second {
+		return
+	}
+	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once",
+		"wait", d.wait.Round(time.Second), "err", faults.Printable{Err: d.cause})
+}
 
 // random returns a random part of a time, zero of none.
 func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
@@ -44,12 +67,13 @@ func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
 // credentials, which the watch logs in with. A Probe does not: every daemon whose Node may be
 // gone would read at once, which is what the wait is for.
 func (m *monitor) waitToRead(ctx context.Context) error {
-	wait := m.readDelay
-	if m.readDelay = 0; wait <= 0 {
+	delay := m.readDelay.take()
+	if delay.wait <= 0 {
 		return nil
 	}
-	m.postponeReading(ctx, wait)
-	t := time.NewTimer(wait)
+	delay.log(ctx)
+	m.publishReadDelay()
+	t := time.NewTimer(delay.wait)
 	defer t.Stop()
 	for {
 		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
@@ -67,16 +91,14 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 	}
 }
 
-// postponeReading publishes that the vCenter is not read yet, unless it is still failing.
-func (m *monitor) postponeReading(ctx context.Context, wait time.Duration) {
-	if wait >= time.Second {
-		klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Second), "err", faults.Printable{Err: m.broken})
-	}
+// publishReadDelay publishes that the vCenter is not read yet, unless it is still failing.
+func (m *monitor) publishReadDelay() {
 	if m.now.state.Err != nil && !m.answered {
 		return // nothing says that it can be read
 	}
 	m.update(func(m *monitor) bool {
-		m.now.state.Cause, m.now.state.NextLogin = inventory.CausePending, time.Time{}
+		m.now.state.Cause = inventory.CausePending
+		m.now.state.NextLogin = time.Time{}
 		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
 		return true
 	})

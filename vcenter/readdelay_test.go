@@ -35,7 +35,7 @@ func large(wait time.Duration) *monitor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
 	a := monitorOf(&spec{cfg: config.VCenter{Name: "east"}}, creds, Options{Timeout: time.Second, Observer: unobserved{}}, func(bool) {})
 	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
-	a.readDelay = wait
+	a.readDelay = readDelay{wait: wait}
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
 	a.publish(false)
@@ -123,13 +123,13 @@ func TestWhatEndsTheWait(t *testing.T) {
 func TestTheFirstReadingDoesNotWait(t *testing.T) {
 	t.Parallel()
 	a := large(0)
-	if d := a.newReadDelay(); d != 0 {
-		t.Errorf("waits for %v", d)
+	if d := newReadDelay(a.memory.Machines(), nil); d.wait != 0 {
+		t.Errorf("the first reading waits for %v, want no wait", d.wait)
 	}
 	a = large(time.Minute)
 	a.restart = true
-	if a.pause(t.Context(), time.Hour); a.readDelay != 0 {
-		t.Errorf("waits for %v after a change", a.readDelay)
+	if a.pause(t.Context(), time.Hour); a.readDelay.wait != 0 {
+		t.Errorf("the reading after a change of the configuration waits for %v, want no wait", a.readDelay.wait)
 	}
 }
 
