@@ -2,9 +2,11 @@ package vcenter
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
 )
@@ -75,4 +77,32 @@ func (o Options) withDefaults() Options {
 		o.Observer = unobserved{}
 	}
 	return o
+}
+
+// An Observer learns of the requests to vCenters. Its methods are called
+// concurrently and must not block.
+type Observer interface {
+	session.Observer
+	// WatchStarted is called each time a vCenter's watch begins again.
+	WatchStarted(vcenter string)
+}
+
+// unobserved is an Observer that does nothing.
+type unobserved struct{}
+
+func (unobserved) Requested(string, string, time.Duration, error) {}
+func (unobserved) LoggedIn(string, error)                         {}
+func (unobserved) WatchStarted(string)                            {}
+
+// Credentials log in to one vCenter.
+type Credentials = credentials.Credentials
+
+// A CredentialSource returns the credentials of a vCenter as they are now. It
+// is asked before each login and may take until the context is done.
+type CredentialSource func(ctx context.Context, cfg *config.VCenter) (Credentials, error)
+
+// FromFile takes the credentials that the configuration file itself holds: a
+// user and a password, or a certificate and its key in their places.
+func FromFile(_ context.Context, cfg *config.VCenter) (Credentials, error) {
+	return credentials.FromAccount(cfg.User, cfg.Password)
 }

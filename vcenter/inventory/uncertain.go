@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,80 +8,6 @@ import (
 	"vzones/internal/quote"
 	"vzones/topology"
 )
-
-// These say more about a topology.ErrUnknown, for whoever has to act on it.
-var (
-	// ErrOutside: the machine is in none of the configured datacenters.
-	ErrOutside = errors.New("in none of the configured datacenters")
-	// ErrUnreachable: a vCenter cannot be reached or read; see Unreachable.
-	ErrUnreachable = errors.New("vCenter unreachable")
-	// ErrLogin: a vCenter cannot be logged in to, since its credentials are missing or
-	// rejected. It is in an Unreachable.
-	ErrLogin = errors.New("login failed")
-	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs or was last
-	// found as another one.
-	ErrPoweredOff = errors.New("powered off")
-	// ErrUnreadable: a machine's configuration cannot be read.
-	ErrUnreadable = errors.New("configuration not readable")
-)
-
-// Unreachable is the error of a vCenter that cannot be read. It wraps ErrUnreachable.
-type Unreachable struct {
-	VCenter string
-	// Err is the error, which names the vCenter too.
-	Err error
-	// Cause is that of the State.
-	Cause Cause
-}
-
-func (u *Unreachable) Error() string { return u.Err.Error() }
-
-// Unwrap returns ErrUnreachable, and what else it is.
-func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Cause, u.Err} }
-
-// CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
-// read.
-func (s State) CheckReachable() error {
-	if s.Err == nil {
-		return nil
-	}
-	return &Unreachable{s.VCenter, s.Err, s.Cause}
-}
-
-// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps,
-// sorted.
-func UnreachableIn(err error) []string {
-	var vcenters []string
-	for _, u := range unreachableIn(err) {
-		vcenters = append(vcenters, u.VCenter)
-	}
-	slices.Sort(vcenters)
-	return slices.Compact(vcenters)
-}
-
-// FirstUnreachable returns the first *Unreachable that an error wraps, nil if there is
-// none. It is about the Node's own vCenter if that is among those that cannot be read.
-func FirstUnreachable(err error) *Unreachable {
-	all := unreachableIn(err)
-	if len(all) == 0 {
-		return nil
-	}
-	return all[0]
-}
-
-func unreachableIn(err error) (all []*Unreachable) {
-	switch e := err.(type) { //nolint:errorlint // this is the walk
-	case *Unreachable:
-		all = append(all, e)
-	case interface{ Unwrap() error }:
-		all = unreachableIn(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			all = append(all, unreachableIn(one)...)
-		}
-	}
-	return all
-}
 
 // join joins errors as errors.Join does, on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }

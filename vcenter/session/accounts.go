@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -97,4 +98,21 @@ func (a *Accounts) nextEnd() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ended
+}
+
+// within returns the times that are not older than a window.
+func within(times []time.Time, window time.Duration, now time.Time) []time.Time {
+	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= window })
+}
+
+// tooMany returns a *postponedError if one more failure could lock the account.
+func tooMany(failed []time.Time, pending int, limits LoginLimits) error {
+	if len(failed)+pending < limits.Failures {
+		return nil
+	}
+	p := &postponedError{err: LockoutError{limits.Window}}
+	if n := len(failed); n >= limits.Failures {
+		p.until = failed[n-limits.Failures].Add(limits.Window)
+	}
+	return p
 }

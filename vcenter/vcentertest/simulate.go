@@ -1,6 +1,7 @@
 package vcentertest
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -82,3 +83,13 @@ vcenters:
     - {name: c1, tags: {zone: a}, hosts: 2, pools: [{name: gold}]}
     vms: [{name: w1, cluster: c1, pool: gold}]
 `
+
+// MustURL parses a URL.
+func MustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -12,10 +12,11 @@ func TestAPanicInTheBackground(t *testing.T) {
 	ended, wait := faults.Go(func() { panic("made-up") })
 	<-ended
 	defer func() {
-		if p, ok := recover().(string); !ok || !strings.HasPrefix(p, "made-up\n") || !strings.Contains(p, "go_test.go") {
-			t.Errorf("recovered %q", p)
+		p, ok := recover().(string)
+		if !ok || !strings.HasPrefix(p, "made-up\n") || !strings.Contains(p, "guard_test.go") {
+			t.Errorf("wait panicked with %q, want the text made-up and a stack of this file", p)
 		}
 	}()
 	wait()
-	t.Error("it has not panicked")
+	t.Error("wait returned, want a panic")
 }
