@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
@@ -50,7 +52,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }() // whom the login concerns asks again
 	next := time.NewTimer(l.refresh)
 	defer next.Stop()
-	delay := l.retryMin
+	retries := l.newRetries()
 	for {
 		awaited, err := l.wait(ctx, next.C)
 		if err != nil {
@@ -67,12 +69,10 @@ func (l *tagLoop) run(ctx context.Context) error {
 			return err
 		}
 		l.reporter.TagsRead(ctx, result.Err)
-		next.Reset(l.pauseAfter(result, delay))
-		if result.Err != nil {
-			delay = min(2*delay, l.refresh)
-		} else {
-			delay = l.retryMin
+		if result.Err == nil {
+			retries = l.newRetries()
 		}
+		next.Reset(l.pauseAfter(result, &retries))
 		select {
 		case l.found <- tagReading{result, required.Categories, awaited}:
 		case <-ctx.Done():
@@ -126,13 +126,17 @@ func (l *tagLoop) examine(ctx context.Context, err error) error {
 	return nil
 }
 
+// newRetries returns the pauses after failures. They double from retryMin to the refresh interval, and each is
+// between half of that and all of it.
+func (l *tagLoop) newRetries() wait.Backoff {
+	return wait.Backoff{Duration: min(l.retryMin, l.refresh) / 2, Factor: 2, Jitter: 1, Cap: l.refresh / 2, Steps: math.MaxInt}
+}
+
 // pauseAfter returns the time until the next reading.
-func (l *tagLoop) pauseAfter(a tags.Attachments, delay time.Duration) time.Duration {
+func (l *tagLoop) pauseAfter(a tags.Attachments, retries *wait.Backoff) time.Duration {
 	switch {
 	case a.Err != nil:
-		wait := min(delay, l.refresh)
-		wait = wait/2 + rand.N(wait/2+1)
-		return max(wait, min(rest.RetryAfter(a.Err), retryAfterMax))
+		return max(retries.Step(), min(rest.RetryAfter(a.Err), retryAfterMax))
 	case a.More:
 		return min(tagsMore, l.refresh)
 	}
