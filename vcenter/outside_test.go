@@ -78,7 +78,7 @@ func TestSearchOutside(t *testing.T) {
 	w.found(n1)
 	err := w.fleet.SearchOutside(w.ctx, n3)
 	if !errors.Is(err, inventory.ErrOutside) || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc2/vm/n3") {
-		t.Errorf("n3: %v", err)
+		t.Errorf("SearchOutside for n3: error %v, want an unknown ErrOutside with /dc2/vm/n3", err)
 	}
 	if err := w.fleet.SearchOutside(w.ctx, identity(t, "422e4956-0000-1139-6d72-59cc8f26bc90")); err != nil {
 		t.Errorf("no machine: %v", err)

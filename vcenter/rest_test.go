@@ -93,7 +93,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 	} {
 		w.rests(east)
 		if err := step.do(); err != nil {
-			t.Fatalf("%s: %v", step.what, err)
+			t.Fatalf("%s while the vCenter rests: %v", step.what, err)
 		}
 		began := time.Now()
 		w.until(step.what, step.then)

@@ -167,7 +167,7 @@ vcenters:
 	for name, uuid := range uuids {
 		if id := identity(t, uuid); !w.outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) {
 			_, err := w.find(states, id)
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("Find of machine %s, which cannot be read: error %v, want an unknown ErrUnreadable", name, err)
 		}
 	}
 }

@@ -62,11 +62,11 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 			}
 			j, err := json.Marshal(v)
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("json.Marshal of the credentials with %s: %v", name, err)
 			}
 			y, err := yaml.Marshal(v)
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("yaml.Marshal of the credentials with %s: %v", name, err)
 			}
 			out.Write(append(j, y...))
 		}
@@ -116,7 +116,7 @@ func TestKeysBehindSomethingElse(t *testing.T) {
 	for name, before := range map[string]string{"parameters": "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n", "its certificate": cert} {
 		c, err := credentials.FromAccount(cert, config.NewPassword(before+key))
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("FromAccount with a key behind %s: error %v, want none", name, err)
 			continue
 		}
 		if pair, err := c.KeyPair(); err != nil || len(pair.Certificate) != 1 {
@@ -153,20 +153,20 @@ func TestFromAccount(t *testing.T) {
 		creds, err := credentials.FromAccount(c.user, config.NewPassword(c.password))
 		if c.err == "" {
 			if err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("FromAccount, %s: error %v, want none", name, err)
 			} else if strings.Contains(c.user, "BEGIN") {
 				if creds.Certificate != c.user || creds.Key.Reveal() != c.password || creds.User != "" {
 					t.Errorf("%s: not read as a certificate", name)
 				}
 			} else if creds.User != c.user || creds.Password.Reveal() != c.password {
-				t.Errorf("%s: %v", name, creds)
+				t.Errorf("FromAccount, %s: credentials %v, want user %q and its password", name, creds, c.user)
 			}
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, want %q", name, err, c.err)
 		} else if strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "made-up") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("FromAccount, %s: error %q, want one line without the key", name, err)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestFromDirectory(t *testing.T) {
 	}
 	for server, want := range map[string]credentials.Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6"), "sm": manager("https://sm.example.com/", "projected")} {
 		if got, err := credentials.FromDirectory(dir, server); err != nil || !got.Equal(want) {
-			t.Errorf("%s: %v, %v", server, got, err)
+			t.Errorf("FromDirectory for %s: %v, error %v, want %v", server, got, err, want)
 		}
 	}
 	first, _ := credentials.FromDirectory(dir, "vc")
@@ -66,10 +66,10 @@ func TestFromDirectory(t *testing.T) {
 	}
 	_, err := credentials.FromDirectory(dir, "other")
 	if want := `directory ` + dir + `: the key "other.password" is missing beside "other.username": add it with the password`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("FromDirectory for a server whose password is a directory: error %v, want %s", err, want)
 	}
 	if _, err := credentials.FromDirectory(dir, "elsewhere"); !errors.Is(err, credentials.ErrNone) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("%v", err)
+		t.Errorf("FromDirectory for a server without a file: error %v, want ErrNone with the directory %s", err, dir)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestMountedSecret(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, "1", "vc.username", "me", "vc.password", "made-up-1")
 	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-1")) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("FromDirectory of a mounted Secret: %v, error %v, want user me", got, err)
 	}
 	mount(t, dir, "2", "vc.username", "me", "vc.password", "made-up-2")
 	if err := os.RemoveAll(filepath.Join(dir, "..version1")); err != nil {
@@ -108,7 +108,7 @@ func TestTheVersionIsGone(t *testing.T) {
 	}
 	write(t, dir, "vc.username", "me", "vc.password", "made-up-2")
 	if got, err := credentials.FromDirectory(dir, "vc"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("FromDirectory after the Secret was removed from its volume: %v, error %v, want fs.ErrNotExist", got, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestDirectoryErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := credentials.FromDirectory(c.make(t, t.TempDir()), "vc")
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
-				t.Errorf("%v", err)
+				t.Errorf("FromDirectory: error %v, want one with %q that wraps %v", err, c.want, c.is)
 			}
 		})
 	}
@@ -148,6 +148,6 @@ func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", config.MaxSize+1))
 	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("FromDirectory beside a file of another vCenter that is too large: %v, error %v, want user me", got, err)
 	}
 }

@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := credentials.Find(c.data, c.server)
 			if err != nil || !got.Equal(c.want) {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("Find for %s: %v, error %v, want %v", c.server, got, err, c.want)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 	}
 	f, ok := faults.Of[types.BaseNoPermission](vcentertest.SOAPFault(types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}))
 	if !ok || f.GetNoPermission().PrivilegeId != "System.View" {
-		t.Errorf("%v, %v", f, ok)
+		t.Errorf("Of NoPermission in a NotAuthenticated fault: %v, found %t, want the privilege System.View", f, ok)
 	}
 }
 
@@ -77,12 +77,12 @@ func TestOutage(t *testing.T) {
 		for range 2 {
 			for i, want := range []bool{true, false, true, false} {
 				if got := o.Begins([]inventory.Cause{"down", "down", "rejected", "down"}[i]); got != want {
-					t.Errorf("error %d: logged is %t", i, got)
+					t.Errorf("cause number %d begins a part of the outage: %t, want %t", i, got, want)
 				}
 			}
 			time.Sleep(time.Minute)
 			if lasted, ended := o.End(); !ended || lasted != time.Minute {
-				t.Errorf("%v, %t", lasted, ended)
+				t.Errorf("the outage lasted %v, ended %t, want 1m0s and true", lasted, ended)
 			}
 		}
 	})
@@ -171,7 +171,7 @@ func TestPrintingTakesNoTime(t *testing.T) {
 		}
 		for _, r := range text {
 			if !strconv.IsPrint(r) {
-				t.Errorf("%s: %.200q", name, text)
+				t.Errorf("the text of %s has a character that cannot be printed: %.200q", name, text)
 				break
 			}
 		}

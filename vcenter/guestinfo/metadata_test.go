@@ -180,7 +180,7 @@ func TestWhatAHostileTextCosts(t *testing.T) {
 func TestAParserThatPanics(t *testing.T) {
 	got, err := guarded(func() ([]netip.Addr, error) { panic("made-up") })
 	if got != nil || !errors.Is(err, errEncoding) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("guarded around a parser that panics: %v, error %v, want none and errEncoding", got, err)
 	}
 }
 

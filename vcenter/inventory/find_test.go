@@ -207,7 +207,7 @@ func TestIndexed(t *testing.T) {
 		"nothing read": {[]inventory.State{{VCenter: "east"}}, false},
 	} {
 		if got := inventory.IsIndexed(c.states, inventory.Identity{UUIDs: []inventory.UUID{u.Swapped(), u}}); got != c.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("IsIndexed, %s: %t, want %t", name, got, c.want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestOwnVCenterComesFirst(t *testing.T) {
 		t.Error("the states are in another order")
 	}
 	if u := inventory.FirstUnreachable(topology.ErrUnknown); u != nil {
-		t.Errorf("%+v", u)
+		t.Errorf("FirstUnreachable of an error without one: %+v, want nil", u)
 	}
 }
 

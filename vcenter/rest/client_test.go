@@ -118,7 +118,7 @@ func TestRoots(t *testing.T) {
 			}
 			for range 2 {
 				if got, err := readTag(t, client); err != nil || got != (tag{Name: "a", Category: "c"}) {
-					t.Errorf("%v, %v", got, err)
+					t.Errorf("the tag read: %+v, error %v, want name a of category c", got, err)
 				}
 			}
 			if err := client.Logout(t.Context()); err != nil {
@@ -135,11 +135,11 @@ func TestRoots(t *testing.T) {
 func TestNoSuchTag(t *testing.T) {
 	client, requests := serve(t, with(map[string]string{"GET /api/cis": `404{"error_type":"NOT_FOUND","messages":[]}`}))
 	if _, err := readTag(t, client); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
-		t.Errorf("%v, %q", err, *requests)
+		t.Errorf("reading a tag that does not exist: error %v, requests %q, want status 404 after one request", err, *requests)
 	}
 	client, requests = serve(t, with(nil))
 	if err := client.Login(t.Context(), anyone, false); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
-		t.Errorf("%v, %q", err, *requests)
+		t.Errorf("login where neither API exists: error %v, requests %q, want status 404 after two requests", err, *requests)
 	}
 }
 
@@ -191,6 +191,6 @@ func TestErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := readCategories(ctx, client); rest.Answered(err) || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("reading with a context that is done: error %v, want context.Canceled and no answer", err)
 	}
 }

@@ -44,7 +44,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := methods.GetCurrentTime(ctx, s.Client()); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("a call with a context that is done: error %v, want context.Canceled", err)
 	}
 	if n := sim.VCenters()[0].Requests()["CurrentTime"]; n != 0 {
 		t.Errorf("%d requests", n)
@@ -60,6 +60,6 @@ func TestALoginThatIsGivenUp(t *testing.T) {
 	e, _ := endpoint(&cfg, time.Minute)
 	s, err := session.Open(ctx, e, credentials.Credentials{User: cfg.User, Password: cfg.Password})
 	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, session.ErrRejected) {
-		t.Errorf("%v, %v", s, err)
+		t.Errorf("Open, given up while the server hangs: session %v, error %v, want context.Canceled and no rejection", s, err)
 	}
 }

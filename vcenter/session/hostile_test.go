@@ -129,7 +129,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 						t.Error(err)
 					}
 				} else if err == nil || !strings.Contains(err.Error(), "redirects to "+at+" ") || strings.Contains(err.Error(), "made-up") {
-					t.Errorf("%v", err)
+					t.Errorf("after a redirection: error %v, want one with %q and no user, password or query", err, "redirects to "+at)
 				}
 				for len(requests) > 0 {
 					t.Errorf("the request went to %s%s", to.url, <-requests)
@@ -151,7 +151,7 @@ func TestSilence(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if fails := !c.opens || c.call != nil; fails != (err != nil) || fails && !strings.Contains(err.Error(), "no answer within 300ms") {
-				t.Errorf("%v", err)
+				t.Errorf("a server that hangs: error %v, want one with \"no answer within 300ms\": %t", err, fails)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestAnswersAreBounded(t *testing.T) {
 						t.Error(err)
 					}
 				} else if !errors.Is(err, session.LargeAnswer) && !c.byManager {
-					t.Errorf("%v", err)
+					t.Errorf("an answer that unpacks to gigabytes: error %v, want LargeAnswer", err)
 				}
 				// Buffers that double are allocated anew each time.
 				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 && c.filler == "" || n > 400 {

@@ -106,7 +106,7 @@ func TestLostSessionAtALogin(t *testing.T) {
 		"SystemError":      {types.SystemError{}, false},
 	} {
 		if err := asRejection(vcentertest.SOAPFault(c.fault), certificateRejected); errors.Is(err, ErrRejected) != c.rejected {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("asRejection of a fault %s: %v, is ErrRejected %t, want %t", name, err, !c.rejected, c.rejected)
 		}
 	}
 	if err := asRejection(nil, passwordRejected); err != nil {

@@ -287,7 +287,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 				_ = try(t, a, api, creds, at, 0, err)
 			}
 			if got := a.Rejected(true); got != c.want {
-				t.Errorf("%v", got)
+				t.Errorf("Rejected after these attempts: %t, want %t", got, c.want)
 			}
 			if name == "by tags still" && a.Rejected(false) {
 				t.Error("by an API that nobody logs in to")

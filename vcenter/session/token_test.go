@@ -162,7 +162,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 			f.Answer(func(w http.ResponseWriter, r *http.Request, _ string) bool { return c.instead(w, r) })
 			err = readCategories(t.Context(), s)
 			if err == nil || !strings.HasPrefix(err.Error(), "logging in to the tagging API of 127.0.0.1:") || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v", err)
+				t.Errorf("reading categories with a token: error %v, want a failed login to the tagging API with %q", err, c.want)
 			}
 			if errors.Is(err, session.ErrRejected) != c.rejected || len(n.Logins()) != 2 || n.Logins()[1] == nil {
 				t.Errorf("rejected is %v, logins %v", !c.rejected, n.Logins())
@@ -174,7 +174,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 func TestLoginWithNothing(t *testing.T) {
 	f, cfg := vcentertest.WithTokens(t)
 	if _, err := open(t, &cfg, credentials.Credentials{}, time.Second); !errors.Is(err, credentials.ErrNone) || errors.Is(err, session.ErrRejected) {
-		t.Errorf("%v", err)
+		t.Errorf("login without credentials: error %v, want ErrNone", err)
 	}
 	if n := len(f.Requests("/", "")); n != 0 {
 		t.Errorf("%d requests", n)

@@ -160,7 +160,7 @@ func TestCAWithoutCertificate(t *testing.T) {
 	for file, want := range map[string]string{"/etc/ca.pem": "/etc/ca.pem", "": "caData"} {
 		_, err := newTrust(&config.VCenter{CAFile: file, CA: []byte("no PEM")})
 		if err == nil || err.Error() != want+" holds no PEM certificate" {
-			t.Errorf("%v", err)
+			t.Errorf("newTrust with a CA that is no PEM: error %v, want %q", err, want+" holds no PEM certificate")
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestClonedSessionWithoutCookie(t *testing.T) {
 	sc := clientOf(t, &cfg)
 	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
 	if err := api.With(t.Context(), func(*rest.Client) error { return nil }); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
-		t.Errorf("%v", err)
+		t.Errorf("a call through a cloned session without a cookie: error %v, want one that tells that the cookie is missing", err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 		cmd.Env = append(os.Environ(), "VZONES_TEST_ROOTS=1", roots+"="+file, "SSL_CERT_DIR="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: TestSessionManagerOfTheSystem/") {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("the test in a process of its own: error %v, want a test that passes; its output:\n%s", err, out)
 		}
 		return
 	}

@@ -119,7 +119,7 @@ func TestTrust(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "made-up") {
-				t.Errorf("%q", err)
+				t.Errorf("the error %q has several lines or a secret", err)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestNegativeSerial(t *testing.T) {
 		t.Fatal(err)
 	}
 	if issued.Cert, err = x509.ParseCertificate(der); err != nil || issued.Cert.SerialNumber.Sign() >= 0 {
-		t.Fatalf("%v, %v", issued.Cert, err)
+		t.Fatalf("parsing a certificate with a negative serial number: %v, error %v", issued.Cert, err)
 	}
 	port, requests := vcentertest.Shows(t, issued)
 	if err := tryLogin(t, &config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: issued.PEM(), User: "me"}); requests.Load() == 0 {

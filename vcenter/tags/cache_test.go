@@ -248,7 +248,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 			f.lists = 0
 			_, err := r.read(t.Context(), f, Query{Objects: refs})
 			if !rest.HasStatus(err, c.code) || errors.Is(err, topology.ErrNotPermitted) {
-				t.Fatalf("%v", err)
+				t.Fatalf("reading objects that are all refused: error %v, want status %d and not ErrNotPermitted", err, c.code)
 			}
 			if most := map[bool]int{true: requestsWithoutAnswer, false: 2}[n == 0]; f.lists > most {
 				t.Errorf("%d listings of %d objects in reading %d", f.lists, len(refs), n)
@@ -331,7 +331,7 @@ func TestTagsThatGo(t *testing.T) {
 					time.Sleep(refresh)
 					a := reading(t, r, f, refs)
 					if got := zoneOf(a, refs[0]); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-						t.Fatalf("%q", got)
+						t.Fatalf("the zone of the object after the change: %q, want one with %q", got, c.want)
 					}
 				}
 				f.broken["a"], f.tags["a"], f.attached[refs[0]] = nil, Tag{"zone-a", "z"}, []string{"a"}
@@ -375,7 +375,7 @@ func TestCategoryThatGoes(t *testing.T) {
 		f.attached[refs[0]] = []string{"a", "r1"}
 		r := newCache(refresh, 4)
 		if a := reading(t, r, f, refs, "zone", "rack"); len(a.Absent) != 0 || zoneOf(a, refs[0]) != "rack=r1 zone=zone-a" {
-			t.Fatalf("%v, %s", a.Absent, zoneOf(a, refs[0]))
+			t.Fatalf("the first reading: absent categories %v, tags %s, want none absent, rack=r1 and zone-a", a.Absent, zoneOf(a, refs[0]))
 		}
 		f.attached[refs[0]] = []string{"a"}
 		f.broken["r"], f.broken["r1"] = status(http.StatusServiceUnavailable), status(code)
@@ -428,13 +428,13 @@ func TestOldNames(t *testing.T) {
 		read(0, 0, began)
 		f.tags["a"] = Tag{"zone-x", "z"}
 		if a := read(refresh/2, 2, time.Now()); !strings.Contains(zoneOf(a, refs[0]), "zone=zone-x") {
-			t.Errorf("%s", zoneOf(a, refs[0]))
+			t.Errorf("the tags after a tag was renamed: %s, want zone=zone-x", zoneOf(a, refs[0]))
 		}
 		// Where the category is another one by now, all of them are asked.
 		time.Sleep(refresh)
 		f.names["z"], f.names["c3"] = "before", "zone"
 		if got := zoneOf(read(refresh/2, 1+10+10, time.Now()), refs[0]); !strings.Contains(got, "zone=t3 ") || strings.Contains(got, "zone=zone-x") {
-			t.Errorf("%s", got)
+			t.Errorf("the tags after two categories were renamed: %s, want zone=t3 and not zone-x", got)
 		}
 		// What cannot be read is as old as it was.
 		f.broken["t3"] = status(http.StatusServiceUnavailable)

@@ -64,7 +64,7 @@ func simulate(t *testing.T) *simulated {
 	for _, path := range []string{"/dc1", "/dc1/host/c1", "/dc1/host/c2"} {
 		found, err := finder.ManagedObjectList(t.Context(), path)
 		if err != nil || len(found) != 1 {
-			t.Fatalf("%s: %v, %v", path, found, err)
+			t.Fatalf("looking for %s: found %v, error %v, want one object", path, found, err)
 		}
 		ref := found[0].Object.Reference()
 		w.objects, w.paths[ref] = append(w.objects, ref), path
@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 	for range 3 {
 		a := w.read("region", "zone", "rack")
 		if a.Err != nil || a.Kept != nil || a.More || !slices.Equal(a.Absent, []string{"rack"}) {
-			t.Fatalf("%+v", a)
+			t.Fatalf("the reading: %+v, want no error and only the category rack absent", a)
 		}
 		w.want(a, 0, topology.Tag{Category: "region", Name: "east"})
 		w.want(a, 1, topology.Tag{Category: "zone", Name: "a"})
@@ -168,7 +168,7 @@ func TestTheLastError(t *testing.T) {
 	for range 3 {
 		a := w.read()
 		if rest.ClassOf(a.Err) != rest.Busy || !rest.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
-			t.Errorf("%v", a.Err)
+			t.Errorf("the reading of a throttled tagging service: error %v, want a busy answer that names the vCenter", a.Err)
 		}
 		if _, err := a.Of(w.objects[0]); err == nil {
 			t.Error("tags that were not read are none")
@@ -192,7 +192,7 @@ func TestOtherCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := w.read(); len(a.NotPermitted()) != 1 {
-		t.Fatalf("%+v", a)
+		t.Fatalf("the reading without access to c2: %+v, want one object that is not permitted", a)
 	}
 	if err := w.vc.AllowRead("c2"); err != nil {
 		t.Fatal(err)

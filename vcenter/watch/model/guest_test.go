@@ -143,7 +143,7 @@ func TestHostNamesOfGuests(t *testing.T) {
 		p := properties{}
 		p.set(GuestHostName, name)
 		if got := p.string(GuestHostName); odd && got != "" || !odd && got != name {
-			t.Errorf("%.40q: %.40q", name, got)
+			t.Errorf("guest host name %.40q is kept as %.40q, want it kept only if it is a host name", name, got)
 		}
 	}
 }
