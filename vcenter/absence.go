@@ -171,7 +171,8 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 		return nil, err
 	}
 	for _, ref := range refs {
-		switch reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
+		reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) })
+		switch {
 		case err != nil:
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case reply == inventory.Hidden:

@@ -33,9 +33,11 @@ func newBackoff(least, most time.Duration) *backoff {
 func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 	switch {
 	case took > b.most:
-		b.delay, b.soon = b.least, 0 // it went well for a while
+		b.delay = b.least
+		b.soon = 0
 	case read && !lost && b.soon < restartsSoon:
-		b.delay, b.soon = min(b.delay, restartMax), b.soon+1
+		b.delay = min(b.delay, restartMax)
+		b.soon++
 	}
 	delay := b.delay
 	b.delay = min(2*b.delay, b.most)

@@ -37,9 +37,11 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	s, err := m.logIn(ctx, creds, func(server string) {
 		m.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, m.opts.Timeout, m.opts.LoginTimeout)})
 	})
-	m.now.session, m.answered = s, err == nil
+	m.now.session = s
+	m.answered = err == nil
 	m.publish(false)
-	m.unusable = faults.Outage{} // the session that others were to replace has ended
+	// It was about credentials that were to replace the session before.
+	m.unusable = faults.Outage{}
 	return s, err
 }
 

@@ -75,7 +75,8 @@ func (m *monitor) run(ctx context.Context) {
 			return nil
 		})
 		if ctx.Err() == nil {
-			m.pause(ctx, m.opts.RetryMax) // it has panicked, which the guard has logged
+			// It has panicked, and the guard has logged that.
+			m.pause(ctx, m.opts.RetryMax)
 		}
 	}
 }
@@ -190,11 +191,13 @@ func (m *monitor) applySpec(ctx context.Context) {
 	// logged out of as it was trusted.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
 	m.logout(ctx)
-	m.now.endpoint, m.now.tags = m.newEndpoint(m.cfg, m.opts), TagsNotRead
+	m.now.endpoint = m.newEndpoint(m.cfg, m.opts)
+	m.now.tags = TagsNotRead
 	m.interrupt()
 	m.throttle.Moved()
 	m.tags = m.newTagReader(m.opts)
-	m.outage, m.unusable = faults.Outage{}, faults.Outage{}
+	m.outage = faults.Outage{}
+	m.unusable = faults.Outage{}
 }
 
 // interrupt ends the reading: the vCenter may not be what it was before.
@@ -214,7 +217,8 @@ func (m *monitor) fail(ctx context.Context, err error) {
 		if cause != inventory.CausePostponed || m.now.state.Err == nil || m.now.state.Cause == inventory.CauseCredentials {
 			m.now.state.Cause = cause // a postponed login keeps the cause before it, unless that was missing credentials
 		}
-		m.now.state.Err, m.now.state.NextLogin = err, session.NextAttempt(err)
+		m.now.state.Err = err
+		m.now.state.NextLogin = session.NextAttempt(err)
 		return true
 	})
 }

@@ -81,7 +81,10 @@ func (m *monitor) setSpec(s *spec) {
 	if d.ChangesAddress() {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
-		m.now.spec, m.now.state, m.now.tags, m.now.credentialsErr = s, inventory.State{VCenter: m.name}, TagsNotRead, nil
+		m.now.spec = s
+		m.now.state = inventory.State{VCenter: m.name}
+		m.now.tags = TagsNotRead
+		m.now.credentialsErr = nil
 		m.overdue = deadline{configuredAt: time.Now()}
 	}
 	if before.Tags != s.Tags {

@@ -45,7 +45,7 @@ func (m *monitor) untilOverdue() <-chan time.Time {
 // publishOverdue publishes that the vCenter is overdue, if it is.
 func (m *monitor) publishOverdue(ctx context.Context) {
 	if m.overdue.remaining(m.now.endpoint.LastAnswer()) > 0 {
-		return // it has answered meanwhile
+		return // an answer has moved the deadline
 	}
 	m.now.state.Overdue = true
 	m.publish(true)

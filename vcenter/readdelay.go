@@ -83,7 +83,8 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 			if !m.credentialsDiffer(ctx) {
 				continue
 			}
-			m.checkCredentials = true // for the watch
+			// The watch logs in with them.
+			m.checkCredentials = true
 		case stopped:
 			return ctx.Err()
 		}

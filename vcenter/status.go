@@ -98,7 +98,8 @@ func (f *Fleet) Health() []Health {
 }
 
 func (v *vCenter) health() Health {
-	now, configured := v.status.Load(), v.spec.Load()
+	now := v.status.Load()
+	configured := v.spec.Load()
 	h := Health{State: v.state(), Rejected: v.throttle.Rejected(configured.Tags), Tags: TagsRead}
 	if configured.Tags {
 		h.Tags = TagsNotRead

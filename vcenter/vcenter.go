@@ -66,7 +66,8 @@ func (v *vCenter) configure(s *spec) {
 
 // state returns what is known of the vCenter at the address that is configured now.
 func (v *vCenter) state() inventory.State {
-	published, configured := v.status.Load(), v.spec.Load()
+	published := v.status.Load()
+	configured := v.spec.Load()
 	s := inventory.State{VCenter: v.name}
 	if published.isOf(configured) {
 		s = published.stateFor(configured)

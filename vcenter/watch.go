@@ -24,7 +24,8 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(with), r)
 	var failure error
 	over, wait := faults.Go(func() {
-		defer cancel() // of a login that is under way
+		// A login that is under way ends with the watch.
+		defer cancel()
 		failure = w.Run(ctx)
 	})
 	defer func() {

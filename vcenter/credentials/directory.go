@@ -19,7 +19,8 @@ func FromDirectory(dir, server string) (Credentials, error) {
 		now := current(dir)
 		data, revision, err := readFiles(now, server)
 		if tries > 1 && current(dir) != now {
-			continue // it was replaced, and may be gone in part already
+			// The kubelet has replaced the directory, and removes the files of the previous one.
+			continue
 		}
 		var c Credentials
 		if err == nil {
@@ -60,7 +61,7 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 			continue
 		}
 		path := filepath.Join(dir, name)
-		info, err := os.Stat(path) // where a link leads
+		info, err := os.Stat(path) // follows links
 		if err != nil {
 			return nil, "", err
 		}

@@ -26,7 +26,8 @@ func DistinguishedName(name pkix.Name) string {
 			parts = append(parts, pkix.RDNSequence{{attribute}}.String())
 			continue
 		}
-		attribute.Type = commonName // so that what has a meaning in a name is escaped
+		// Package pkix escapes the value of a type that it knows.
+		attribute.Type = commonName
 		parts = append(parts, word+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
 	}
 	return strings.Join(parts, ",")

@@ -70,7 +70,8 @@ func choose(data map[string][]byte, server string) (keys, error) {
 	case byAddress == nil:
 		return *bySuffix, nil
 	}
-	byAddress.user, byAddress.password = bySuffix.user, bySuffix.password
+	byAddress.user = bySuffix.user
+	byAddress.password = bySuffix.password
 	return *byAddress, nil
 }
 
@@ -162,7 +163,8 @@ func canonical(server string) string {
 
 // none returns an error with the keys that are missing, and those that were perhaps meant.
 func none(data map[string][]byte, server string) error {
-	meant, others := "", []string(nil)
+	meant := ""
+	var others []string
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		kind, suffix, ok := strings.Cut(key, "_")
 		if _, has := data[prefixServer+suffix]; ok && !has && (kind == keyUser || kind == keyPassword) && meant == "" {
@@ -186,7 +188,8 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 	if trimmed(data[k.url]) != "" {
 		return k.sessionManager(data)
 	}
-	user, password := trimmed(data[k.user]), trimmed(data[k.password])
+	user := trimmed(data[k.user])
+	password := trimmed(data[k.password])
 	if k.only(data, k.url, k.token) {
 		return Credentials{}, k.missing(data, k.url, k.token, "the session manager's address")
 	}
@@ -210,7 +213,8 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 }
 
 func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
-	address, token := trimmed(data[k.url]), trimmed(data[k.token])
+	address := trimmed(data[k.url])
+	token := trimmed(data[k.token])
 	if err := plain(k.token, token); err != nil {
 		return Credentials{}, err
 	}
@@ -246,7 +250,8 @@ func (k keys) missing(data map[string][]byte, key, beside, what string) error {
 	if _, ok := data[key]; ok {
 		return fmt.Errorf("the key %q is empty: write %s into it", key, what)
 	}
-	if _, ok := data[beside]; !ok { // then it is a key with a suffix
+	if _, ok := data[beside]; !ok {
+		// The keys have a suffix, and the address has a key of its own.
 		beside = prefixServer + strings.TrimPrefix(k.user, prefixUser)
 	}
 	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, beside, what)

@@ -50,7 +50,8 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 		}
 		err = &panicError{where, value}
 		if trace := stack(); g.isNew(trace) {
-			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" { // as Go passes it
+			// Go passes a panic on with the stack of its origin behind the text.
+			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" {
 				trace = origin + "; " + trace
 			}
 			klog.FromContext(ctx).Error(Printable{err}, "Recovered from a panic; the vCenter is tried again, and others are not affected", "stack", trace)

@@ -33,7 +33,7 @@ func (p Printable) Error() string {
 	text = text[:min(size, searched)]
 	text = request.ReplaceAllString(localPort.ReplaceAllString(text, ""), "")
 	text = sessionObject.ReplaceAllString(text, "of the session")
-	text = strings.ReplaceAll(text, "\n", "; ") // of errors that are joined
+	text = strings.ReplaceAll(text, "\n", "; ") // errors.Join writes them
 	if size <= searched {
 		size = len(text)
 	}

@@ -39,9 +39,11 @@ func measure(text []byte) error {
 	if len(text) > MaxPlain {
 		return ErrSize
 	}
-	lines, signs := 1, 0
-	brackets := 0 // that are open
-	dashes := 0   // of the line, each of which may open a list or a mapping
+	lines := 1
+	signs := 0
+	openBrackets := 0
+	// Each dash of a line may open a list or a mapping.
+	dashes := 0
 	for i, c := range text {
 		switch c {
 		case '\n', '\r':
@@ -49,9 +51,9 @@ func measure(text []byte) error {
 			dashes = 0
 		case '[', '{':
 			signs++
-			brackets++
+			openBrackets++
 		case ']', '}':
-			brackets = max(brackets-1, 0)
+			openBrackets = max(openBrackets-1, 0)
 		case '-', '?':
 			signs++
 			if i+1 < len(text) && text[i+1] == ' ' {
@@ -60,7 +62,7 @@ func measure(text []byte) error {
 		case ',', ':', '&', '*', '!', '%', '"', '\'', '|', '>':
 			signs++
 		}
-		if max(brackets, dashes) > maxDepth {
+		if max(openBrackets, dashes) > maxDepth {
 			return errDepth
 		}
 	}

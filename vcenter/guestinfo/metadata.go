@@ -48,7 +48,8 @@ func Addresses(metadata string) ([]netip.Addr, error) {
 func guarded(read func() ([]netip.Addr, error)) (found []netip.Addr, err error) {
 	defer func() {
 		if recover() != nil {
-			found, err = nil, errEncoding
+			found = nil
+			err = errEncoding
 		}
 	}()
 	return read()

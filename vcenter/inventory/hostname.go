@@ -22,7 +22,8 @@ var loopbackNames = []string{
 // names of loopback addresses are invalid, and so are names of digits and dots, which are read as IPv4 addresses.
 func IsHostName(name string) bool {
 	labels := strings.Split(strings.ToLower(name), ".")
-	first, last := labels[0], labels[len(labels)-1]
+	first := labels[0]
+	last := labels[len(labels)-1]
 	return len(name) <= maxHostName && !slices.ContainsFunc(labels, isNoHostLabel) &&
 		!slices.Contains(loopbackNames, first) && last != "localhost" && strings.Trim(name, "0123456789.") != ""
 }

@@ -122,14 +122,15 @@ func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 }
 
 // isNamedOtherwise reports whether a machine certainly has another name. While its files cannot be read
-// the vCenter may show a path in place of its name.
+// the vCenter may show a path in place of its name, in which a slash is %2f.
 func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	m := s.Machines[moid]
 	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {
 		return false
 	}
-	now := strings.ToLower(m.Name) // where a slash is %2f
-	return !strings.ContainsAny(now, `/\`) && !strings.Contains(now, "%2f") && !strings.Contains(now, "%5c") && !strings.HasSuffix(now, ".vmx")
+	now := strings.ToLower(m.Name)
+	isPath := strings.ContainsAny(now, `/\`) || strings.Contains(now, "%2f") || strings.Contains(now, "%5c") || strings.HasSuffix(now, ".vmx")
+	return !isPath
 }
 
 // last returns where the Node's VM was last found, zero if it never was. The record on the Node takes

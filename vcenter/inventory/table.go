@@ -139,7 +139,8 @@ func (l *lookup) checkSuccessor(m match) error {
 		if isSame || l.id.OutlivedHome {
 			return nil
 		}
-		name, cause = l.home.match.String()+", which was the VM, is off", ErrPoweredOff
+		name = l.home.match.String() + ", which was the VM, is off"
+		cause = ErrPoweredOff
 	case homeRemoved:
 		isAnother := StateOf(l.states, was.VCenter).VCenter != ""
 		if isSame || !isAnother {

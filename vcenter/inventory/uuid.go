@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -51,8 +52,8 @@ func (u UUID) String() string { return uuid.UUID(u).String() }
 // UUID as 56492e42-22ad-3911-… that vSphere knows as 422e4956-ad22-1139-….
 func (u UUID) Swapped() UUID {
 	s := u
-	s[0], s[1], s[2], s[3] = u[3], u[2], u[1], u[0]
-	s[4], s[5] = u[5], u[4]
-	s[6], s[7] = u[7], u[6]
+	slices.Reverse(s[0:4])
+	slices.Reverse(s[4:6])
+	slices.Reverse(s[6:8])
 	return s
 }

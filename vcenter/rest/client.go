@@ -62,7 +62,8 @@ func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, lega
 	err := c.send(ctx, c.home, &login, &c.session)
 	if isPathMissing(err, &login) {
 		if other := c.send(ctx, !c.home, &login, &c.session); !isPathMissing(other, &login) {
-			c.home, err = !c.home, other
+			c.home = !c.home
+			err = other
 		}
 	}
 	c.legacy.Store(bool(c.home))

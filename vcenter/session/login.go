@@ -73,7 +73,8 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 
 // logIn opens the SOAP session if its credentials may be shown now.
 func (s *Session) logIn(ctx context.Context) (err error) {
-	throttle, attempt := s.endpoint.throttle, login{loginSOAP, s.soap.URL().Host, s.creds}
+	throttle := s.endpoint.throttle
+	attempt := login{loginSOAP, s.soap.URL().Host, s.creds}
 	if err := throttle.beginQueued(ctx, attempt, s.endpoint.loginTimeout); err != nil {
 		return err
 	}

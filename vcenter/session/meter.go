@@ -134,7 +134,8 @@ func (m *xmlMeter) step(c byte) {
 			m.state = inText
 		}
 	}
-	m.before, m.last = m.last, c
+	m.before = m.last
+	m.last = c
 }
 
 // open begins what "<" and another byte begin.
@@ -156,7 +157,8 @@ func (m *xmlMeter) open(c byte) {
 
 func (m *xmlMeter) enter(s xmlState) {
 	m.state = s
-	m.before, m.last = 0, 0
+	m.before = 0
+	m.last = 0
 }
 
 func (m *xmlMeter) descend(levels int) {

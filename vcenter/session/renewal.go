@@ -24,7 +24,8 @@ type renewal struct {
 func (r *renewal) useful() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.at, r.replaced = time.Time{}, 0
+	r.at = time.Time{}
+	r.replaced = 0
 }
 
 // due notes an answer that was not useful, and reports whether the session is to be replaced now.
@@ -48,8 +49,10 @@ func (e *Endpoint) Useful() { e.soapRenewal.useful() }
 // RenewalDue reports whether the SOAP session is to be replaced, now that it has failed. That a
 // proxy in front of the vCenter or the service itself is not ready says nothing about the session.
 func (e *Endpoint) RenewalDue(err error) bool {
-	switch status := statusOf(err); {
-	case status == 0 && !faults.FromServer(err), status == http.StatusTooManyRequests, status >= http.StatusBadGateway:
+	status := statusOf(err)
+	isUnanswered := status == 0 && !faults.FromServer(err)
+	isNotReady := status == http.StatusTooManyRequests || status >= http.StatusBadGateway
+	if isUnanswered || isNotReady {
 		return false
 	}
 	return e.soapRenewal.due(&e.throttle.limits, time.Now())

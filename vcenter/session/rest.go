@@ -150,7 +150,8 @@ func (r *REST) start(ctx context.Context, attempt login) *restLogin {
 }
 
 func (r *REST) open(ctx context.Context, c *rest.Client) error {
-	rejected, sign := restPasswordRejected, func(req *http.Request) error { //nolint:unparam // that of a token can fail
+	rejected := restPasswordRejected
+	sign := func(req *http.Request) error { //nolint:unparam // the signer of a token can fail
 		req.SetBasicAuth(r.creds.User, r.creds.Password.Reveal())
 		return nil
 	}
@@ -159,7 +160,8 @@ func (r *REST) open(ctx context.Context, c *rest.Client) error {
 		if err != nil {
 			return err
 		}
-		rejected, sign = restCertificateRejected, signer.SignRequest
+		rejected = restCertificateRejected
+		sign = signer.SignRequest
 	}
 	if err := ctx.Err(); err != nil {
 		return err

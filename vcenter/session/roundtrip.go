@@ -30,7 +30,8 @@ func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 
 // isTemporary reports whether the network broke a request.
 func isTemporary(err error) bool {
-	var network interface{ Temporary() bool } // as url.Error and net.Error
+	// Both url.Error and net.Error have the method.
+	var network interface{ Temporary() bool }
 	return errors.As(err, &network) && network.Temporary()
 }
 
@@ -57,7 +58,8 @@ func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) e
 	}
 	if made := answer.Elem().FieldByName("Returnval"); made.IsValid() {
 		if ref, ok := made.Interface().(types.ManagedObjectReference); ok {
-			return faults.CheckRef(ref) // of an object that the request has made, which is kept
+			// The request has created the object, and the session keeps its reference.
+			return faults.CheckRef(ref)
 		}
 	}
 	return nil

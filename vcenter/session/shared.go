@@ -52,7 +52,8 @@ type sessionManager struct {
 func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.Duration) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
-	if err != nil { // which has the URL
+	if err != nil {
+		// The error contains the URL.
 		return none, errors.New("the session manager's address is not a valid URL")
 	}
 	if err := credentials.CheckURL(m.url); err != nil {

@@ -218,7 +218,8 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	case errors.Is(err, ErrRejected):
 		f := t.remember(l)
 		f.rejected++
-		f.silent, f.denied = false, true
+		f.silent = false
+		f.denied = true
 		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
 	case errors.As(err, &silence):
 		f := t.remember(l)
@@ -242,7 +243,8 @@ func (t *LoginThrottle) accepted(l login) {
 			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
-			f.denied = false // nobody needs them, but the watch that still has them is not to show them again
+			// They are replaced, and only the watch that still has them must not show them again.
+			f.denied = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
 	})
@@ -295,7 +297,9 @@ func (t *LoginThrottle) remember(l login) *failure {
 
 // postpone notes the n-th failure of a kind.
 func (f *failure) postpone(err error, now time.Time, n int, between delays) {
-	f.err, f.until, f.delays = err, now.Add(delayAfter(n, between.least, between.most)), between
+	f.err = err
+	f.until = now.Add(delayAfter(n, between.least, between.most))
+	f.delays = between
 }
 
 func (f *failure) postponed(tried bool) *postponedError {

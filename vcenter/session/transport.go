@@ -75,7 +75,8 @@ func redirected(from *url.URL, location string, status int) error {
 // An answer is the body of one. It belongs to one goroutine.
 type answer struct {
 	io.ReadCloser
-	done    <-chan struct{} // of the request
+	// done is closed when the request's context is done.
+	done    <-chan struct{}
 	large   chan struct{}
 	isLarge bool
 	read    int

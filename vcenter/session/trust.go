@@ -99,7 +99,8 @@ func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertP
 	if cs.ServerName != "" {
 		host = cs.ServerName
 	}
-	leaf, intermediates := cs.PeerCertificates[0], x509.NewCertPool()
+	leaf := cs.PeerCertificates[0]
+	intermediates := x509.NewCertPool()
 	for _, c := range cs.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}

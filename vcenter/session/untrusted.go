@@ -25,8 +25,9 @@ type UntrustedError struct {
 	// TrustAt is where it is configured what to trust; it may be empty.
 	TrustAt string
 
-	thumbprint string // the configured one
-	err        error  // of package x509
+	// thumbprint is the configured one, err the error of package x509.
+	thumbprint string
+	err        error
 	// manager says which session manager it was to be, empty for a vCenter, and note what is
 	// configured and does not count for one.
 	manager, note string
@@ -71,9 +72,13 @@ func (e *UntrustedError) reason(now time.Time) string {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	name, pin, beside := "server", ", or the fingerprint into thumbprint", ""
+	name := "server"
+	pin := ", or the fingerprint into thumbprint"
+	beside := ""
 	if e.manager != "" {
-		name, pin, beside = "the session manager's address", "", ", which count for a session manager besides the system's authorities"
+		name = "the session manager's address"
+		pin = ""
+		beside = ", which count for a session manager besides the system's authorities"
 	}
 	switch {
 	case errors.As(e.err, &authority):
@@ -103,11 +108,11 @@ func (e *UntrustedError) names() string {
 	for _, ip := range e.Certificate.IPAddresses {
 		names = append(names, ip.String())
 	}
-	switch n := len(names) - most; {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "no host name or address at all"
-	case n > 0:
-		names = append(names[:most], strconv.Itoa(n)+" more")
+	}
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], strconv.Itoa(more)+" more")
 	}
 	return strings.Join(names, ", ")
 }

@@ -71,7 +71,8 @@ func (c *cache) forgetRefusals() {
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
 	c.tags.forget(c.needed(), now, NamesFor) // also after readings that failed
-	refs, wanted := q.Objects, q.Categories
+	refs := q.Objects
+	wanted := q.Categories
 	q.Age = cmp.Or(q.Age, NamesFor)
 	l, err := c.objects.list(ctx, s, refs, now, c.refresh)
 	if err != nil {
@@ -150,7 +151,8 @@ func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 // because the account may no longer read them. What is known of objects that were not
 // listed this time stays.
 func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
-	attached, withheld := l.attached, make(map[Ref]map[string]bool)
+	attached := l.attached
+	withheld := make(map[Ref]map[string]bool)
 	if len(attached) < len(refs) {
 		attached = maps.Clone(attached)
 		for _, ref := range refs {
@@ -176,7 +178,9 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 			withheld[ref][id] = true
 		}
 	}
-	c.attached, c.withheld, c.used = attached, withheld, used
+	c.attached = attached
+	c.withheld = withheld
+	c.used = used
 }
 
 // needed returns the IDs of the tags that are remembered to be attached, or withheld.

@@ -34,7 +34,8 @@ type changeLog struct {
 func (l *changeLog) failed(ctx context.Context, err error) error {
 	cause := faults.CauseOf(err)
 	if rest.ClassOf(err) == rest.Busy {
-		err, cause = &busyError{err}, "busy"
+		err = &busyError{err}
+		cause = "busy"
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
 	l.outage.Log(klog.FromContext(ctx), cause, err, "Cannot read tags; Nodes that need them keep waiting", "Still cannot read tags")

@@ -31,7 +31,8 @@ const (
 	rechecked = 8
 	// recheckMin and recheckMax are the pauses before refused objects are asked for again,
 	// in refresh intervals: 1 and 10 minutes by default. Pauses double in between.
-	recheckMin, recheckMax = 2, 20
+	recheckMin = 2
+	recheckMax = 20
 )
 
 // objects is what a reader remembers of the objects that it is asked about.
@@ -154,7 +155,9 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		return nil, err
 	}
 	if len(known) > 0 && l.answered == 0 && l.last != nil {
-		o.barred, o.queue, o.refused = true, nil, nil
+		o.barred = true
+		o.queue = nil
+		o.refused = nil
 		return nil, l.barredError(len(refs))
 	}
 	return l, o.recheckRefused(ctx, l, refresh)
@@ -209,7 +212,8 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.recheck = l.now.Add(o.pause)
 	}
 	err := errForbidden
-	switch class := rest.ClassOf(l.last); {
+	class := rest.ClassOf(l.last)
+	switch {
 	case errors.Is(l.last, session.LargeAnswer):
 		err = fmt.Errorf("its tags cannot be read: %w", l.last)
 	case class == rest.NotFound:

@@ -65,7 +65,8 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 		mu.Unlock()
 		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
 		if failed && serves {
-			continue // it would fail too, and take its time
+			// This request would fail too, and take as long.
+			continue
 		}
 		g.Go(func() error {
 			tag, err := n.get(ctx, s, id)

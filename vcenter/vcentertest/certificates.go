@@ -49,7 +49,8 @@ func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 		template.NotAfter = time.Now().Add(time.Hour)
 	}
 	if by == nil {
-		template.IsCA, template.BasicConstraintsValid = true, true
+		template.IsCA = true
+		template.BasicConstraintsValid = true
 		by = &Issued{&template, key}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, by.Cert, &key.PublicKey, by.Key)
@@ -105,7 +106,8 @@ func UserCertificate(t *testing.T, name string) (cert, key string) {
 func ByCertificate(t *testing.T, cfg *config.VCenter) credentials.Credentials {
 	t.Helper()
 	user, key := UserCertificate(t, "vzones-solution-user")
-	cfg.User, cfg.Password = user, config.NewPassword(key)
+	cfg.User = user
+	cfg.Password = config.NewPassword(key)
 	creds, err := credentials.FromAccount(cfg.User, cfg.Password)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,8 @@ func (d DenseType) density() float64 { return float64(d.Size) / float64(len(d.el
 func (d DenseType) Value(elements int) string {
 	var begin, end string
 	for _, name := range d.Path[:len(d.Path)-1] {
-		begin, end = begin+"<"+name+">", "</"+name+">"+end
+		begin += "<" + name + ">"
+		end = "</" + name + ">" + end
 	}
 	return begin + strings.Repeat(d.element(), elements) + end
 }

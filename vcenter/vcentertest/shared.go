@@ -31,7 +31,8 @@ func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, user := vim.NewManager(admin), url.UserPassword(cfg.User, cfg.Password.Reveal())
+	m := vim.NewManager(admin)
+	user := url.UserPassword(cfg.User, cfg.Password.Reveal())
 	if err := m.Login(t.Context(), user); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 			return
 		}
 		ticket, err := m.AcquireCloneTicket(r.Context())
-		if faults.SessionLost(err) { // it looks after its session
+		if faults.SessionLost(err) {
+			// A session manager renews its own session.
 			if err = m.Login(r.Context(), user); err == nil {
 				ticket, err = m.AcquireCloneTicket(r.Context())
 			}

@@ -32,7 +32,8 @@ func EastBehindFront(t *testing.T) (*fleet.Fleet, *Front, config.VCenter) {
 	sim, cfgs := Simulate(t, BareEast)
 	f := NewFront(t, sim.VCenters()[0])
 	cfg := f.VCenter(t)
-	cfg.User, cfg.Password = cfgs[0].User, cfgs[0].Password
+	cfg.User = cfgs[0].User
+	cfg.Password = cfgs[0].Password
 	return sim, f, cfg
 }
 

@@ -26,7 +26,11 @@ const (
 func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	t.Helper()
 	m := simulator.VPX()
-	m.Host, m.Cluster, m.Machine, m.Datastore, m.Portgroup = 0, 0, 0, 0, 0
+	m.Host = 0
+	m.Cluster = 0
+	m.Machine = 0
+	m.Datastore = 0
+	m.Portgroup = 0
 	t.Cleanup(m.Remove)
 	if err := m.Create(); err != nil {
 		t.Fatal(err)

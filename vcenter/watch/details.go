@@ -114,7 +114,8 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 		}
 		return refs
 	}
-	add, addNamed := missing(ids), missing(named)
+	add := missing(ids)
+	addNamed := missing(named)
 	for _, id := range ids {
 		if l := d.listed[id]; l != nil {
 			l.annotatedOnly = false

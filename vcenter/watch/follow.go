@@ -252,7 +252,8 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 // be read any more.
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
-		if !model.IsHostFact(m.Path) { // of which it matters why
+		// A host's fact is kept as missing, because the reason matters.
+		if !model.IsHostFact(m.Path) {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
 		}
 	}
@@ -373,7 +374,8 @@ func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) boo
 
 // publishSnapshot publishes what is known.
 func (w *Watch) publishSnapshot(ctx context.Context, v model.View) {
-	v.Incomplete, v.Hosts = w.datacenters.incomplete(), w.hosts
+	v.Incomplete = w.datacenters.incomplete()
+	v.Hosts = w.hosts
 	snap := w.model.Snapshot(v)
 	snap.Homes = w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {

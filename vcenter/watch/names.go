@@ -59,7 +59,8 @@ func (n *nameLookup) reports(filter types.ManagedObjectReference) bool {
 	if _, ok := n.filters[filter]; !ok {
 		return false
 	}
-	n.filters[filter], n.news = true, true
+	n.filters[filter] = true
+	n.news = true
 	return true
 }
 
@@ -71,7 +72,8 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 	id := u.Obj.Value
 	now := n.byID[id]
 	if u.Kind == types.ObjectUpdateKindLeave {
-		if now.filter == filter { // as in Model.ApplyIndex
+		// Another filter may have reported the machine before, as in Model.ApplyIndex.
+		if now.filter == filter {
 			delete(n.byID, id)
 		}
 		return

@@ -148,7 +148,7 @@ func (p *poller) rest(ctx context.Context) error {
 	case <-time.After(p.pollTime):
 	case <-p.soon:
 	case <-p.hurry:
-		p.hurry.Notify() // for the pace
+		p.hurry.Notify() // the pace looks at it too
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -216,13 +216,15 @@ type prober struct {
 func (p *prober) run(ctx context.Context) error {
 	again := time.NewTicker(p.every)
 	defer again.Stop()
-	loading, arrived := again.C, p.arrived
+	loading := again.C
+	arrived := p.arrived
 	for {
 		select {
 		case <-p.asked:
 		case <-loading:
 		case <-arrived:
-			loading, arrived = nil, nil
+			loading = nil
+			arrived = nil
 			continue
 		case <-ctx.Done():
 			return ctx.Err()

@@ -88,12 +88,13 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 		l.query.Age = tags.NamesFor
 		select {
 		case objects := <-l.wanted:
-			l.query.Objects, l.query.Paths = objects.refs, objects.paths
+			l.query.Objects = objects.refs
+			l.query.Paths = objects.paths
 			l.query.Age = l.refresh / 2
 			return false, nil
 		case <-l.inbox.readNames:
-			if wait := min(namesPause, l.refresh) - time.Since(l.askedFor); wait > 0 {
-				l.postponed = time.After(wait)
+			if left := min(namesPause, l.refresh) - time.Since(l.askedFor); left > 0 {
+				l.postponed = time.After(left)
 				continue
 			}
 		case <-l.postponed:
@@ -104,7 +105,9 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		l.query.Age, l.askedFor, l.postponed = l.refresh/2, time.Now(), nil
+		l.query.Age = l.refresh / 2
+		l.askedFor = time.Now()
+		l.postponed = nil
 		return true, nil
 	}
 }

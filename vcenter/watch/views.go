@@ -206,7 +206,8 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	if d.missing != nil {
 		missing = d.missing.Error()
 	}
-	switch log := klog.FromContext(ctx); missing {
+	log := klog.FromContext(ctx)
+	switch missing {
 	case last:
 	case "":
 		log.Info("All of the configured datacenters are found")

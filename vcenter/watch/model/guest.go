@@ -48,7 +48,8 @@ type guestNetwork struct {
 // than it takes it takes nothing: whatever were left out might be what decides.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
-	left, leftGuestMade := maxAddresses, maxGuestMade
+	left := maxAddresses
+	leftGuestMade := maxGuestMade
 	interfaces := 0
 	r := guestNetwork{nics: make([]inventory.NIC, 0, min(len(guest.GuestNicInfo), maxInterfaces))}
 	for i := range guest.GuestNicInfo {
@@ -115,7 +116,9 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 			}
 		}
 	}
-	nic.Addresses, nic.Unusable, nic.Secondary = all.list, unusable.list, secondary.list
+	nic.Addresses = all.list
+	nic.Unusable = unusable.list
+	nic.Secondary = secondary.list
 	return nic
 }
 

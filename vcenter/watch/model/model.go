@@ -21,8 +21,9 @@ type Model struct {
 	// other machines under the same managed object IDs.
 	instance string
 	// Tree has the machines that are followed and what is above them.
-	Tree  *Tree
-	index map[string]entry // by managed object ID
+	Tree *Tree
+	// index has the machines by managed object ID.
+	index map[string]entry
 	// unknown are the machines in index that never had a UUID, and when they were
 	// first seen.
 	unknown map[string]inventory.FirstSeen
@@ -107,7 +108,10 @@ func (m *Model) touch(id string, u inventory.UUID) {
 		return
 	}
 	if m.touches++; m.touches > m.mostRecent() {
-		m.byUUID, m.recent, m.touched, m.touches = nil, nil, nil, 0
+		m.byUUID = nil
+		m.recent = nil
+		m.touched = nil
+		m.touches = 0
 		return
 	}
 	m.touched[u] = append(m.touched[u], id)
@@ -118,13 +122,16 @@ func (m *Model) mostRecent() int { return recentMax + len(m.byUUID)/8 }
 
 // setUnknown records whether the UUID of a machine was never known.
 func (m *Model) setUnknown(id string, isUnknown bool) {
-	switch _, was := m.unknown[id]; {
-	case isUnknown && !was:
-		m.unknown[id], m.unread = m.firstSeen(id), nil
-	case was && !isUnknown:
-		delete(m.unknown, id)
-		m.unread = nil
+	_, wasUnknown := m.unknown[id]
+	if isUnknown == wasUnknown {
+		return
 	}
+	if isUnknown {
+		m.unknown[id] = m.firstSeen(id)
+	} else {
+		delete(m.unknown, id)
+	}
+	m.unread = nil
 }
 
 // firstSeen returns when a machine without a UUID was first seen.
@@ -146,7 +153,8 @@ func (m *Model) ApplySummaries() (found bool) {
 			continue
 		}
 		e := m.index[id]
-		e.uuid, found = uuid, true
+		e.uuid = uuid
+		found = true
 		m.index[id] = e
 		m.touch(id, uuid)
 		m.setUnknown(id, false)
@@ -230,7 +238,9 @@ func (m *Model) refreshIndex() {
 	}
 	if m.byUUID == nil || len(m.recent)+len(m.touched) > m.mostRecent() {
 		m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
-		m.recent, m.touched, m.touches = nil, map[inventory.UUID][]string{}, 0
+		m.recent = nil
+		m.touched = map[inventory.UUID][]string{}
+		m.touches = 0
 		for id, e := range m.index {
 			if !e.uuid.IsZero() {
 				m.byUUID[e.uuid] = append(m.byUUID[e.uuid], e.public(id))
@@ -360,7 +370,8 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lost, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
 		at, known := m.lost[u]
-		switch shown := len(m.Entries(u)) > 0; {
+		shown := len(m.Entries(u)) > 0
+		switch {
 		case shown && (!known || !at.IsZero()):
 			m.lost[u] = time.Time{}
 		case shown || !known:

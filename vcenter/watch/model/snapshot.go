@@ -78,7 +78,8 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 
 // keepRole has a machine keep its role of a Fault Tolerance pair while its configuration cannot be read.
 func (m *Model) keepRole(id string, now *inventory.Machine) {
-	switch e, indexed := m.index[id]; {
+	e, indexed := m.index[id]
+	switch {
 	case now.UUID.IsZero():
 		now.Secondary = e.secondary
 	case indexed && e.secondary != now.Secondary:
@@ -140,14 +141,17 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	// Without it there is less evidence after a move, and nothing else is lost.
 	m.InstanceUUID, _ = inventory.ParseUUID(read.string("config.instanceUuid"))
 	r := read.guestNetwork()
-	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
+	m.NICs = r.nics
+	m.Partial = r.partial
+	m.Refused = r.refused
 	if len(r.nics) == 0 && !r.partial && r.refused == nil {
 		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
 	}
 	m.Static, _ = read[GuestMetadata].([]netip.Addr)
 	if !read.connected() {
-		// What is reported is how it was.
-		m.Power, m.WasOff = inventory.PowerUnknown, m.Power.IsOff()
+		// The reported state is the one before the disconnection.
+		m.WasOff = m.Power.IsOff()
+		m.Power = inventory.PowerUnknown
 	}
 	for _, start := range p.tree.starts(ref) {
 		if start.unset != "" {
@@ -178,7 +182,8 @@ func (p *snapshotBuilder) path(kind topology.PathKind, from types.ManagedObjectR
 	for _, ref := range refs {
 		path.Objects = append(path.Objects, p.object(ref))
 	}
-	if from.Type != "VirtualMachine" { // whose path is its own
+	// No other machine has the path of a machine.
+	if from.Type != "VirtualMachine" {
 		p.paths[from] = path
 	}
 	return path
