@@ -7,8 +7,8 @@
 // # Which VM is a Node's
 //
 // A BIOS UUID is not unique: clones, backups, replicas and the two ends of a move share one. The home of a
-// Node is the managed object in which its VM was last found. Find answers according to this
-// table, and findByUUID walks it from top to bottom. The other matches are VMs with the Node's UUID that are not the home.
+// Node is the managed object in which its VM was last found. Find answers according to this table, and
+// findByUUID walks it from top to bottom. The other matches are VMs with the Node's UUID that are not the home.
 //
 //	home                      other matches            result
 //	1  shown, on              none, or off             home
@@ -31,7 +31,9 @@
 //	                                                   is the same VM; else unknown
 //	13                        several may run          ambiguous
 //	14 no longer configured   none, or off             unknown
-//	15                        one may run              that VM if it runs and every vCenter can be read
+//	15                        one may run              that VM if it runs, every vCenter can be read, and it
+//	                                                   is the same VM or no other vCenter has the entry's name;
+//	                                                   else unknown
 //	16                        several may run          ambiguous
 //	17 no home                none                     absent, if nothing is uncertain
 //	18                        off                      unknown
