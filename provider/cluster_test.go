@@ -229,7 +229,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		keepStatus(c.client)
 		compareUIDs(c.client)
 		c.provider = New(fleet, testConfig(), Options{})
-		c.controller = nodes.New(fleet, c.provider.placer, c.provider.checker, c.client)
+		c.controller = nodes.New(fleet, c.provider.store, c.provider.checker, c.client)
 		c.asked = &recorder{Provider: c.provider}
 		factory := informers.NewSharedInformerFactory(c.client, 0)
 		c.provider.SetInformers(factory)

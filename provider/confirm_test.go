@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -27,13 +27,13 @@ func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err 
 	node = node.DeepCopy()
 	silent(node)
 	synctest.Test(t, func(t *testing.T) {
-		p.checker = absence.NewChecker(f, p.placer) // with channels of the bubble
+		p.checker = placement.NewChecker(f, p.placer) // with channels of the bubble
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { p.checker.Run(ctx, func(types.UID) {}) })
 		defer running.Wait()
 		defer cancel()
-		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, absence.ErrConfirming) {
+		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, placement.ErrConfirming) {
 			synctest.Wait()
 			exists, err = p.InstanceExists(ctx, node)
 		}
@@ -70,7 +70,7 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 				if time.Since(before) > 0 {
 					t.Errorf("it took %v", time.Since(before))
 				}
-				if exists || err != nil && !errors.Is(err, absence.ErrConfirming) {
+				if exists || err != nil && !errors.Is(err, placement.ErrConfirming) {
 					t.Fatalf("%v, %v", exists, err)
 				}
 				if err == nil {
@@ -167,7 +167,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 				c.fleet.mu.Unlock()
 				change(c)
 				c.settle()
-				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, absence.ErrConfirming) {
+				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, placement.ErrConfirming) {
 					t.Errorf("afterwards: %v, %v", exists, err)
 				}
 			}, gone())
@@ -218,11 +218,11 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 				silent(n)
 				c.updateStatus(n)
 				c.pass(2 * gather)
-				ask(absence.ErrConfirming)
+				ask(placement.ErrConfirming)
 				change(c)
 				c.settle()
 				close(first)
-				ask(absence.ErrConfirming)
+				ask(placement.ErrConfirming)
 				close(later)
 				ask(nil)
 				if n := searches.Load(); n != 2 {
@@ -310,7 +310,7 @@ func TestNobodyDeletes(t *testing.T) {
 		if again := searches.Load(); again != n {
 			t.Errorf("%d more in the second hour", again-n)
 		}
-		if _, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !errors.Is(err, absence.ErrConfirming) {
+		if _, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !errors.Is(err, placement.ErrConfirming) {
 			t.Errorf("asked at last: %v", err)
 		}
 		c.settle()

@@ -19,8 +19,8 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -37,6 +37,10 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 		deleted = append(deleted, a.(clienttesting.DeleteActionImpl).DeleteOptions) //nolint:forcetypeassert // of that verb
 		return true, nil, nil
 	})
+	factory := informers.NewSharedInformerFactory(client, 0)
+	p.SetInformers(factory)
+	factory.StartWithContext(t.Context())
+	factory.WaitForCacheSync(t.Context().Done())
 	nodes := func() typedv1.NodeInterface { return p.Client(client).CoreV1().Nodes() }
 	del := func(opts metav1.DeleteOptions) error { return nodes().Delete(t.Context(), node.Name, opts) }
 
@@ -64,9 +68,8 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 		t.Error("the options of the caller have changed")
 	}
 	// Labels follow from no answer, but from the Node in the cache, and there is none.
-	p.SetInformers(informers.NewSharedInformerFactory(client, 0))
 	patch := []byte(`{"metadata":{"labels":{"topology.kubernetes.io/zone":"b"}}}`)
-	if n, err := nodes().Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err == nil {
+	if n, err := nodes().Patch(t.Context(), "another", types.MergePatchType, patch, metav1.PatchOptions{}); err == nil {
 		t.Errorf("labels of a Node that is not in the cache were written: %v", n.Labels)
 	}
 }
@@ -123,7 +126,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 				t.Errorf("%v, %v, searched %v", exists, err, searched)
 			}
 			conditions := p.checker.Conditions(t.Context(), c.states, c.node)
-			if hold := !slices.ContainsFunc(conditions, func(c absence.Condition) bool { return c.Name != absence.NotReady && !c.Holds() }); hold != c.searched {
+			if hold := !slices.ContainsFunc(conditions, func(c placement.Condition) bool { return c.Name != placement.NotReady && !c.Holds() }); hold != c.searched {
 				t.Errorf("the conditions for its deletion are %v", conditions)
 			}
 		})
@@ -252,7 +255,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 				}
 				got := cl.events()
 				slices.Sort(got)
-				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + absence.ReasonNotDeleted})); !slices.Equal(got, want) {
+				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + placement.ReasonNotDeleted})); !slices.Equal(got, want) {
 					t.Errorf("Events %q, want %q", got, want)
 				}
 				for name, n := range cl.controller.Stats().Kept {
@@ -278,7 +281,7 @@ func TestNoNodeIsKept(t *testing.T) {
 			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)
 			alone(t, &fakeFleet{states: troubles}, func(c *cluster) {
 				c.pass(time.Hour)
-				if slices.Contains(c.events(), "node-1 "+absence.ReasonNotDeleted) {
+				if slices.Contains(c.events(), "node-1 "+placement.ReasonNotDeleted) {
 					t.Error(c.events())
 				}
 				for reason, n := range c.controller.Stats().Kept {
@@ -301,7 +304,7 @@ func TestLongRecordProtects(t *testing.T) {
 			n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
 			annotate(n, key, "east/"+strings.Repeat("x", size-len("east/")))
 			exists, err := p.InstanceExists(t.Context(), n)
-			if exists || err == nil || absence.KeptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
+			if exists || err == nil || placement.KeptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
 				t.Errorf("%s of %d bytes: exists %v: %.600v", key, size, exists, err)
 			}
 		}

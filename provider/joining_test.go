@@ -168,16 +168,24 @@ func TestALateQuestionLeavesNothing(t *testing.T) {
 	}, running())
 }
 
+// isRefused reports whether the last answer to the framework was that the Node has to wait.
+func (w *waking) isRefused() bool {
+	node := w.node("node-1")
+	w.provider.store.Lock()
+	defer w.provider.store.Unlock()
+	return w.provider.store.AnswersAbout(node).Refused
+}
+
 // TestWaitsAreForgotten: of Nodes that are gone nothing is kept.
 func TestWaitsAreForgotten(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(false)
-		if w.asks() || !w.provider.placer.IsRefused("uid-node-1") {
+		if w.asks() || !w.isRefused() {
 			t.Fatal("the Node does not wait")
 		}
 		w.delete("node-1")
 		synctest.Wait()
-		if w.provider.placer.IsRefused("uid-node-1") {
+		if w.provider.store.Kept("uid-node-1") != nil {
 			t.Error("the Node is kept")
 		}
 	})

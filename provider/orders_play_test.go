@@ -400,7 +400,7 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 		p.Fatal(err)
 	}
 	daemon.KeepLabels()
-	c := nodes.New(p, daemon.placer, daemon.checker, p.client)
+	c := nodes.New(p, daemon.store, daemon.checker, p.client)
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })

@@ -12,7 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/provider/absence"
+	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
@@ -79,7 +79,7 @@ func TestAContradictionAmongManyNodes(t *testing.T) {
 			f.become(state)
 			c.settle()
 		}
-		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, absence.ErrConfirming) {
+		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, placement.ErrConfirming) {
 			t.Errorf("after it was shown for a moment: exists %t, error %v; want that it is confirmed again", exists, err)
 		}
 		c.pass(time.Second)

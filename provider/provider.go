@@ -3,7 +3,7 @@
 //
 // It owns the cloud provider interface that the framework's controllers call. Calls are
 // answered from memory: no answer waits for a vCenter, and none writes anything. What the
-// answers are made of is in the packages below it. Package write completes what the framework
+// answers are made of is in the packages below it. Package framework completes what the framework
 // writes to Nodes, and package nodes writes the rest.
 package provider
 
@@ -20,13 +20,12 @@ import (
 
 	"vzones/config"
 	"vzones/internal/quote"
-	"vzones/provider/absence"
-	"vzones/provider/nodecache"
+	"vzones/provider/framework"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/nodes"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
-	"vzones/provider/write"
 	"vzones/topology"
 )
 
@@ -45,16 +44,17 @@ type Options = placement.Options
 // Fleet is what the provider needs of the vCenters.
 type Fleet interface {
 	placement.Fleet
-	absence.Fleet
+	placement.SearchedFleet
 }
 
 // Provider is the cloud provider "vsphere". It is used in the framework's
 // order: Initialize, SetInformers, then everything else.
 type Provider struct {
+	store   *nodes.Store
 	placer  *placement.Placer
-	checker *absence.Checker
-	nodes   *nodecache.Cache
-	guard   write.Guard
+	checker *placement.Checker
+	cache   *framework.Cache
+	guard   framework.Guard
 	// keepsLabels reports whether labels and the condition are kept current.
 	keepsLabels atomic.Bool
 }
@@ -63,17 +63,21 @@ var _ cloudprovider.InformerUser = (*Provider)(nil)
 
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
-	placer := placement.New(fleet, cfg, opts)
-	nodes := placer.NodeCache()
-	return &Provider{placer: placer, checker: absence.NewChecker(fleet, placer), nodes: nodes, guard: write.Guard{Current: nodes.Get}}
+	store := nodes.NewStore(fleet, cfg, opts)
+	placer := store.Placer()
+	cache := store.Cache()
+	return &Provider{
+		store: store, placer: placer, checker: placement.NewChecker(fleet, placer), cache: cache,
+		guard: framework.Guard{Current: cache.Get, Memory: store},
+	}
 }
 
-// Placer returns what says where Nodes are.
-func (p *Provider) Placer() *placement.Placer { return p.placer }
+// Store returns what is known of each Node.
+func (p *Provider) Store() *nodes.Store { return p.store }
 
 // Checker returns what decides whether machines exist. Its Run has to run beside the
 // framework's controllers.
-func (p *Provider) Checker() *absence.Checker { return p.checker }
+func (p *Provider) Checker() *placement.Checker { return p.checker }
 
 // Apply makes this the configuration from now on. Whoever calls it has the fleet
 // apply it next, whose subscribers are notified then.
@@ -89,20 +93,25 @@ func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan stru
 // SetInformers is called by the framework before the informers start, when this process
 // leads.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
-	p.nodes.Watch(factory)
-	p.nodes.Start()
+	p.cache.Watch(factory)
+	p.cache.Start()
 }
 
 // Started is closed once the framework has handed over its informers, which it does when
 // this process leads.
-func (p *Provider) Started() <-chan struct{} { return p.nodes.Started() }
+func (p *Provider) Started() <-chan struct{} { return p.cache.Started() }
 
 // NodeInformer returns the informer that the framework's controllers have to
 // use, so that a Node whose machine has become known is announced to them again, and
 // they do not see those of others. It is valid once Started is closed.
-func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.nodes }
+func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.cache }
 
-// Client returns the client that the framework's controllers have to use, see write.Guard.
+// LifecycleInformer returns NodeInformer for the framework's lifecycle controller.
+func (p *Provider) LifecycleInformer() coreinformers.NodeInformer {
+	return framework.LifecycleInformer(p.cache, p.checker.HasAnswer)
+}
+
+// Client returns the client that the framework's controllers have to use, see framework.Guard.
 func (p *Provider) Client(client kubernetes.Interface) kubernetes.Interface {
 	return p.guard.Client(client)
 }
@@ -133,7 +142,7 @@ func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
 
 // InstanceExists reports whether a Node's machine exists. False makes the framework delete
-// the Node, see absence.Checker.
+// the Node, see placement.Checker.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	exists, err := p.checker.CheckExists(ctx, node)
 	p.guard.Exists(node, exists || err != nil)
@@ -167,7 +176,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
-	var additions write.Additions
+	var additions framework.Additions
 	switch isForeign, joins := p.placer.IsForeign(node), nodeinfo.IsUninitialized(node); {
 	case isForeign && !joins:
 		return &cloudprovider.InstanceMetadata{}, nil
@@ -192,8 +201,8 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 
 // additions returns what a Node gets that the framework does not write: where its machine is, labels
 // in Kubernetes' own domains, and the condition, unless something is not certain or not right.
-func (p *Provider) additions(node *v1.Node, d *placement.Decision) write.Additions {
-	b := write.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
+func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Additions {
+	b := framework.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value

@@ -297,7 +297,7 @@ func TestRunEnds(t *testing.T) {
 					p.SetInformers(informers.NewSharedInformerFactory(client, 0)) // never started
 				}
 				done := make(chan error, 1)
-				go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
+				go func() { done <- nodes.New(f, p.store, p.checker, client).Run(ctx) }()
 				synctest.Wait()
 				cancel()
 				if err := <-done; err != nil || len(f.followed()) > 0 {

@@ -232,3 +232,11 @@ func parseVM(s string) inventory.UUID {
 	}
 	return u
 }
+
+// NameKey is the key of a Node without a UUID among the Nodes of a machine, empty for no name.
+func NameKey(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "name " + strings.ToLower(name)
+}

@@ -74,12 +74,12 @@ func (c *Controller) writeCondition(ctx context.Context, l *labeler, n *v1.Node,
 		r.condition.turn.done()
 		return 0
 	}
-	c.mu.Lock()
+	c.store.Lock()
 	wait := time.Until(r.initialized.Add(frameworkTime))
 	if says.status == was.Status && says.reason == was.Reason {
 		wait = max(wait, time.Until(r.condition.at.Add(rewordAfter)))
 	}
-	c.mu.Unlock()
+	c.store.Unlock()
 	if wait > 0 {
 		return wait
 	}

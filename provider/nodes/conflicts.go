@@ -33,10 +33,7 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 			if nodeinfo.IsUninitialized(n) || c.placer.IsForeign(n) {
 				continue
 			}
-			c.mu.Lock()
-			r := c.records[n.UID]
-			c.mu.Unlock()
-			if r != nil && r.decision != nil && !yield(n, r) {
+			if r, _ := c.recordOf(n); r != nil && r.decision != nil && !yield(n, r) {
 				return
 			}
 		}

@@ -3,8 +3,8 @@
 // It owns all writes to Nodes except the framework's: the annotations with the location of their
 // machines, topology labels, the taint of drift, the condition, and Events. It makes the fleet follow
 // the machines of all Nodes, and announces a Node to the framework when the Node can be initialized.
-// The packages below it decide: placement about a Node, report about the texts of its problems, absence
-// about its deletion, and plan about its labels. The controller never initializes or deletes a Node, and
+// The packages below it decide: placement about a Node and its deletion, report about the texts of its problems,
+// and plan about its labels. The controller never initializes or deletes a Node, and
 // writes only labels that the configuration names or that it wrote before. It writes a topology label
 // only if the vCenter answered within the last two seconds.
 //
@@ -34,8 +34,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"vzones/config"
-	"vzones/provider/absence"
-	"vzones/provider/nodecache"
+	"vzones/provider/framework"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
@@ -43,12 +42,13 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Controller manages the Nodes of a placer.
+// A Controller manages the Nodes of a store.
 type Controller struct {
 	fleet   Fleet
 	placer  placer
-	checker *absence.Checker
-	nodes   *nodecache.Cache
+	checker *placement.Checker
+	store   *Store
+	nodes   *framework.Cache
 	client  kubernetes.Interface
 
 	// Run closes running once the fields below are set, and stopped once nothing is decided any more.
@@ -67,16 +67,13 @@ type Controller struct {
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
-
-	mu      sync.Mutex
-	records map[types.UID]*record
 }
 
-// New returns a controller that does nothing until Run.
-func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
+// New returns a controller of the Nodes in a store that does nothing until Run.
+func New(fleet Fleet, store *Store, checker *placement.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
-		fleet: fleet, placer: placer, checker: checker, nodes: placer.NodeCache(), client: client,
-		running: make(chan struct{}), stopped: make(chan struct{}), records: map[types.UID]*record{},
+		fleet: fleet, placer: store.Placer(), checker: checker, store: store, nodes: store.Cache(), client: client,
+		running: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
@@ -110,8 +107,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer g.Wait()
 	g.Go(func() {
 		c.checker.Run(ctx, func(node types.UID) { // whose search has a result
-			c.mu.Lock()
-			defer c.mu.Unlock()
+			c.store.Lock()
+			defer c.store.Unlock()
 			c.enqueueLocked(node)
 		})
 	})
@@ -225,15 +222,11 @@ type Fleet interface {
 
 // placer is what the controller needs of a placement.Placer, whose documentation it shares.
 type placer interface {
-	NodeCache() *nodecache.Cache
 	NodeChanged(*v1.Node)
-	Forget(types.UID)
 
 	IsForeign(*v1.Node) bool
 	OtherProvider([]inventory.State, *v1.Node) string
 	Statement(*v1.Node) (inventory.Identity, error)
-	IsRefused(types.UID) bool
-	TakeRefused(types.UID) bool
 
 	Observe([]inventory.State, *v1.Node) *inventory.Machine
 	Join(n *v1.Node, gives bool) (*placement.Decision, error)
@@ -278,9 +271,9 @@ func (c *Controller) changed(before, now any) {
 	default:
 		c.placer.NodeChanged(n)
 		if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
-			c.mu.Lock()
-			c.recordLocked(n.UID).initialized = time.Now()
-			c.mu.Unlock()
+			c.store.Lock()
+			c.store.record(n).initialized = time.Now()
+			c.store.Unlock()
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after it has been decided about
 		}
 		isRelevant := isRelevant(c.placer, b, n)

@@ -16,8 +16,8 @@ import (
 
 	"vzones/config"
 	"vzones/internal/quote"
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -54,7 +54,7 @@ type events struct {
 	recorder report.Recorder
 	// pace limits the Events about all Nodes.
 	pace    *rate.Limiter
-	checker *absence.Checker
+	checker *placement.Checker
 }
 
 // tracker returns the tracker of a problem of a Node.
@@ -105,8 +105,8 @@ func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err 
 		if due := r.tracker(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}
-		switch there := e.checker.Outside(n.UID, id); {
-		case errors.Is(there, absence.ErrConfirming):
+		switch there := e.checker.Outside(n, id); {
+		case errors.Is(there, placement.ErrConfirming):
 			return 0 // its end enqueues the Node
 		case there != nil:
 			key := p.Key

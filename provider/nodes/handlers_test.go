@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"vzones/config"
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
@@ -30,8 +29,7 @@ const uuidB = "422e4956-ad22-1139-6d72-000000000002"
 func idle(t *testing.T, selector labels.Selector) *Controller {
 	t.Helper()
 	f := &fakeSource{topology: &config.Topology{}}
-	f.Placer = placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
-	c := New(f, f, absence.NewChecker(f, f.Placer), nil)
+	c := f.controller(NewStore(f, &config.Config{NodeSelector: selector}, placement.Options{}), nil)
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[item]())
 	t.Cleanup(c.queue.ShutDown)
 	return c
@@ -146,14 +144,14 @@ func BenchmarkStats(b *testing.B) {
 		nodes = append(nodes, named(fmt.Sprint("east-", i), zoned("r", "a")...))
 	}
 	source, factory := &fakeSource{}, informers.NewSharedInformerFactory(fake.NewClientset(nodes...), 0)
-	source.Placer = placement.New(source, &config.Config{}, placement.Options{})
-	source.NodeCache().Watch(factory)
-	source.NodeCache().Start()
+	store := NewStore(source, &config.Config{}, placement.Options{})
+	store.Cache().Watch(factory)
+	store.Cache().Start()
 	factory.Start(b.Context().Done())
 	factory.WaitForCacheSync(b.Context().Done())
-	c := New(source, source, absence.NewChecker(source, source.Placer), nil)
+	c := source.controller(store, nil)
 	for _, n := range c.nodes.All() {
-		c.recordLocked(n.UID).counted = counted{outcome: report.Placed}
+		c.store.record(n).counted = counted{outcome: report.Placed}
 	}
 	for b.Loop() {
 		if s := c.Stats(); s.Outcomes[report.Placed] != len(nodes) {

@@ -86,12 +86,12 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 	k.place(d)
 	todo := by.For(n, d, k.drifts, k.resized, time.Now())
 	k.drifts, k.resized = todo.Drifts, todo.Resized
-	c.mu.Lock()
+	c.store.Lock()
 	r.counted.drifting, r.counted.resized = len(k.drifts) > 0, len(k.resized) > 0
 	if d.Machine != nil {
 		r.counted.conflicts = l.conflicts.Of(d.Placement)
 	}
-	c.mu.Unlock()
+	c.store.Unlock()
 	if !todo.Due.IsZero() {
 		next = max(time.Until(todo.Due), time.Millisecond)
 	}
@@ -120,9 +120,9 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, l.pace, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
-			c.mu.Lock()
+			c.store.Lock()
 			l.count(todo)
-			c.mu.Unlock()
+			c.store.Unlock()
 			c.events.written(log, n, todo)
 		},
 	}))

@@ -137,8 +137,8 @@ func TestGoneNodesAreForgotten(t *testing.T) {
 		})
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(time.Hour)
-		if s := w.stats(); s.Drifting != 0 || len(w.controller.records) > 0 {
-			t.Errorf("%+v, %d states", s, len(w.controller.records))
+		if s := w.stats(); s.Drifting != 0 || len(w.controller.store.records) > 0 {
+			t.Errorf("%+v, %d states", s, len(w.controller.store.records))
 		}
 		w.wantEvents()
 	}, named("east-1", zoned("r", "a")...))

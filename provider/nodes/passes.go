@@ -69,9 +69,9 @@ func (p *passes) begin(nodes int) {
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for uid, r := range c.records {
+	c.store.Lock()
+	defer c.store.Unlock()
+	for uid, r := range c.store.records {
 		if r.absent {
 			c.enqueueLocked(uid)
 		}
@@ -81,10 +81,10 @@ func (c *Controller) fleetChanged() {
 // recheck enqueues the Nodes whose decision depends on other Nodes, and those that were announced and
 // then refused.
 func (c *Controller) recheck() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for uid, r := range c.records {
-		if r.shared || r.announced != nil && c.placer.IsRefused(uid) {
+	c.store.Lock()
+	defer c.store.Unlock()
+	for uid, r := range c.store.records {
+		if r.shared || r.announced != nil && r.answers.Refused {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -106,24 +106,30 @@ func (c *Controller) observe(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.mu.Lock()
-		r := c.records[n.UID]
-		c.mu.Unlock()
+		r, isRefused := c.recordOf(n)
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
 				c.queue.Add(itemOf(n)) // which forgets it: it was ours until the configuration changed
 			}
-		case all, r == nil, !isDecidedFor(c.placer, r, n), c.placer.Observe(states, n) != r.machine:
+		case all, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
 			c.queue.Add(itemOf(n))
 		}
 	}
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after these have been decided about
 }
 
+// recordOf returns the record of a Node, nil if it has none, and whether it waits again since it was announced.
+func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
+	c.store.Lock()
+	defer c.store.Unlock()
+	r = c.store.records[n.UID]
+	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
+}
+
 // isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
-func isDecidedFor(p placer, r *record, n *v1.Node) bool {
-	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil || p.IsRefused(n.UID)) {
+func isDecidedFor(r *record, n *v1.Node) bool {
+	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil) {
 		return false
 	}
 	return r.machine != nil && !r.labels.waiting

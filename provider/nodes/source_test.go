@@ -9,11 +9,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/config"
 	"vzones/internal/signal"
-	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -41,10 +41,18 @@ type fakeSource struct {
 }
 
 var (
-	_ Fleet         = (*fakeSource)(nil)
-	_ placer        = (*fakeSource)(nil)
-	_ absence.Fleet = (*fakeSource)(nil)
+	_ Fleet                   = (*fakeSource)(nil)
+	_ placer                  = (*fakeSource)(nil)
+	_ placement.SearchedFleet = (*fakeSource)(nil)
 )
+
+// controller returns a controller that has this source decide.
+func (f *fakeSource) controller(store *Store, client kubernetes.Interface) *Controller {
+	f.Placer = store.Placer()
+	c := New(f, store, placement.NewChecker(f, f.Placer), client)
+	c.placer = f
+	return c
+}
 
 // States returns only which tag categories the vCenter does not show: Decide says where Nodes are.
 func (f *fakeSource) States() []inventory.State {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/internal/quote"
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -37,20 +37,20 @@ type Stats struct {
 // Stats returns what is counted now. Before the Nodes are known all is 0.
 func (c *Controller) Stats() Stats {
 	s := Stats{
-		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(absence.KeptReasons()),
+		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(placement.KeptReasons()),
 		Conflicts: zeros(topology.ConflictKinds()), Writes: zeros(plan.Actions()),
 	}
 	if !c.nodes.IsStarted() {
 		return s
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.store.Lock()
+	defer c.store.Unlock()
 	if l := c.labels.Load(); l != nil {
 		s.LabelsAreKept = true
 		maps.Copy(s.Writes, l.writes)
 	}
 	for _, n := range c.nodes.All() {
-		r := c.records[n.UID]
+		r := c.store.records[n.UID]
 		switch {
 		case c.placer.IsForeign(n):
 			r = &record{counted: counted{outcome: report.Foreign}}

@@ -12,7 +12,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"vzones/provider/absence"
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
@@ -25,12 +24,12 @@ import (
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
-		c.forget(i.uid) // it is gone, or somebody else's
+		c.store.forget(i.uid) // it is gone, or somebody else's
 		return 0
 	}
-	c.mu.Lock()
-	r := c.recordLocked(n.UID)
-	c.mu.Unlock()
+	c.store.Lock()
+	r := c.store.record(n)
+	c.store.Unlock()
 	r.eventWaits = false
 	var next time.Duration
 	if nodeinfo.IsUninitialized(n) {
@@ -40,9 +39,9 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	}
 	next = sooner(next, c.syncDeletion(ctx, n, r))
 	outcome := report.OutcomeOf(n, r.decision)
-	c.mu.Lock()
+	c.store.Lock()
 	r.counted.outcome = outcome
-	c.mu.Unlock()
+	c.store.Unlock()
 	if !r.eventWaits {
 		r.event.done() // the Event that waited is not due any more
 	}
@@ -56,14 +55,16 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 // waits.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels, r.addresses = labelState{}, nil
-	c.mu.Lock()
+	c.store.Lock()
 	r.counted.drifting, r.counted.resized, r.counted.conflicts = false, false, nil
-	c.mu.Unlock()
+	c.store.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n, false)
-	if c.placer.TakeRefused(n.UID) { // after Join, so that no refusal by what was right before is missed
-		r.announced = nil
+	c.store.Lock()
+	if r.answers.Refused { // read after Join, so that no refusal by what was right before is missed
+		r.answers.Refused, r.announced = false, nil
 	}
+	c.store.Unlock()
 	c.decided(n, r, d, err)
 	if err == nil {
 		if !reflect.DeepEqual(r.announced, d.Metadata) || time.Since(r.announcedAt) >= announceAgain {
@@ -132,9 +133,9 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	if err != nil {
 		r.machine = nil // look again whenever something changes
 	}
-	c.mu.Lock()
+	c.store.Lock()
 	r.node = n
-	c.mu.Unlock()
+	c.store.Unlock()
 }
 
 // annotate writes the location of a Node's machine into annotations if that has changed, and the label of
@@ -177,9 +178,9 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 		wait = c.events.machineProblem(ctx, n, r, err, runningBeforeEvent)
 	}
 	delete(r.problems, aboutOwner)
-	c.mu.Lock()
+	c.store.Lock()
 	isNew := time.Since(r.initialized) < firstAddresses
-	c.mu.Unlock()
+	c.store.Unlock()
 	wait = sooner(wait, c.events.leftOut(ctx, n, r))
 	return true, sooner(wait, c.events.addressChange(n, r, isNew))
 }
@@ -188,12 +189,12 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 // an answer when the framework asks. It records why the Node is kept.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
-	kept := absence.KeptBy(err)
-	c.mu.Lock()
+	kept := placement.KeptBy(err)
+	c.store.Lock()
 	r.absent, r.counted.kept = absent, kept
-	c.mu.Unlock()
+	c.store.Unlock()
 	switch {
-	case absence.IsSearching(err):
+	case placement.IsSearching(err):
 		return 0 // its end enqueues the Node
 	case absent && err == nil:
 		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
@@ -202,6 +203,6 @@ func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) ti
 		return c.events.over(ctx, n, r, aboutDeletion)
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
-	p := report.Problem{Key: absence.KeptKey(err), Reason: absence.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
+	p := report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
 	return c.events.problem(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
 }

@@ -31,7 +31,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
@@ -122,10 +121,10 @@ func (w *world) start(cfg config.Topology) {
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.source.configure(cfg)
-	w.source.Placer = placement.New(w.source, &config.Config{}, placement.Options{})
-	w.source.NodeCache().Watch(factory)
-	w.source.NodeCache().Start()
-	w.controller = New(w.source, w.source, absence.NewChecker(w.source, w.source.Placer), w.client)
+	store := NewStore(w.source, &config.Config{}, placement.Options{})
+	store.Cache().Watch(factory)
+	store.Cache().Start()
+	w.controller = w.source.controller(store, w.client)
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := w.controller.Run(ctx); err != nil {

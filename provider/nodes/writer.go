@@ -65,10 +65,10 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patc
 		return patchAgain
 	}
 	content := cmp.Or(p.content, string(body))
-	c.mu.Lock()
+	c.store.Lock()
 	writing, again := r.writing, time.Until(sent.next)
 	same := sent.content == content
-	c.mu.Unlock()
+	c.store.Unlock()
 	switch {
 	case writing:
 		return patchPause
@@ -79,18 +79,18 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patc
 		return wait
 	}
 	sent.turn.done()
-	c.mu.Lock()
+	c.store.Lock()
 	r.writing = true
-	c.mu.Unlock()
+	c.store.Unlock()
 	log := r.log(ctx)
 	c.requests.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, patchTimeout)
 		defer cancel()
 		_, err := c.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
-		c.mu.Lock()
+		c.store.Lock()
 		r.writing = false
 		sent.ended(content, err)
-		c.mu.Unlock()
+		c.store.Unlock()
 		switch {
 		case err == nil && p.written != nil:
 			p.written()

@@ -104,7 +104,7 @@ func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*address
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := c.p.memory.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
+	if other := c.p.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil
@@ -113,7 +113,7 @@ func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*address
 // waitsForAddress reports whether a Node keeps, for now, an address that its machine lost a moment ago and
 // that no other Node has got since.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
-	k := p.memory.of(node.UID)
+	k := p.memories.Of(node)
 	if k.confirmedBy.machine == nil {
 		k.confirm(node, m)
 	}
@@ -151,5 +151,5 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
 		return "", false
 	}
-	return why, slices.Contains(p.memory.read(node.UID).confirmed, a)
+	return why, slices.Contains(p.kept(node.UID).confirmed, a)
 }

@@ -14,7 +14,6 @@ import (
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider/addresses"
-	"vzones/provider/instancetype"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -89,8 +88,8 @@ type Decision struct {
 // reserves nothing, and asks the fleet only about the home of a machine that is not shown. It remembers where
 // the machine of an initialized Node was found.
 func (p *Placer) Decide(node *v1.Node) *Decision {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.memories.Lock()
+	defer p.memories.Unlock()
 	return p.decide(node)
 }
 
@@ -99,7 +98,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	states := p.fleet.States()
 	cfg := p.Config()
 	d, joins := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}, nodeinfo.IsUninitialized(node)
-	if k := p.memory.known[node.UID]; k != nil && !joins {
+	if k := p.memories.Kept(node.UID); k != nil && !joins {
 		k.names = nameWait{} // it waits for none any more
 	}
 	m, in, lost, err := p.find(states, node)
@@ -141,7 +140,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if d.AddressesChange, d.AddressErr = addressErr == nil, addressErr; !joins {
 		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
-	d.InstanceType, d.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
+	d.InstanceType, d.FormerType = knownInstanceType(m), formerInstanceType(m)
 	d.Contact, d.OldNames = in.LastContact, d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
 	if !d.namesBefore(in.TagNames.ReadAt) {
 		d.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
@@ -174,7 +173,7 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machin
 	if lost = in.CheckReachable(); lost != nil {
 		return m, in, lost, nil
 	}
-	k := p.memory.of(n.UID)
+	k := p.memories.Of(n)
 	k.seen = true
 	if !nodeinfo.IsUninitialized(n) {
 		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name, VM: m.InstanceUUID}
@@ -190,13 +189,13 @@ const readyGrace = 2 * time.Minute
 // identify is Identify, under the lock.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	k := p.memory.read(node.UID)
+	k := p.kept(node.UID)
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen
 	id.Addresses = addresses.ClaimedBy(node)
 	isReadyWithoutHome := nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 	if isReadyWithoutHome != !k.readyWithoutHome.IsZero() {
-		k = p.memory.of(node.UID)
+		k = p.memories.Of(node)
 		k.readyWithoutHome = time.Time{}
 		if isReadyWithoutHome {
 			k.readyWithoutHome = time.Now()
@@ -210,8 +209,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 // too. As long as the machine is the same pointer, the Node has the same place. Observe remembers where the
 // machine of an initialized Node was found.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.memories.Lock()
+	defer p.memories.Unlock()
 	m, _, lost, err := p.find(states, node)
 	if err != nil || lost != nil && !nodeinfo.IsUninitialized(node) || nodeinfo.Contradiction(node) != nil {
 		return nil
@@ -266,15 +265,14 @@ const namesAgeRunning = 15 * time.Second
 // names of tags were not read recently. If only names are missing, Join has them read, because a tag may
 // have been renamed, and no vCenter reports that. A Node gets everything or nothing: without its zone
 // it would have Pods scheduled to it for good. If gives is true, then the framework asks, which writes
-// Decision.Metadata: the Node's machine and addresses are no other Node's from now on, and after an error
-// the Node is refused.
+// Decision.Metadata: the Node's machine and addresses are no other Node's from now on.
 func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.memories.Lock()
+	defer p.memories.Unlock()
 	if gives && !p.nodes.Has(node) {
 		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
-	d, k := p.decide(node), p.memory.of(node.UID)
+	d, k := p.decide(node), p.memories.Of(node)
 	err, old := d.Err, d.namesBefore(time.Now().Add(-p.namesAge))
 	if !old || err != nil {
 		k.names = nameWait{} // it waits for nothing, or for something else
@@ -293,10 +291,8 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 			}
 		}
 	}
-	if gives {
-		if k.refused = err != nil; err == nil {
-			p.memory.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
-		}
+	if gives && err == nil {
+		p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
 	}
 	return d, err
 }
@@ -313,7 +309,7 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:    nodeinfo.ProviderID(d.Machine.UUID),
-		InstanceType:  instancetype.Of(d.Machine),
+		InstanceType:  instanceType(d.Machine),
 		NodeAddresses: d.Addresses.Addresses,
 		Region:        d.Placement.Value(topology.LabelRegion),
 		Zone:          d.Placement.Value(topology.LabelZone),
@@ -347,8 +343,8 @@ func (d *Decision) namesBefore(t time.Time) bool {
 // Node keeps its addresses, for example because its machine is not certain. Former is the annotation to be
 // written with them. The error says why the Node cannot get an address that it has to have.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.memories.Lock()
+	defer p.memories.Unlock()
 	if !p.nodes.Has(node) {
 		return nil, "", nil
 	}
@@ -356,7 +352,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
 		return nil, "", d.AddressErr
 	}
-	p.memory.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
+	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 

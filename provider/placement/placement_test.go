@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,52 +54,66 @@ func both(addresses ...string) []v1.NodeAddress {
 	return all
 }
 
-// leading returns a placer of a process that leads.
-func leading() *Placer {
-	p := New(nil, &config.Config{}, Options{})
-	p.nodes.Start()
-	return p
+// memories are what is remembered of Nodes, all of which are there.
+type memories struct {
+	sync.Mutex
+	of map[types.UID]*Memory
+}
+
+func (m *memories) Of(n *v1.Node) *Memory {
+	if m.of[n.UID] == nil {
+		m.of[n.UID] = &Memory{}
+	}
+	return m.of[n.UID]
+}
+
+func (m *memories) Kept(node types.UID) *Memory { return m.of[node] }
+
+// aPlacer returns a placer that needs to look at no other Node.
+func aPlacer() (*Placer, *memories) {
+	m := &memories{of: map[types.UID]*Memory{}}
+	return New(nil, nil, m, &config.Config{}, Options{}), m
 }
 
 // TestReservationsEnd with the Node, with what it shows, when it gets something else, and with time.
 func TestReservationsEnd(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2001:db8::2")
 	for name, c := range map[string]struct {
-		happens  func(*Placer)
+		happens  func(*Placer, *memories)
 		one, two string // whose they are then
 		machine  bool
 	}{
-		"nothing":         {func(*Placer) {}, "a", "a", true},
-		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
-		"kubelet writes":  {func(p *Placer) { p.NodeChanged(aNode("a")) }, "a", "a", true},
-		"shows addresses": {func(p *Placer) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
-		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
-		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
-		"gets one":        {func(p *Placer) { p.memory.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
-		"is gone":         {func(p *Placer) { p.Forget("uid-a") }, "", "", false},
-		"long ago":        {func(*Placer) { time.Sleep(reservedFor) }, "", "", false},
-		"another changes": {func(p *Placer) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
+		"nothing":         {func(_ *Placer, _ *memories) {}, "a", "a", true},
+		"shows one":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
+		"kubelet writes":  {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a")) }, "a", "a", true},
+		"shows addresses": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
+		"shows machine":   {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
+		"shows all":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
+		"gets one":        {func(p *Placer, _ *memories) { p.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
+		"is gone":         {func(_ *Placer, m *memories) { delete(m.of, "uid-a") }, "", "", false},
+		"long ago":        {func(_ *Placer, _ *memories) { time.Sleep(reservedFor) }, "", "", false},
+		"another changes": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := leading()
-				p.memory.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
-				c.happens(p)
+				p, m := aPlacer()
+				p.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
+				c.happens(p, m)
 				// First of all, because reservedBy forgets what is too old.
-				if got := p.memory.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
+				if got := p.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the machine is reserved: %t, want %t", got, c.machine)
 				}
-				if got := p.memory.reservedBy(one, aNode("b")); got != c.one {
+				if got := p.reservedBy(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
 				}
-				if got := p.memory.reservedBy(two, aNode("b")); got != c.two {
+				if got := p.reservedBy(two, aNode("b")); got != c.two {
 					t.Errorf("the second address is %q's, want %q", got, c.two)
 				}
-				if p.memory.reservedBy(one, aNode("a")) != "" {
+				if p.reservedBy(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
-				if left := c.one+c.two != "" || c.machine; len(p.memory.reserving) > 0 != left {
-					t.Errorf("reserving %v", p.memory.reserving)
+				if left := c.one+c.two != "" || c.machine; len(p.reserving) > 0 != left {
+					t.Errorf("reserving %v", p.reserving)
 				}
 			})
 		})
@@ -132,7 +147,8 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
 	states, m := twoEntries()
 	for range 2 {
-		placement, err := New(nil, &config.Config{}, Options{}).place(aNode("n"), &policy, states, m)
+		p, _ := aPlacer()
+		placement, err := p.place(aNode("n"), &policy, states, m)
 		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
 			t.Errorf("got %v, %v", placement, err)
 		}
@@ -195,7 +211,8 @@ func TestHiddenCategory(t *testing.T) {
 		{hidden, hidden, `No vCenter has the tag category "zone"`},
 	} {
 		states := []inventory.State{{VCenter: "two", Snapshot: &inventory.Snapshot{InvisibleCategories: c.two}}, {VCenter: "one", Snapshot: &inventory.Snapshot{InvisibleCategories: c.one}}}
-		_, err := New(nil, &config.Config{}, Options{}).place(aNode("n"), &policy, states, m)
+		p, _ := aPlacer()
+		_, err := p.place(aNode("n"), &policy, states, m)
 		if err == nil || !strings.HasPrefix(err.Error(), c.says) || errors.Is(err, topology.ErrNoCategory) != (c.one != nil) || errors.Is(err, topology.ErrMissing) != (c.one == nil) {
 			t.Errorf("hidden %v and %v: %v", c.one, c.two, err)
 		}

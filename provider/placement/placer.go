@@ -1,16 +1,15 @@
-// Package placement decides about one Node: its machine, its place, its addresses and its labels.
+// Package placement decides about one Node: its machine, its place, its addresses, its labels and its deletion.
 //
-// It owns the search for a Node's machine, what this process remembers about a Node (where its
-// machine was last seen, which machine and addresses it was given a moment ago), the Nodes that share
-// a machine or claim an address, and the placement that a machine's tags give. A Node has the same placement as long as
-// everything that it follows from is the same: see place. The package writes to no Node and contacts no vCenter; it only asks the
-// fleet to read tags again, or to ask whether a machine exists.
+// It owns the search for a Node's machine, the form of what is remembered about a Node (see Memory), the Nodes that share
+// a machine or claim an address, the placement that a machine's tags give, and the conditions of a deletion with the direct
+// searches that confirm that a machine does not exist. A Node has the same placement as long as
+// everything that it follows from is the same: see place. The package writes to no Node and deletes none. A Placer contacts
+// no vCenter; it only asks the fleet to read tags again, or to ask whether a machine exists.
 package placement
 
 import (
 	"cmp"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/config"
-	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -49,10 +47,24 @@ type Options struct {
 	AddressWait time.Duration
 }
 
+// Nodes are the Nodes of the cluster, as an informer has them.
+type Nodes interface {
+	// IsStarted reports whether the Nodes are known. Until then no Node may be looked up.
+	IsStarted() bool
+	// Has reports whether a Node is still there, and no other one of its name. It returns true while the Nodes are not known.
+	Has(*v1.Node) bool
+	// Get returns the Node of a name, be it somebody else's or not.
+	Get(name string) (*v1.Node, error)
+	// ByAddress returns the Nodes that claim an address, those of others too.
+	ByAddress(address string) ([]*v1.Node, error)
+	// ByMachine returns the Nodes that may run on a machine by one form of its UUID, or by a nodeinfo.NameKey.
+	ByMachine(key string) ([]*v1.Node, error)
+}
+
 // A Placer decides about Nodes by the states of a fleet.
 type Placer struct {
 	fleet  Fleet
-	nodes  *nodecache.Cache
+	nodes  Nodes
 	maxAge time.Duration
 	// namesAge is the greatest age of the names of tags with which a Node is initialized.
 	namesAge time.Duration
@@ -60,10 +72,11 @@ type Placer struct {
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// mu guards the fields below. It is held during a whole decision, from the first look-up until the
+	// memories is the lock of the fields below, too. It is held during a whole decision, from the first look-up until the
 	// reservation, and never across I/O.
-	mu     sync.Mutex
-	memory memory
+	memories Memories
+	// reserving is an index of the memories with a reservation.
+	reserving map[types.UID]*Memory
 	// basis has the facts behind all placements beside the machines.
 	basis   basis
 	reports reports
@@ -76,23 +89,21 @@ type settings struct {
 	selector labels.Selector
 }
 
-// New returns a placer for the Nodes in its cache, which is NodeCache.
-func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
+// New returns a placer that decides about Nodes by what is remembered of them.
+func New(fleet Fleet, nodes Nodes, memories Memories, cfg *config.Config, opts Options) *Placer {
 	p := &Placer{
 		fleet:       fleet,
+		nodes:       nodes,
+		memories:    memories,
+		reserving:   map[types.UID]*Memory{},
 		maxAge:      cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
 		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
 		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
-		memory:      memory{known: map[types.UID]*known{}, reserving: map[types.UID]*known{}},
 		reports:     reports{},
 	}
-	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)
 	return p
 }
-
-// NodeCache returns the cache of Nodes, which hides those that are foreign.
-func (p *Placer) NodeCache() *nodecache.Cache { return p.nodes }
 
 // Apply makes this the configuration from now on.
 func (p *Placer) Apply(cfg *config.Config) {
@@ -148,8 +159,8 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 
 // Identify returns what a Node reports about its VM, and what this process remembers about it.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.memories.Lock()
+	defer p.memories.Unlock()
 	return p.identify(p.fleet.States(), node)
 }
 

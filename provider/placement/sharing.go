@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/internal/quote"
-	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -52,7 +51,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 
 // naming returns the Nodes that may have a machine by its UUID, or by its name or its guest's.
 func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
-	keys := []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)}
+	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		if key == "" {
@@ -75,7 +74,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	waits := nodeinfo.IsUninitialized(node)
-	if p.memory.reservationOf(node.UID).machine == m.UUID {
+	if p.reservationOf(node.UID).machine == m.UUID {
 		return true
 	}
 	if waits && nodeinfo.Contradiction(node) != nil {
@@ -101,7 +100,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 // restart, and no kubelet can write the facts behind it.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
-		return n.Labels[nodeinfo.KeyInitialized] != "" || p.memory.reservationOf(n.UID).machine == m.UUID
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservationOf(n.UID).machine == m.UUID
 	}
 	switch first := isSettled(a); {
 	case first == isSettled(b):

@@ -15,7 +15,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/internal/quote"
-	"vzones/provider/absence"
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
@@ -146,7 +145,7 @@ func EventReasons() []string {
 	for _, o := range unplaced {
 		reasons = append(reasons, o.Event)
 	}
-	return append(slices.Compact(reasons), absence.ReasonNotDeleted)
+	return append(slices.Compact(reasons), placement.ReasonNotDeleted)
 }
 
 // Help explains the outcomes in a line.

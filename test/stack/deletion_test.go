@@ -91,7 +91,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, run := range []func(context.Context) error{fleet.Run, nodes.New(fleet, p.Placer(), p.Checker(), s.Client).Run} {
+	for _, run := range []func(context.Context) error{fleet.Run, nodes.New(fleet, p.Store(), p.Checker(), s.Client).Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)

@@ -56,7 +56,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 		Observer:     metrics.NewObserver(a.Metrics),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, o)
-	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
+	s.nodes = nodes.New(s.fleet, s.provider.Store(), s.provider.Checker(), forNodes)
 	return s
 }
 

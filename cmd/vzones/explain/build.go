@@ -10,7 +10,6 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
-	"vzones/provider/absence"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
@@ -422,7 +421,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 }
 
 // deletion shows what has to hold for the Node to be deleted, and reports whether all of it does.
-func deletion(conditions []absence.Condition) (root *cli.Branch, isDeleted bool) {
+func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted bool) {
 	root = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}
 	isDeleted = true
 	for _, c := range conditions {
@@ -447,12 +446,12 @@ func deletion(conditions []absence.Condition) (root *cli.Branch, isDeleted bool)
 }
 
 // meaning says what a condition is.
-var meaning = map[absence.ConditionName]string{
-	absence.Managed:     "the Node is managed by vzones",
-	absence.NotReady:    "the Node is not ready",
-	absence.Named:       "the Node says which machine it runs on",
-	absence.Absent:      "every vCenter was read completely, and none has the machine",
-	absence.FoundBefore: "the machine was found before",
-	absence.Enabled:     "nodes.skipDeletion is not set",
-	absence.Searched:    "a direct search of every vCenter does not find the machine",
+var meaning = map[placement.ConditionName]string{
+	placement.Managed:     "the Node is managed by vzones",
+	placement.NotReady:    "the Node is not ready",
+	placement.Named:       "the Node says which machine it runs on",
+	placement.Absent:      "every vCenter was read completely, and none has the machine",
+	placement.FoundBefore: "the machine was found before",
+	placement.Enabled:     "nodes.skipDeletion is not set",
+	placement.Searched:    "a direct search of every vCenter does not find the machine",
 }

@@ -15,7 +15,6 @@ import (
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider/addresses"
-	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -43,7 +42,7 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 	}
 	all := []*v1.Node{s.node}
 	if id, err := w.Placer.Statement(s.node); err == nil {
-		keys := []string{nodecache.NameKey(s.node.Name)}
+		keys := []string{nodeinfo.NameKey(s.node.Name)}
 		for _, u := range id.UUIDs {
 			keys = append(keys, u.String())
 		}
@@ -75,7 +74,7 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
 		if key != "" {
-			named, _ := w.Placer.NodeCache().ByMachine(key) // the index is in memory
+			named, _ := w.Cache.ByMachine(key) // the index is in memory
 			all = append(all, named...)
 		}
 	}
@@ -99,10 +98,10 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	others := nodesOf(w, []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)})
+	others := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
 	in := addresses.For(m, s.node, &config.AddressRules{}, nil)
 	for _, a := range in.Candidates() {
-		claimants, _ := w.Placer.NodeCache().ByAddress(a.String()) // the index is in memory
+		claimants, _ := w.Cache.ByAddress(a.String()) // the index is in memory
 		others = append(others, claimants...)
 	}
 	if nodeinfo.IsUninitialized(s.node) {

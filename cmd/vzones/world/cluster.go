@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"vzones/internal/quote"
-	"vzones/provider/placement"
+	"vzones/provider/framework"
 )
 
 // connect makes the client of the cluster, if one is needed.
@@ -107,11 +107,11 @@ func (w *World) Selected() []*v1.Node {
 	return slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
 }
 
-// fill makes these the Nodes in the cache of a placer.
-func fill(p *placement.Placer, nodes []*v1.Node) {
+// fill makes these the Nodes in a cache.
+func fill(cache *framework.Cache, nodes []*v1.Node) {
 	objects := make([]any, len(nodes))
 	for i, n := range nodes {
 		objects[i] = n
 	}
-	_ = p.NodeCache().Quiet().GetIndexer().Replace(objects, "") // the key of a Node is its name
+	_ = cache.Quiet().GetIndexer().Replace(objects, "") // the key of a Node is its name
 }

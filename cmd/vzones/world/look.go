@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/nodes"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
@@ -114,13 +115,13 @@ func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) fun
 	return func(n *v1.Node) *Look { return c.look(p, n) }
 }
 
-func placeBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) *placement.Placer {
-	p := placement.New(still(states), cfg, placement.Options{})
+func placeBy(states []inventory.State, cfg *config.Config, all []*v1.Node) *placement.Placer {
+	store := nodes.NewStore(still(states), cfg, placement.Options{})
 	// The factory is never started.
-	p.NodeCache().Watch(informers.NewSharedInformerFactory(nil, 0))
-	p.NodeCache().Start()
-	fill(p, nodes)
-	return p
+	store.Cache().Watch(informers.NewSharedInformerFactory(nil, 0))
+	store.Cache().Start()
+	fill(store.Cache(), all)
+	return store.Placer()
 }
 
 // still are states that do not change.

@@ -24,7 +24,7 @@ import (
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider"
-	"vzones/provider/absence"
+	"vzones/provider/framework"
 	"vzones/provider/placement"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -50,7 +50,9 @@ type World struct {
 	// Placer places the Nodes by the States, which stay the same until Close. Checker says whether
 	// they would be deleted.
 	Placer  *placement.Placer
-	Checker *absence.Checker
+	Checker *placement.Checker
+	// Cache has the Nodes, by what they say of their machines and addresses.
+	Cache *framework.Cache
 
 	selector labels.Selector
 	fleetRun
@@ -171,12 +173,13 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	p := provider.New(w.shown, w.Config, provider.Options{})
 	// The factory is never started: the Nodes were listed.
 	p.SetInformers(informers.NewSharedInformerFactory(nil, 0))
-	w.Placer = p.Placer()
+	w.Placer = p.Store().Placer()
+	w.Cache = p.Store().Cache()
 	w.Checker = p.Checker()
 	if w.wanted = f.Follow; w.wanted == nil {
 		w.wanted = func(w *World) []inventory.Identity { return w.Statements(w.Nodes) }
 	}
-	fill(w.Placer, w.Nodes)
+	fill(w.Cache, w.Nodes)
 	w.followed = w.wanted(w)
 	w.fleet.Follow(w.followed)
 	ctx, w.cancel = context.WithCancel(ctx)

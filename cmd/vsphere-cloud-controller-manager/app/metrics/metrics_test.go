@@ -17,7 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/absence"
+	"vzones/provider/placement"
 	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -138,7 +138,7 @@ func TestLabelsAreDocumented(t *testing.T) {
 	}{
 		"outcome": {idle().Outcomes, report.Help},
 		// The reasons for which Nodes are not deleted.
-		"reason": {idle().Kept, absence.KeptHelp},
+		"reason": {idle().Kept, placement.KeptHelp},
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))
 		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
@@ -385,5 +385,5 @@ func TestAStandbyShowsNothing(t *testing.T) {
 // idle is what a controller that has not begun counts.
 func idle() nodes.Stats {
 	p := provider.New(nil, &config.Config{}, provider.Options{})
-	return nodes.New(nil, p.Placer(), p.Checker(), nil).Stats()
+	return nodes.New(nil, p.Store(), p.Checker(), nil).Stats()
 }

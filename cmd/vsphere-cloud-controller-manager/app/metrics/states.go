@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider/absence"
+	"vzones/provider/placement"
 	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/vcenter"
@@ -77,7 +77,7 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 	}
 	add("nodes", "Nodes by what is known of them: "+report.Help+".", "outcome")
 	add("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome")
-	add("undeleted_nodes", "Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+absence.KeptHelp+".", "reason")
+	add("undeleted_nodes", "Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+placement.KeptHelp+".", "reason")
 	add("topology_drifting_nodes", "Initialized Nodes with a topology label that differs from their placement.")
 	add("instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their machine's.")
 	add("topology_conflicting_nodes", "Initialized Nodes with a conflict of tags, by its kind.", "kind")

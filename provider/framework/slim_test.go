@@ -1,4 +1,4 @@
-package nodecache
+package framework
 
 import (
 	"reflect"
@@ -13,7 +13,7 @@ import (
 
 // TestSlim: what is read of a Node, and what the framework writes back, stays as it is.
 func TestSlim(t *testing.T) {
-	whole := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
+	whole := slimNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
 	whole.Labels = map[string]string{"a": "b"}
 	whole.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
 	whole.Finalizers, whole.OwnerReferences = []string{"example.com/f"}, []metav1.OwnerReference{{Name: "o"}}
@@ -53,7 +53,7 @@ func TestSlimIsShort(t *testing.T) {
 		"other://" + strings.Repeat("x", 1<<20):           true,
 		strings.Repeat("x", 1<<20):                        true,
 	} {
-		n := slimmed(t, aNode("node-1", withProviderID(id), withSystemUUID(uuidA+strings.Repeat(" ", 1<<20)), func(n *v1.Node) {
+		n := slimmed(t, slimNode("node-1", withProviderID(id), withSystemUUID(uuidA+strings.Repeat(" ", 1<<20)), func(n *v1.Node) {
 			for range 1000 {
 				address(n, v1.NodeInternalIP, "10.0.0.1")
 			}
@@ -98,7 +98,7 @@ func slimmed(t *testing.T, n *v1.Node) *v1.Node {
 
 const uuidA = "422e4956-ad22-1139-6d72-59cc8f26bc90"
 
-func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
+func slimNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	n := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},

@@ -1,4 +1,4 @@
-package instancetype
+package placement
 
 import (
 	"os"
@@ -31,7 +31,7 @@ func TestInstanceType(t *testing.T) {
 		{8, 16384, "UBUNTU64GUEST", "vsphere-vm.cpu-8.mem-16gb.os-unknown"},
 		{0, 0, "", "vsphere-vm.cpu-0.mem-0gb.os-unknown"},
 	} {
-		if got := Of(&inventory.Machine{CPUs: c.cpus, MemoryMB: c.memoryMB, GuestID: c.guest}); got != c.want {
+		if got := instanceType(&inventory.Machine{CPUs: c.cpus, MemoryMB: c.memoryMB, GuestID: c.guest}); got != c.want {
 			t.Errorf("%d CPUs, %d MB, %q: %s, want %s", c.cpus, c.memoryMB, c.guest, got, c.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestGuestOSes(t *testing.T) {
 		t.Errorf("the table has %d identifiers, want 151", len(guestOSes))
 	}
 	for id := range guestOSes {
-		for _, problem := range validation.IsValidLabelValue(Of(&inventory.Machine{CPUs: 128, MemoryMB: 6 << 20, GuestID: id})) {
+		for _, problem := range validation.IsValidLabelValue(instanceType(&inventory.Machine{CPUs: 128, MemoryMB: 6 << 20, GuestID: id})) {
 			t.Errorf("%s: %s", id, problem)
 		}
 	}
@@ -102,10 +102,10 @@ func TestGuestOSesAreTheIncumbents(t *testing.T) {
 			former = "vsphere-vm.cpu-4.mem-8gb.os-unknown"
 		}
 		m := &inventory.Machine{CPUs: 4, MemoryMB: 8192, GuestID: id}
-		if got := IfKnown(m); got != "vsphere-vm.cpu-4.mem-8gb.os-"+want.name {
+		if got := knownInstanceType(m); got != "vsphere-vm.cpu-4.mem-8gb.os-"+want.name {
 			t.Errorf("%s: %s, want %s", id, got, want.name)
 		}
-		if got := Former(m); got != former {
+		if got := formerInstanceType(m); got != former {
 			t.Errorf("%s: was %q, want %q", id, got, former)
 		}
 	}
@@ -114,7 +114,7 @@ func TestGuestOSesAreTheIncumbents(t *testing.T) {
 // TestFormerTypeNeedsAWholeConfiguration, as the type itself does.
 func TestFormerTypeNeedsAWholeConfiguration(t *testing.T) {
 	for _, m := range []inventory.Machine{{GuestID: "rhel9_64Guest"}, {CPUs: 1, GuestID: "rhel9_64Guest"}, {CPUs: 1, MemoryMB: 1}} {
-		if got := Former(&m); got != "" {
+		if got := formerInstanceType(&m); got != "" {
 			t.Errorf("%+v: %s", m, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package nodecache
+package framework
 
 import (
 	"fmt"

@@ -1,8 +1,4 @@
-// Package instancetype names the instance type of a machine, as the vSphere CPI does.
-//
-// It owns the form of the label's value and the names of guest systems. It compares nothing
-// with Nodes, see package plan.
-package instancetype
+package placement
 
 import (
 	"cmp"
@@ -14,31 +10,31 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Of returns the instance type of a machine in the vSphere CPI's form, so that the label
+// instanceType returns the instance type of a machine in the vSphere CPI's form, so that the label
 // keeps its meaning when vzones takes over a cluster.
-func Of(m *inventory.Machine) string {
-	return formatType(m, cmp.Or(guestOSes[m.GuestID], unknownOS))
+func instanceType(m *inventory.Machine) string {
+	return formatInstanceType(m, cmp.Or(guestOSes[m.GuestID], unknownOS))
 }
 
-// IfKnown returns the instance type, empty if the machine's configuration does not say all
+// knownInstanceType returns the instance type, empty if the machine's configuration does not say all
 // of it. The label of a running Node is compared with that.
-func IfKnown(m *inventory.Machine) string {
+func knownInstanceType(m *inventory.Machine) string {
 	if m.CPUs <= 0 || m.MemoryMB <= 0 || m.GuestID == "" {
 		return ""
 	}
-	return Of(m)
+	return instanceType(m)
 }
 
-// Former returns what the vSphere CPI wrote before its 1.37 in place of IfKnown, empty
+// formerInstanceType returns what the vSphere CPI wrote before its 1.37 in place of knownInstanceType, empty
 // where that is the same. A running Node may keep it.
-func Former(m *inventory.Machine) string {
-	if IfKnown(m) == "" || !slices.Contains(namedIn137, m.GuestID) {
+func formerInstanceType(m *inventory.Machine) string {
+	if knownInstanceType(m) == "" || !slices.Contains(namedIn137, m.GuestID) {
 		return ""
 	}
-	return formatType(m, unknownOS)
+	return formatInstanceType(m, unknownOS)
 }
 
-func formatType(m *inventory.Machine, os string) string {
+func formatInstanceType(m *inventory.Machine, os string) string {
 	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", m.CPUs, m.MemoryMB/1024, os)
 }
 

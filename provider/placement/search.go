@@ -1,9 +1,4 @@
-// Package absence decides when a Node may be deleted.
-//
-// It owns the conditions of a deletion, and the direct searches that confirm that a machine does not
-// exist. Everything short of a confirmed absence is an error. It deletes no Node: the framework does,
-// through write.Guard.
-package absence
+package placement
 
 import (
 	"context"
@@ -14,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
@@ -51,8 +47,8 @@ var (
 	ErrStillThere = errors.New("a search has found the machine, which is not in the index")
 )
 
-// Fleet is what confirmations need of the vCenters.
-type Fleet interface {
+// SearchedFleet is what searches need of the vCenters.
+type SearchedFleet interface {
 	// States returns what is known of each vCenter now, in configured order.
 	States() []inventory.State
 	// ConfirmAbsent searches every vCenter and returns nil only if each
@@ -69,13 +65,13 @@ type Fleet interface {
 // A confirmer searches every vCenter for machines that no snapshot has any more. A search begins after
 // all snapshots lack the machine. If anything contradicts that later, the result is dropped.
 type confirmer struct {
-	fleet Fleet
+	fleet SearchedFleet
 	// queues have the Nodes whose machines are to be searched for, by wanted.outside. Searches outside of
 	// the configured datacenters have a queue of their own, so that they delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
-	mu sync.Mutex
-	of map[wanted]*confirmation
+	// memories have the searches. Their lock is that of lastErr, too.
+	memories Memories
 	// lastErr is the error of the last search if a vCenter could not be searched.
 	lastErr error
 }
@@ -87,11 +83,18 @@ type wanted struct {
 	outside bool
 }
 
-// confirmation is the search for the machine of one Node. Another identity is another
-// confirmation.
-type confirmation struct {
+// in returns where the memory of the Node has the search.
+func (w wanted) in(k *Memory) **search {
+	if w.outside {
+		return &k.outside
+	}
+	return &k.absence
+}
+
+// A search is for the machine of one Node. Another identity is another search.
+type search struct {
 	id inventory.Identity
-	// done is the end of the last search, zero before it. Err says why the search confirms nothing.
+	// done is the end of the last one, zero before it. Err says why it confirms nothing.
 	// Generation is the fleet's at its start.
 	done       time.Time
 	err        error
@@ -103,14 +106,15 @@ type confirmation struct {
 
 // ask returns nil if a search that ended a moment ago has confirmed that the machine is absent. Otherwise it
 // starts a search if one is due, and does not wait for it. If again is false, it starts only the first one.
-func (c *confirmer) ask(w wanted, id inventory.Identity, again bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := c.of[w]
-	if of == nil || !of.isOf(id, c.fleet.Generation()) {
-		of = &confirmation{id: id}
-		c.of[w] = of
+func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, again bool) error {
+	c.memories.Lock()
+	defer c.memories.Unlock()
+	w := wanted{node.UID, outside}
+	kept := w.in(c.memories.Of(node))
+	if *kept == nil || !(*kept).isOf(id, c.fleet.Generation()) {
+		*kept = &search{id: id}
 	}
+	of := *kept
 	if of.done.IsZero() || again && !of.due.After(time.Now()) {
 		c.queues[w.outside].Add(w)
 	}
@@ -125,19 +129,30 @@ func (c *confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 	return of.err
 }
 
-// isOf reports whether a confirmation is of that machine and of the present vCenters,
+// isOf reports whether a search is for that machine and of the present vCenters,
 // if they were searched already.
-func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
+func (of *search) isOf(id inventory.Identity, generation uint64) bool {
 	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
 		(of.done.IsZero() || of.generation == generation)
 }
 
 // drop drops the result of a search, also of one that is under way, because the machine is not absent, its
 // absence is not known any more, or nobody asks.
-func (c *confirmer) drop(w wanted) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.of, w)
+func (c *confirmer) drop(node types.UID) {
+	c.memories.Lock()
+	defer c.memories.Unlock()
+	if k := c.memories.Kept(node); k != nil {
+		k.absence = nil
+	}
+}
+
+// wantedBy returns the search that somebody wants, nil if nobody does. The lock is held.
+func (c *confirmer) wantedBy(w wanted) *search {
+	k := c.memories.Kept(w.node)
+	if k == nil {
+		return nil
+	}
+	return *w.in(k)
 }
 
 // run searches until the context is done, and returns when no search is under way. It calls
@@ -170,11 +185,11 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	workers.Wait()
 }
 
-// dueOf returns the confirmation of a Node, nil if nobody wants it or there is one already.
-func (c *confirmer) dueOf(w wanted) *confirmation {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if of := c.of[w]; of != nil && !of.due.After(time.Now()) {
+// dueOf returns a search, nil if nobody wants it or it has ended a moment ago.
+func (c *confirmer) dueOf(w wanted) *search {
+	c.memories.Lock()
+	defer c.memories.Unlock()
+	if of := c.wantedBy(w); of != nil && !of.due.After(time.Now()) {
 		return of
 	}
 	return nil
@@ -212,15 +227,15 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 }
 
 // finish notes the result of a search, and reports whether anybody still wants it.
-func (c *confirmer) finish(w wanted, of *confirmation, generation uint64, err error) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) bool {
+	c.memories.Lock()
+	defer c.memories.Unlock()
 	if errors.Is(err, ErrSearchFailed) {
 		c.lastErr = err
 	} else if !w.outside {
 		c.lastErr = nil
 	}
-	if c.of[w] != of {
+	if c.wantedBy(w) != of {
 		return false
 	}
 	of.generation, of.err, of.done = generation, err, time.Now()

@@ -1,7 +1,4 @@
-// Package write stands between the framework's controllers and the API server. The controllers read a Node, ask
-// the provider about it, and write by name. The guard makes sure that each write reaches only the Node that the
-// provider was asked about.
-package write
+package framework
 
 import (
 	"cmp"
@@ -9,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,36 +23,41 @@ import (
 	"vzones/provider/plan"
 )
 
-// answersKept is the shortest time for which an answer allows the write that follows it. The framework writes
-// within seconds, retries included.
-const answersKept = 10 * time.Minute
-
 // A Guard remembers the answers to the framework about each Node and wraps the framework's client, so that a Node
 // that has taken over the name of another one gets nothing of that other Node. The methods may be called
 // concurrently.
 type Guard struct {
 	// Current returns the Node of a name from the cache that the framework's controllers read.
 	Current func(name string) (*v1.Node, error)
-
-	mu sync.Mutex
-	// answers are by the Node's name, and swept is when old ones were removed last.
-	answers map[string]*answers
-	swept   time.Time
+	// Memory has the answers about each Node.
+	Memory Memory
 }
 
-// answers are the last ones about Nodes of one name.
-type answers struct {
+// Memory has the answers about each Node, under one lock.
+type Memory interface {
+	sync.Locker
+	// AnswersAbout returns those about a Node, to be read and changed under the lock. They are kept for as long as the
+	// Node is there.
+	AnswersAbout(*v1.Node) *Answers
+}
+
+// Answers are the last ones about a Node, from which the framework's next writes follow. The zero value is that of a Node
+// that the framework has not asked about.
+type Answers struct {
 	// metadata has the last answer to the framework's worker that initializes and the last answer to its
 	// loop that updates addresses, the newer of the two first.
 	metadata [2]metadata
-	// absent is the Node whose machine does not exist, off the one whose machine is shut down.
-	// They are empty if there is none.
-	absent, off types.UID
-	at          time.Time // of the last one
+	// Refused reports whether the last answer about initializing the Node was that it has to wait. The framework asks
+	// again only after the Node changes or is announced, and whoever announces it again resets this.
+	Refused bool
+	// absent reports whether the Node's machine does not exist, off whether it is shut down.
+	absent, off bool
 }
 
+// metadata is one answer of InstanceMetadata.
 type metadata struct {
-	uid        types.UID
+	// given reports whether the Node does not have to wait.
+	given      bool
 	joining    bool // the Node had the framework's taint
 	providerID string
 	addresses  []v1.NodeAddress
@@ -86,64 +86,45 @@ type Additions struct {
 func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
 	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
-		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
+		now.given, now.providerID, now.addresses = true, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
 			now.providerID = m.ProviderID
 		}
 		now.changesFormer = len(m.NodeAddresses) > 0 && additions.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
 	}
-	g.note(n.Name, func(a *answers) {
+	g.note(n, func(a *Answers) {
 		if a.metadata[0].joining != now.joining {
 			a.metadata[1] = a.metadata[0]
 		}
 		a.metadata[0] = now
+		if now.joining {
+			a.Refused = !now.given
+		}
 	})
 }
 
 // Exists notes the answer of InstanceExists.
 func (g *Guard) Exists(n *v1.Node, exists bool) {
-	g.note(n.Name, func(a *answers) { a.absent = uidIf(!exists, n) })
+	g.note(n, func(a *Answers) { a.absent = !exists })
 }
 
 // Shutdown notes the answer of InstanceShutdown.
 func (g *Guard) Shutdown(n *v1.Node, down bool) {
-	g.note(n.Name, func(a *answers) { a.off = uidIf(down, n) })
+	g.note(n, func(a *Answers) { a.off = down })
 }
 
-func uidIf(is bool, n *v1.Node) types.UID {
-	if is {
-		return n.UID
-	}
-	return ""
+// note changes the answers about a Node.
+func (g *Guard) note(n *v1.Node, change func(*Answers)) {
+	g.Memory.Lock()
+	defer g.Memory.Unlock()
+	change(g.Memory.AnswersAbout(n))
 }
 
-// note changes the answers about Nodes of a name.
-func (g *Guard) note(name string, change func(*answers)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.Now()
-	if now.Sub(g.swept) > answersKept {
-		maps.DeleteFunc(g.answers, func(_ string, a *answers) bool { return now.Sub(a.at) > answersKept })
-		g.swept = now
-	}
-	if g.answers == nil {
-		g.answers = map[string]*answers{}
-	}
-	if g.answers[name] == nil {
-		g.answers[name] = &answers{}
-	}
-	g.answers[name].at = now
-	change(g.answers[name])
-}
-
-// last returns the last answers about Nodes of a name.
-func (g *Guard) last(name string) answers {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if a := g.answers[name]; a != nil {
-		return *a
-	}
-	return answers{}
+// last returns the last answers about a Node.
+func (g *Guard) last(n *v1.Node) Answers {
+	g.Memory.Lock()
+	defer g.Memory.Unlock()
+	return *g.Memory.AnswersAbout(n)
 }
 
 // Client returns a client for the framework's controllers. Its writes to Nodes reach only the
@@ -152,9 +133,9 @@ func (g *Guard) last(name string) answers {
 //   - The update that initializes is refused for a Node that was not given its provider ID. It also
 //     writes our labels and annotations, so that the Node is complete once it has lost its taint, and a
 //     daemon which starts right after it knows the machine.
-//   - The patch of the addresses and that of the shutdown taint carry the Node's UID. The one that
-//     follows the update also writes our condition.
-//   - The other patches follow from no answer but from the Node in the cache, and carry its UID: the copy of
+//   - A patch carries the UID of the Node that the cache has under the name. The patch of the addresses and that of the
+//     shutdown taint have to follow from an answer about that Node. The one that follows the update also writes our condition.
+//   - The other patches follow from no answer but from the Node in the cache: the copy of
 //     labels from their beta keys, and the removal of the shutdown taint.
 //   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
@@ -188,8 +169,8 @@ type guardedNodes struct {
 
 // Update updates a Node if InstanceMetadata was last answered about it.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
-	for _, m := range c.guard.last(n.Name).metadata {
-		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
+	for _, m := range c.guard.last(n).metadata {
+		if m.joining && m.given && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
 			for key, value := range m.additions.Labels {
 				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
@@ -217,16 +198,20 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 
 // Delete deletes a Node if the last answer of InstanceExists was that its machine does not exist.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
-	var uid types.UID
-	c.guard.note(name, func(a *answers) { uid, a.absent = a.absent, "" }) // once
-	if uid == "" {
+	n, err := c.guard.Current(name)
+	if err != nil {
+		return fmt.Errorf("deleting Node %s: %w", name, err)
+	}
+	isAbsent := false
+	c.guard.note(n, func(a *Answers) { isAbsent, a.absent = a.absent, false }) // once
+	if !isAbsent {
 		return fmt.Errorf("deleting Node %s: nothing has said that its machine does not exist", name)
 	}
 	preconditions := metav1.Preconditions{}
 	if opts.Preconditions != nil {
 		preconditions = *opts.Preconditions
 	}
-	preconditions.UID = &uid
+	preconditions.UID = &n.UID
 	opts.Preconditions = &preconditions
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
@@ -238,23 +223,25 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	if err := cmp.Or(json.Unmarshal(patch, &is), json.Unmarshal(patch, &all)); err != nil {
 		return nil, fmt.Errorf("reading the patch: %w", err)
 	}
-	var uid types.UID
+	n, err := g.Current(name)
+	if err != nil {
+		return nil, err
+	}
 	var m metadata
-	switch last := g.last(name); {
+	follows := false
+	switch last := g.last(n); {
 	case slices.Equal(subresources, []string{"status"}):
 		m = last.gave(is.Status.Addresses)
-		uid = m.uid
+		follows = m.given
 	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
-		uid = last.off
+		follows = last.off
 	default:
-		if n, err := g.Current(name); err == nil && followsFrom(n, &is) {
-			uid = n.UID
-		}
+		follows = followsFrom(n, &is)
 	}
-	if uid == "" {
+	if !follows {
 		return nil, errors.New("it was replaced by another Node of its name, or has changed")
 	}
-	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
+	err = unstructured.SetNestedField(all, string(n.UID), "metadata", "uid")
 	if err == nil && m.changesFormer {
 		var former any // nil takes it off
 		if m.additions.Former != "" {
@@ -294,11 +281,11 @@ func followsFrom(n, patch *v1.Node) bool {
 
 // gave returns the last answer that gave a Node these addresses, zero if none did. The
 // framework adds the host name, which is in the Node already.
-func (a *answers) gave(addresses []v1.NodeAddress) metadata {
+func (a *Answers) gave(addresses []v1.NodeAddress) metadata {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(is v1.NodeAddress) bool {
 			return is.Address != "" && is.Type != v1.NodeHostName && !slices.Contains(m.addresses, is)
-		}) && m.uid != "" {
+		}) && m.given {
 			return m
 		}
 	}

@@ -1,9 +1,9 @@
 package placement
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,8 +23,8 @@ const (
 	namesServeFor = time.Minute
 )
 
-// known is what this process knows of one Node beyond what the Node says.
-type known struct {
+// A Memory is what this process remembers of one Node beyond what the Node says. The zero value is that of a new Node.
+type Memory struct {
 	// lastSeen is where and when the machine was found last.
 	lastSeen inventory.LastSeen
 	// readyWithoutHome is the time since which the Node has been ready while its home was off, zero if it is
@@ -42,13 +42,23 @@ type known struct {
 	// lost has the claimed addresses that the machine, if it is not powered off, stopped reporting while
 	// it reports others, and the time of that.
 	lost map[netip.Addr]time.Time
-	// reserved is the Node's last reservation. It counts while the placer has the Node in reserving.
+	// reserved is the Node's last reservation. It counts while the placer has the memory in reserving.
 	reserved reservation
-	// refused reports whether the last answer to the framework was that the Node has to wait. The
-	// framework asks again only after the Node changes or is announced.
-	refused bool
-	names   nameWait
-	placed  placed
+	names    nameWait
+	placed   placed
+	// absence is the search for a machine that no snapshot has, outside the one outside of the configured datacenters. They
+	// are nil if nobody has asked.
+	absence, outside *search
+}
+
+// Memories are what is remembered of all Nodes, under one lock.
+type Memories interface {
+	sync.Locker
+	// Of returns what is remembered of a Node, to be read and changed under the lock. It is kept for as long as the Node is
+	// there.
+	Of(*v1.Node) *Memory
+	// Kept returns what is remembered of a Node, nil if that is nothing.
+	Kept(types.UID) *Memory
 }
 
 // A reservation has the machine and the addresses that a Node was given and does not show yet.
@@ -81,7 +91,7 @@ func (w *nameWait) serve() {
 
 // confirm notes which of the Node's claimed addresses the machine has, and which it has lost. An address
 // that is unclear stays what it was.
-func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
+func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
 	}
@@ -102,35 +112,23 @@ func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 	k.confirmed, k.lost = now, lost
 }
 
-// memory is what this process knows of all Nodes. The placer's lock guards it.
-type memory struct {
-	known map[types.UID]*known
-	// reserving are the Nodes that were given something and do not show all of it yet.
-	reserving map[types.UID]*known
-}
-
-// of returns what is known of a Node, to be changed.
-func (m *memory) of(node types.UID) *known {
-	k := m.known[node]
-	if k == nil {
-		k = &known{}
-		m.known[node] = k
-	}
-	return k
-}
-
 // nothing is known of a Node that is new.
-var nothing known
+var nothing Memory
 
-// read returns what is known of a Node, not to be changed.
-func (m *memory) read(node types.UID) *known { return cmp.Or(m.known[node], &nothing) }
+// kept returns what is remembered of a Node, not to be changed.
+func (p *Placer) kept(node types.UID) *Memory {
+	if k := p.memories.Kept(node); k != nil {
+		return k
+	}
+	return &nothing
+}
 
 // reserve reserves addresses, and a machine unless that is zero, for a Node until the Node shows them. The
 // lock has been held since the first look-up. So if two Nodes ask for the same at once, the second one finds
 // what the first one got, either reserved or on the Node.
-func (m *memory) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
+func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
-		machine = m.reservationOf(node.UID).machine // the informer may be behind
+		machine = p.reservationOf(node.UID).machine // the informer may be behind
 	}
 	r := reservation{node: node.Name, machine: machine, at: time.Now()}
 	for _, one := range given {
@@ -138,27 +136,41 @@ func (m *memory) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeA
 			r.addresses = append(r.addresses, a)
 		}
 	}
-	k := m.of(node.UID)
+	k := p.memories.Of(node)
 	k.reserved = r
-	m.reserving[node.UID] = k
+	p.reserving[node.UID] = k
 }
 
 // reservationOf returns what a Node was given and does not show yet, nothing after reservedFor.
-func (m *memory) reservationOf(node types.UID) reservation {
-	if k := m.reserving[node]; k != nil && time.Since(k.reserved.at) < reservedFor {
+func (p *Placer) reservationOf(node types.UID) reservation {
+	if k := p.reservingOf(node); k != nil && time.Since(k.reserved.at) < reservedFor {
 		return k.reserved
 	}
 	return reservation{}
 }
 
+// reservingOf returns the memory of a Node that has a reservation, nil for any other Node. The reservation of a Node
+// that was forgotten ends.
+func (p *Placer) reservingOf(node types.UID) *Memory {
+	k := p.reserving[node]
+	if k != nil && p.memories.Kept(node) != k {
+		delete(p.reserving, node)
+		return nil
+	}
+	return k
+}
+
 // reservedBy returns the name of another Node that was given an address, empty for none.
-func (m *memory) reservedBy(a netip.Addr, node *v1.Node) string {
+func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
-	for other, k := range m.reserving {
-		if r := &k.reserved; now.Sub(r.at) >= reservedFor {
-			delete(m.reserving, other)
-		} else if r.node != node.Name && slices.Contains(r.addresses, a) {
-			return r.node
+	for other := range p.reserving {
+		k := p.reservingOf(other)
+		switch {
+		case k == nil:
+		case now.Sub(k.reserved.at) >= reservedFor:
+			delete(p.reserving, other)
+		case k.reserved.node != node.Name && slices.Contains(k.reserved.addresses, a):
+			return k.reserved.node
 		}
 	}
 	return ""
@@ -166,9 +178,9 @@ func (m *memory) reservedBy(a netip.Addr, node *v1.Node) string {
 
 // NodeChanged ends a Node's reservation of what the Node shows.
 func (p *Placer) NodeChanged(now *v1.Node) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.memory.reserving[now.UID]
+	p.memories.Lock()
+	defer p.memories.Unlock()
+	k := p.reservingOf(now.UID)
 	if k == nil {
 		return
 	}
@@ -179,31 +191,6 @@ func (p *Placer) NodeChanged(now *v1.Node) {
 	shown := addresses.ClaimedBy(now)
 	r.addresses = slices.DeleteFunc(r.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
 	if r.machine == (inventory.UUID{}) && len(r.addresses) == 0 {
-		delete(p.memory.reserving, now.UID)
+		delete(p.reserving, now.UID)
 	}
-}
-
-// Forget ends what is known of a Node that is gone or not ours.
-func (p *Placer) Forget(node types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.memory.known, node)
-	delete(p.memory.reserving, node)
-}
-
-// IsRefused reports whether the last answer to the framework was that the Node has to wait.
-func (p *Placer) IsRefused(node types.UID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.memory.read(node).refused
-}
-
-// TakeRefused is IsRefused, and resets it, because the caller announces the Node again.
-func (p *Placer) TakeRefused(node types.UID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.memory.of(node)
-	was := k.refused
-	k.refused = false
-	return was
 }

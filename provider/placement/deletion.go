@@ -1,4 +1,4 @@
-package absence
+package placement
 
 import (
 	"cmp"
@@ -13,9 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/internal/quote"
-	"vzones/provider/nodecache"
 	"vzones/provider/nodeinfo"
-	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -58,7 +56,7 @@ var conditions = []struct {
 
 // A deletion is the question whether a Node is to be deleted.
 type deletion struct {
-	placer *placement.Placer
+	placer *Placer
 	states []inventory.State
 	node   *v1.Node
 	// isNamed sets id, and isAbsent sets absent, the answer of the snapshots.
@@ -148,32 +146,25 @@ func (q *deletion) whyKept() (last error) {
 // A Checker decides whether the machine of a Node exists. The framework deletes a Node whose machine
 // does not exist.
 type Checker struct {
-	fleet     Fleet
-	placer    *placement.Placer
-	nodes     *nodecache.Cache
+	fleet     SearchedFleet
+	placer    *Placer
 	confirmer confirmer
 }
 
 // NewChecker returns a checker whose Run confirms absences.
-func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
+func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 	searches := map[bool]workqueue.TypedInterface[wanted]{false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted]()}
-	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queues: searches}}
+	return &Checker{fleet: fleet, placer: placer, confirmer: confirmer{fleet: fleet, memories: placer.memories, queues: searches}}
 }
 
 // Run searches for absent machines until the context is done. It calls ended, which must not
 // wait, with each Node whose search has a result.
 func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
-// Forget ends the searches for a Node that is gone.
-func (c *Checker) Forget(node types.UID) {
-	c.confirmer.drop(wanted{node, false})
-	c.confirmer.drop(wanted{node, true})
-}
-
 // Outside returns inventory.ErrOutside if a search has found an absent machine of a Node outside of the
 // configured datacenters, nil if it has not, and ErrConfirming until it has ended.
-func (c *Checker) Outside(node types.UID, id inventory.Identity) error {
-	return c.confirmer.ask(wanted{node, true}, id, true)
+func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
+	return c.confirmer.ask(node, true, id, true)
 }
 
 // CheckExists reports whether a Node's machine exists. False makes the framework delete the Node. It
@@ -206,7 +197,7 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
-		c.confirmer.drop(wanted{node.UID, false})
+		c.confirmer.drop(node.UID)
 		return false, nil // the framework does not ask
 	}
 	_, absent, err = c.decide(node, false)
@@ -222,9 +213,9 @@ func (c *Checker) HasAnswer(node *v1.Node) bool {
 
 func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, err error) {
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
-	if c.nodes.IsStarted() {
+	if c.placer.nodes.IsStarted() {
 		// The framework deletes by name, from a list that may be minutes old.
-		switch now, err := c.nodes.Get(node.Name); {
+		switch now, err := c.placer.nodes.Get(node.Name); {
 		case err != nil:
 			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 		case now.UID != node.UID:
@@ -234,10 +225,10 @@ func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, er
 		}
 	}
 	if err := q.whyKept(); err != nil {
-		c.confirmer.drop(wanted{node.UID, false})
+		c.confirmer.drop(node.UID)
 		return q, false, err
 	}
-	return q, true, c.confirmer.ask(wanted{node.UID, false}, q.id, asks)
+	return q, true, c.confirmer.ask(q.node, false, q.id, asks)
 }
 
 // A Condition has to hold for a Node to be deleted.

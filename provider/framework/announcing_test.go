@@ -1,4 +1,4 @@
-package nodecache_test
+package framework_test
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/nodecache"
+	"vzones/provider/framework"
 )
 
 // received are the Nodes that a handler was called for.
@@ -58,7 +58,7 @@ func TestOnlyAnnounced(t *testing.T) {
 		runs := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "runs"}}
 		client := fake.NewClientset(waits, runs)
 		factory := informers.NewSharedInformerFactory(client, 0)
-		nodes := nodecache.New(func(*v1.Node) bool { return false })
+		nodes := framework.NewCache(func(*v1.Node) bool { return false })
 		nodes.Watch(factory)
 		var early, late received
 		add := func(h *received) {

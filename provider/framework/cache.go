@@ -3,11 +3,10 @@
 // It owns the fields of each Node that are kept, the filter that hides the Nodes of others from the framework,
 // the indexes by machine and by address, and the announcement of a Node to the framework's node controller. It
 // decides nothing about a Node and writes to none.
-package nodecache
+package framework
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -40,9 +39,9 @@ type Cache struct {
 	handlers []cache.ResourceEventHandler
 }
 
-// New returns a cache whose lister leaves out the Nodes for which foreign reports true.
+// NewCache returns a cache whose lister leaves out the Nodes for which foreign reports true.
 // Watch has to be called before anything else.
-func New(foreign func(*v1.Node) bool) *Cache {
+func NewCache(foreign func(*v1.Node) bool) *Cache {
 	return &Cache{foreign: foreign, started: make(chan struct{})}
 }
 
@@ -228,7 +227,7 @@ func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 }
 
 // ByMachine returns the Nodes that may run on a machine by one form of its UUID, or by a
-// NameKey.
+// nodeinfo.NameKey.
 func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
@@ -270,19 +269,11 @@ func indexMachines(object any) ([]string, error) {
 		return nil, nil //nolint:nilerr // it has no machine, or is somebody else's
 	}
 	if len(id.UUIDs) == 0 {
-		return []string{NameKey(n.Name)}, nil
+		return []string{nodeinfo.NameKey(n.Name)}, nil
 	}
 	keys := make([]string, len(id.UUIDs))
 	for i, u := range id.UUIDs {
 		keys[i] = u.String()
 	}
 	return keys, nil
-}
-
-// NameKey is the key of a Node without a UUID, empty for no name.
-func NameKey(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "name " + strings.ToLower(name)
 }
