@@ -26,7 +26,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -55,8 +54,7 @@ type Controller struct {
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	events           events
-	// annotationPace limits the annotations.
-	annotationPace *rate.Limiter
+	paces            paces
 	// requests waits for the requests to the API server that are under way.
 	requests sync.WaitGroup
 	passes   passes
@@ -87,8 +85,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer end()
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
-	c.events = events{recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond), c.checker}
-	c.annotationPace = rate.NewLimiter(patchesPerSecond, 1)
+	c.paces = newPaces(c.store)
+	c.events = events{recorder, c.paces.events, c.checker}
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -113,6 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	})
 	g.Go(func() { c.notifyOf(ctx, changes) })
+	g.Go(func() { c.paces.serve(ctx, c.queue.Add) })
 	defer c.requests.Wait()
 	for c.next(ctx) {
 	}

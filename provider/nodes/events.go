@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -53,7 +52,7 @@ const (
 type events struct {
 	recorder report.Recorder
 	// pace limits the Events about all Nodes.
-	pace    *rate.Limiter
+	pace    *pace
 	checker *placement.Checker
 }
 
@@ -76,8 +75,8 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about strin
 	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
-	if wait := r.eventWait(e.pace); wait > 0 {
-		return wait
+	if !e.isTurn(n, r) {
+		return 0
 	}
 	_, again := t.Said()
 	t.Recorded(p, now)
@@ -88,13 +87,11 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about strin
 	return 0
 }
 
-// eventWait returns how long an Event about a Node has to wait for its turn, 0 if it has come.
-func (r *record) eventWait(pace *rate.Limiter) time.Duration {
-	wait := r.event.wait(pace)
-	if r.eventWaits = wait > 0; !r.eventWaits {
-		r.event.done()
-	}
-	return wait
+// isTurn reports whether an Event about a Node may be recorded now. If not, the Node is decided about again when its turn
+// has come.
+func (e *events) isTurn(n *v1.Node, r *record) bool {
+	r.eventWaits = !e.pace.take(n, r)
+	return !r.eventWaits
 }
 
 // machineProblem is problem for an error about a Node's machine. Before an Event says that no vCenter has the
@@ -117,15 +114,16 @@ func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err 
 	return e.problem(ctx, n, r, aboutMachine, p, after)
 }
 
-// over records an Event about the end of a problem of a Node, if an Event was about the problem.
-func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
+// over records an Event about the end of a problem of a Node, if an Event was about the problem. It reports whether that
+// is done, or the Event waits for its turn.
+func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) (isDone bool) {
 	t := r.problems[about]
 	if t == nil {
-		return 0
+		return true
 	}
 	if t.End() {
-		if wait := r.eventWait(e.pace); wait > 0 {
-			return wait
+		if !e.isTurn(n, r) {
+			return false
 		}
 		was, _ := t.Said()
 		text := was.Reason + " is over"
@@ -136,7 +134,7 @@ func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) 
 		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
 	}
 	delete(r.problems, about)
-	return 0
+	return true
 }
 
 // log returns a logger whose lines name the vCenter that has a Node's machine.
@@ -190,7 +188,8 @@ const unplacedBeforeEvent = 10 * time.Second
 // unplaced records why a Node has no placement. Without an error it has one.
 func (e *events) unplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
 	if err == nil {
-		return e.over(ctx, n, r, aboutPlace)
+		e.over(ctx, n, r, aboutPlace)
+		return 0
 	}
 	after := unplacedBeforeEvent
 	if errors.Is(err, topology.ErrUnknown) {
@@ -224,10 +223,8 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 		if now[key] || slices.ContainsFunc(reported[key], func(label string) bool { return isUnknown(r.decision, label) }) {
 			continue
 		}
-		if len(reported) == 1 {
-			if wait := e.over(ctx, n, r, aboutConflict+key); wait > 0 {
-				return wait
-			}
+		if len(reported) == 1 && !e.over(ctx, n, r, aboutConflict+key) {
+			return next
 		}
 		delete(reported, key) // another one may be the same in other words
 		delete(r.problems, aboutConflict+key)
@@ -253,7 +250,7 @@ func (e *events) drift(ctx context.Context, n *v1.Node, r *record, by *plan.Poli
 	}
 	if len(texts) == 0 {
 		if _, uncertain := plan.UncertainLabel(n, r.decision.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			return e.over(ctx, n, r, aboutDrift)
+			e.over(ctx, n, r, aboutDrift)
 		}
 		return 0
 	}
@@ -286,7 +283,7 @@ func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 func (e *events) instanceType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	if len(todo.Resized) == 0 {
 		if r.decision.InstanceType != "" { // or nothing is known to be right again
-			return e.over(ctx, n, r, aboutType)
+			e.over(ctx, n, r, aboutType)
 		}
 		return 0
 	}
@@ -326,16 +323,15 @@ func addressChanges(before, now []v1.NodeAddress) string {
 }
 
 // addressChange records an Event about changed addresses of an initialized Node, whoever has written them.
-func (e *events) addressChange(n *v1.Node, r *record, isNew bool) time.Duration {
+func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 	was, is := r.addresses, n.Status.Addresses
 	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
-		if wait := r.eventWait(e.pace); wait > 0 {
-			return wait
+		if !e.isTurn(n, r) {
+			return
 		}
 		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
 	}
 	r.addresses = append([]v1.NodeAddress{}, is...)
-	return 0
 }
 
 // leftOut records which addresses an initialized Node does not get because of --node-ip.
@@ -346,7 +342,7 @@ func (e *events) leftOut(ctx context.Context, n *v1.Node, r *record) time.Durati
 		text := chosen.LeftOut.Error()
 		return e.problem(ctx, n, r, aboutLeftOut, report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}, 0)
 	case len(chosen.Addresses) > 0:
-		return e.over(ctx, n, r, aboutLeftOut)
+		e.over(ctx, n, r, aboutLeftOut)
 	}
 	return 0 // the VM or its addresses are not known
 }

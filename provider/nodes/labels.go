@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"time"
 
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -25,11 +24,8 @@ const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 type labeler struct {
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
-	// pace limits the writes of labels, conditionPace the writes of conditions.
-	pace, conditionPace *rate.Limiter
-
-	writes    map[plan.Action]int
-	conflicts topology.FleetConflicts
+	writes      map[plan.Action]int
+	conflicts   topology.FleetConflicts
 	// unread has the objects whose tags the account may not read, system the folders among them
 	// that vSphere makes itself. unread was last emptied at unreadSince, so that Events are repeated.
 	unread, system recorded
@@ -64,8 +60,7 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	}
 	c.labels.Store(&labeler{
 		recordOnPod: recordOnPod,
-		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), conditionPace: rate.NewLimiter(patchesPerSecond, 1),
-		writes: map[plan.Action]int{}, unread: recorded{}, system: recorded{},
+		writes:      map[plan.Action]int{}, unread: recorded{}, system: recorded{},
 	})
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	for _, n := range c.nodes.All() {
@@ -113,11 +108,11 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 		return says, next
 	}
 	if !todo.Writes() {
-		r.labelPatches.turn.done()
+		c.paces.labels.leave(r)
 		return says, next
 	}
 	log := r.log(ctx)
-	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, l.pace, patch{
+	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, c.paces.labels, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.store.Lock()

@@ -87,8 +87,7 @@ type record struct {
 	announcedAt time.Time
 	// problems are the Node's, by their subject.
 	problems map[string]*report.Tracker
-	// event is the Node's turn to record an Event. eventWaits reports whether an Event waits for that turn.
-	event      turn
+	// eventWaits reports whether an Event waits for the Node's turn to record one.
 	eventWaits bool
 	// addresses are the Node's at the last sync, nil before the first one after its initialization.
 	addresses []v1.NodeAddress
@@ -106,6 +105,8 @@ type record struct {
 	// node is from the last sync, nil before it.
 	node    *v1.Node
 	counted counted
+	// event is the Node's turn to record an Event.
+	event turn
 	// absent reports whether the machine is absent by all snapshots, so that a search has to confirm it.
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.

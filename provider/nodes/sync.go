@@ -43,7 +43,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	r.counted.outcome = outcome
 	c.store.Unlock()
 	if !r.eventWaits {
-		r.event.done() // the Event that waited is not due any more
+		c.paces.events.leave(r) // the Event that waited is not due any more
 	}
 	if next > resyncEvery {
 		return 0 // resync comes before
@@ -71,7 +71,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announced, r.announcedAt = d.Metadata, time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.events.over(ctx, n, r, aboutMachine)
+		c.events.over(ctx, n, r, aboutMachine)
+		return 0
 	}
 	r.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -82,8 +83,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 		}
 	}
 	next := c.events.machineProblem(ctx, n, r, err, waitingBeforeEvent)
-	if l := c.labels.Load(); l != nil {
-		next = sooner(next, c.writeCondition(ctx, l, n, r, r.readiness(aboutMachine)))
+	if c.labels.Load() != nil {
+		next = sooner(next, c.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
 	}
 	return next
 }
@@ -112,14 +113,14 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	case !ours && report.ConditionOf(n).Status == "":
 		says = readiness{}
 	case report.NeverOurs(n, d):
-		return sooner(next, c.removeCondition(ctx, l, n, r))
+		return sooner(next, c.removeCondition(ctx, n, r))
 	case !ours: // what it says may have been right when it was written
 		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
 		next = sooner(next, wait)
 	case machineProblem(n, d) != nil:
 		says = r.readiness(aboutMachine)
 	}
-	return sooner(next, c.writeCondition(ctx, l, n, r, says))
+	return sooner(next, c.writeCondition(ctx, n, r, says))
 }
 
 // decided notes the decision about a Node and its error. If the Node begins to share something with other Nodes,
@@ -150,10 +151,10 @@ func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.D
 		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
 	}
 	if len(to) == 1 {
-		r.annotation.turn.done()
+		c.paces.annotations.leave(r)
 		return 0
 	}
-	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
+	return c.send(ctx, n, r, &r.annotation, c.paces.annotations, patch{
 		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
 	})
 }
@@ -170,7 +171,7 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	never := n.Spec.ProviderID == "" && !r.decision.WasFound && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	switch {
 	case err == nil:
-		wait = c.events.over(ctx, n, r, aboutMachine)
+		c.events.over(ctx, n, r, aboutMachine)
 	case never && !errors.Is(err, placement.ErrShared):
 		delete(r.problems, aboutMachine)
 		return false, 0
@@ -182,7 +183,8 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 	isNew := time.Since(r.initialized) < firstAddresses
 	c.store.Unlock()
 	wait = sooner(wait, c.events.leftOut(ctx, n, r))
-	return true, sooner(wait, c.events.addressChange(n, r, isNew))
+	c.events.addressChange(n, r, isNew)
+	return true, wait
 }
 
 // syncDeletion starts a search for an absent machine if the framework would delete its Node, so that there is
@@ -200,7 +202,8 @@ func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) ti
 		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
 		return 0
 	case kept == "":
-		return c.events.over(ctx, n, r, aboutDeletion)
+		c.events.over(ctx, n, r, aboutDeletion)
+		return 0
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
 	p := report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}

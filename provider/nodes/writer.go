@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +48,7 @@ type patch struct {
 type patches struct {
 	turn turn
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
-	// failures how often the same has failed. They are changed under the lock.
+	// failures how often the same has failed.
 	content  string
 	at, next time.Time
 	failures int
@@ -57,8 +56,8 @@ type patches struct {
 
 // send sends a patch in a goroutine of its own, so that a slow API server delays no other Node. One patch of a
 // Node is sent at a time. send returns the time after which it has to be called again. It returns 0 if it has
-// started the patch, whose end enqueues the Node.
-func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limit *rate.Limiter, p patch) time.Duration {
+// started the patch, whose end enqueues the Node, or if the Node waits for its turn, which enqueues it too.
+func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patches, at *pace, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
 		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
@@ -75,10 +74,9 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patc
 	case same && again > 0:
 		return again
 	}
-	if wait := sent.turn.wait(limit); wait > 0 {
-		return wait
+	if !at.take(n, r) {
+		return 0
 	}
-	sent.turn.done()
 	c.store.Lock()
 	r.writing = true
 	c.store.Unlock()
@@ -123,19 +121,3 @@ func (p *patches) ended(content string, err error) {
 	p.content, p.at = content, time.Now()
 	p.next = p.at.Add(delay)
 }
-
-// A turn is a Node's place in the line at a rate limit. It is zero if the Node is not in the line.
-type turn struct{ at time.Time }
-
-// wait returns how long it is until the turn, 0 if it has come. The first call takes a place
-// behind all that wait for the same limit. The place is kept until done is called.
-func (t *turn) wait(limit *rate.Limiter) time.Duration {
-	now := time.Now()
-	if t.at.IsZero() {
-		t.at = now.Add(limit.ReserveN(now, 1).DelayFrom(now))
-	}
-	return max(t.at.Sub(now), 0)
-}
-
-// done gives up the place.
-func (t *turn) done() { t.at = time.Time{} }

@@ -1,0 +1,31 @@
+package nodes
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/topology"
+)
+
+// TestAnOutageLeavesNoQueue: Nodes whose problem is over before its Event had a turn give up their turns. So a problem of
+// another Node after a short outage of many gets its Event when it is due.
+func TestAnOutageLeavesNoQueue(t *testing.T) {
+	nodes, names := fleetOf(2500, zoned("r", "a")...)
+	nodes = append(nodes, named("west-1", zoned("r", "b")...))
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, names...)
+		w.source.place(at("r", "b", ""), nil, "west-1")
+		w.pass(time.Minute)
+		w.source.lose(names...)
+		w.pass(runningBeforeEvent + 5*time.Second)
+		w.source.place(at("r", "a", ""), nil, names...)
+		w.source.place(topology.Placement{}, topology.ErrMissing, "west-1")
+		// The Events of five seconds of the outage, and as many that say that it is over.
+		w.pass(unplacedBeforeEvent + 15*time.Second)
+		if !slices.Contains(w.events(), "west-1 TopologyMissing") {
+			t.Errorf("%d Events, and none about west-1, whose tag was taken %v ago", len(w.events()), unplacedBeforeEvent+15*time.Second)
+		}
+	}, nodes...)
+}
