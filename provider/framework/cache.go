@@ -1,8 +1,3 @@
-// Package nodecache is the cache of Nodes that the framework's controllers and ours share.
-//
-// It owns the fields of each Node that are kept, the filter that hides the Nodes of others from the framework,
-// the indexes by machine and by address, and the announcement of a Node to the framework's node controller. It
-// decides nothing about a Node and writes to none.
 package framework
 
 import (

@@ -1,0 +1,85 @@
+package provider
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestNothingIsLeftOfNodesThatAreGone: after 10,000 Nodes came and went, each with an answer of each kind and a search for
+// its VM, the heap is where it was after the first thousand.
+func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
+	const (
+		batches, inBatch = 10, 1000
+		// inWatch is fewer than the fake API server's watches can hold.
+		inWatch = 50
+		// growth is a tenth of what one record takes, for each Node.
+		growth = 9 * inBatch * 200
+	)
+	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA))}}
+	alone(t, fleet, func(c *cluster) {
+		heap := func() uint64 {
+			c.pass(2 * time.Minute) // what is to be decided about again later is in a queue until then
+			c.fleet.mu.Lock()
+			c.fleet.follows = nil
+			c.fleet.mu.Unlock()
+			c.client.ClearActions()
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		var first uint64
+		for batch := range batches {
+			var nodes []*v1.Node
+			for i := range inBatch {
+				uuid := fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-%06d%06d", batch, i)
+				n := aNode(fmt.Sprintf("n-%d-%d", batch, i), withProviderID(uuid), untainted, withRecord("east/vm-7"), silent)
+				if i == 0 {
+					n = aNode(n.Name, withSystemUUID(uuidA)) // joins
+				}
+				if err := c.client.Tracker().Add(n); err != nil {
+					c.Fatal(err)
+				}
+				nodes = append(nodes, n)
+				if i%inWatch == 0 {
+					c.settle()
+				}
+			}
+			c.pass(time.Second)
+			for _, n := range nodes {
+				// Whatever the answers are.
+				_, _ = c.provider.InstanceMetadata(c.ctx, n)
+				_, _ = c.provider.InstanceExists(c.ctx, n)
+				_, _ = c.provider.InstanceShutdown(c.ctx, n)
+			}
+			if kept := c.provider.store.Kept(nodes[0].UID); kept == nil {
+				c.Fatal("nothing is known of a Node that is there")
+			}
+			for i, n := range nodes {
+				if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
+					c.Fatal(err)
+				}
+				if i%inWatch == 0 {
+					c.settle()
+				}
+			}
+			c.pass(time.Second)
+			for _, n := range nodes {
+				if c.provider.store.Kept(n.UID) != nil {
+					c.Fatalf("something is kept of Node %s, which is gone", n.Name)
+				}
+			}
+			if batch == 0 {
+				first = heap()
+			}
+		}
+		if last := heap(); last > first+growth {
+			t.Errorf("the heap has %d bytes after %d Nodes and %d bytes after %d", first, inBatch, last, batches*inBatch)
+		}
+	})
+}
