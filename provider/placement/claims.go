@@ -136,15 +136,15 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	if p.IsForeign(node) {
 		return "", false
 	}
-	m, in, lost, err := p.find(states, node)
+	f, err := p.look(states, node)
 	if err == nil {
-		err = cmp.Or(lost, nodeinfo.Contradiction(node))
+		err = cmp.Or(f.lost, nodeinfo.Contradiction(node))
 	}
 	why := "what its machine has is not known now"
 	switch {
-	case err == nil && in.Err == nil:
+	case err == nil && f.in.Err == nil:
 		var backing addresses.Backing
-		backing, why = addresses.Back(m, a)
+		backing, why = addresses.Back(f.machine, a)
 		if backing != addresses.Unclear {
 			return why, backing == addresses.Backed
 		}

@@ -101,24 +101,18 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if k := p.memories.Kept(node.UID); k != nil && !joins {
 		k.names = nameWait{} // it waits for none any more
 	}
-	m, in, lost, err := p.find(states, node)
-	if !joins {
-		id, _ := p.identify(states, node) // find has returned the error
-		d.WasFound = id.WasFound()
-	}
-	if err == nil && (lost == nil || joins) {
+	at, err := p.locate(states, node)
+	m, in, lost := at.machine, at.in, at.lost
+	d.WasFound = !joins && (at.id.WasFound() || m != nil && lost == nil)
+	if m != nil && (lost == nil || joins) {
 		d.Annotations = location(states, node, m, in.Snapshot)
 	}
-	if err = nodeinfo.WithRemedy(node, d.WasFound, nodeinfo.WithContradiction(node, err)); err != nil {
-		return d.fail(err)
+	if err != nil {
+		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, err))
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
-	s, err := p.shared(states, m, node)
-	if err != nil {
-		return d.fail(err)
-	}
-	d.Shared, d.MachineErr = s.any(), s.whyShared()
-	if len(s.before) > 0 {
+	d.Shared, d.MachineErr = at.sharing.any(), at.sharing.whyShared()
+	if len(at.sharing.before) > 0 {
 		return d.fail(d.MachineErr)
 	}
 	d.in = in
@@ -155,70 +149,6 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 func (d *Decision) fail(err error) *Decision {
 	d.MachineErr, d.PlaceErr, d.Err = err, err, err
 	return d
-}
-
-// find returns the machine that a Node names, by its provider ID if it has one, and the state of
-// its vCenter. Lost says why the vCenter does not answer. If the Node is initialized and the vCenter
-// answers, find remembers the machine as the Node's home.
-func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machine, in inventory.State, lost, err error) {
-	id, err := p.identify(states, n)
-	if err == nil {
-		m, err = inventory.Find(states, id)
-		p.AskHome(err)
-	}
-	if err != nil {
-		return nil, in, err, err
-	}
-	in = inventory.StateOf(states, m.Ref.VCenter)
-	if lost = in.CheckReachable(); lost != nil {
-		return m, in, lost, nil
-	}
-	k := p.memories.Of(n)
-	k.seen = true
-	if !nodeinfo.IsUninitialized(n) {
-		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name, VM: m.InstanceUUID}
-		k.confirm(n, m)
-	}
-	return m, in, nil, nil
-}
-
-// readyGrace is longer than a kubelet can be silent before its Node is not ready: kube-controller-manager's
-// --node-monitor-grace-period is 50 s, and up to a few seconds pass until it is noticed.
-const readyGrace = 2 * time.Minute
-
-// identify is Identify, under the lock.
-func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
-	id, err := p.Statement(node)
-	k := p.kept(node.UID)
-	id.LastSeen = k.lastSeen
-	id.Seen = k.seen
-	id.Addresses = addresses.ClaimedBy(node)
-	isReadyWithoutHome := nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
-	if isReadyWithoutHome != !k.readyWithoutHome.IsZero() {
-		k = p.memories.Of(node)
-		k.readyWithoutHome = time.Time{}
-		if isReadyWithoutHome {
-			k.readyWithoutHome = time.Now()
-		}
-	}
-	id.OutlivedHome = !k.readyWithoutHome.IsZero() && time.Since(k.readyWithoutHome) > readyGrace
-	return id, err
-}
-
-// Observe returns the machine of a Node by these states, nil if it is not certain or if another Node has it
-// too. As long as the machine is the same pointer, the Node has the same place. Observe remembers where the
-// machine of an initialized Node was found.
-func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
-	p.memories.Lock()
-	defer p.memories.Unlock()
-	m, _, lost, err := p.find(states, node)
-	if err != nil || lost != nil && !nodeinfo.IsUninitialized(node) || nodeinfo.Contradiction(node) != nil {
-		return nil
-	}
-	if s, err := p.shared(states, m, node); err != nil || s.any() {
-		return nil
-	}
-	return m
 }
 
 // tooOld returns an error if a vCenter has not answered for so long that its machines may have moved, or if it is

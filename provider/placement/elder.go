@@ -70,11 +70,11 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
 	}
-	found, _, _, err := c.p.find(c.states, node)
-	if err != nil || found.UUID != m.UUID {
+	f, err := c.p.look(c.states, node)
+	if err != nil || f.machine.UUID != m.UUID {
 		return false
 	}
-	s, err := c.p.shared(c.states, found, node)
+	s, err := c.p.shared(c.states, f.machine, node)
 	return err == nil && len(s.before) == 0
 }
 
