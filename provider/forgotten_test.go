@@ -17,8 +17,8 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 		batches, inBatch = 10, 1000
 		// inWatch is fewer than the fake API server's watches can hold.
 		inWatch = 50
-		// growth is a tenth of what one record takes, for each Node.
-		growth = 9 * inBatch * 200
+		// growth is a third of what the records would take.
+		growth = (batches - 1) * inBatch * 500
 	)
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
@@ -30,6 +30,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 			c.client.ClearActions()
 			var m runtime.MemStats
 			runtime.GC()
+			runtime.GC() // finalizers have run
 			runtime.ReadMemStats(&m)
 			return m.HeapAlloc
 		}

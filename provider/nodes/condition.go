@@ -39,31 +39,34 @@ func readinessBy(p report.Problem) readiness {
 	return v
 }
 
-// labelReadiness returns the content of the condition of a Node whose machine is known, and the time after
-// which to call it again. An Event about the labels decides the content, and otherwise the labels do. The
-// condition is True only if all facts behind the labels are known.
-func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Duration) {
-	placed := r.decision.Placement
-	unknown := placed.Uncertainty()
-	if unknown == nil {
-		delete(r.problems, aboutLabel)
+// readinessOf returns the content of the condition of an initialized Node: that of its gravest problem, and otherwise what its
+// labels are. A problem that has not lasted yet gives none. The condition is True only if all facts behind the labels are known.
+func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readiness {
+	is := map[string]state{}
+	for i := range found {
+		is[found[i].about] = found[i].is
 	}
+	d := r.decision
 	switch {
-	case r.decision.Machine == nil || todo.Writes():
-		return readiness{}, 0 // the labels first
-	case r.has(aboutPlace):
-		return r.readiness(aboutPlace), 0
+	case mayBeAnothers(n, d):
+		return r.readiness(aboutOwner)
+	case is[aboutMachine] == wrong:
+		return r.readiness(aboutMachine)
+	case d.Machine == nil || todo.Writes():
+		return readiness{} // the labels first
+	case is[aboutPlace] == wrong:
+		return r.readiness(aboutPlace)
 	case r.has(aboutDrift):
-		return r.readiness(aboutDrift), 0
+		return r.readiness(aboutDrift)
 	case len(todo.Drifts) > 0:
-		return readiness{}, 0
-	case unknown != nil:
-		return r.isNotKnown(aboutLabel, unknown)
+		return readiness{}
+	case is[aboutLabel] == wrong:
+		return r.readiness(aboutLabel)
 	}
-	if label := plan.Lacking(n, placed); label != "" {
-		return readiness{v1.ConditionFalse, report.ConditionUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}, 0
+	if label := plan.Lacking(n, d.Placement); label != "" {
+		return readiness{v1.ConditionFalse, report.ConditionUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
 	}
-	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}, 0
+	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}
 }
 
 // writeCondition writes the condition of a Node if its content differs, and returns the time after which it has
@@ -88,7 +91,6 @@ func (c *Controller) writeCondition(ctx context.Context, n *v1.Node, r *record, 
 
 // removeCondition takes the condition off a Node that is none of ours. It was written while the Node had the taint.
 func (c *Controller) removeCondition(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	delete(r.problems, aboutOwner)
 	return c.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }
 

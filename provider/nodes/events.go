@@ -13,7 +13,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
@@ -22,30 +21,9 @@ import (
 	"vzones/topology"
 )
 
-// The subjects of a Node's problems.
-const (
-	aboutMachine  = "machine"  // what the Node waits for, or why its machine is not certain
-	aboutDeletion = "deletion" // why the Node is not deleted although its machine is not found
-	aboutPlace    = "place"    // why a machine has no placement
-	aboutLeftOut  = "left out" // addresses that the Node does not get because of --node-ip
-	aboutDrift    = "drift"
-	aboutType     = "type"
-	aboutConflict = "conflict " // and its key
-	aboutLabel    = "label"     // a label is not known that the Node can do without, or has: only the condition says so
-	aboutOwner    = "owner"     // it is not known whether the Node is ours: likewise
-)
-
-const (
-	// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
-	// Node waits for a moment.
-	waitingBeforeEvent = 10 * time.Second
-	// runningBeforeEvent is how long a problem of an initialized Node lasts before an Event says so.
-	// A short outage of a vCenter needs no Event.
-	runningBeforeEvent = 30 * time.Second
-	// eventsPerSecond bounds the Events about many Nodes at once, because the recorder drops Events that
-	// come faster than the API server takes them.
-	eventsPerSecond = 20
-)
+// eventsPerSecond bounds the Events about many Nodes at once, because the recorder drops Events that
+// come faster than the API server takes them.
+const eventsPerSecond = 20
 
 // events records the Events about Nodes. A duration that a method returns is the time after which the method has to
 // be called again, 0 for none.
@@ -69,11 +47,48 @@ func (r *record) tracker(about string) *report.Tracker {
 	return t
 }
 
-// problem records an Event about a problem of a Node, once the problem has lasted for the time after.
-func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
-	t, now := r.tracker(about), time.Now()
-	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+// record records the Events that follow from verdicts about a Node.
+func (e *events) record(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
+	for i := range all {
+		v := &all[i]
+		switch v.is {
+		case unknown:
+		case wrong:
+			next = sooner(next, e.problem(ctx, n, r, v))
+		case over:
+			e.over(ctx, n, r, v.about)
+		case dropped:
+			delete(r.problems, v.about)
+		case interrupted:
+			if t := r.problems[v.about]; t != nil {
+				t.End()
+			}
+		}
+	}
+	return next
+}
+
+// problem records an Event about a problem of a Node, once the problem has lasted for long enough.
+func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict) time.Duration {
+	t, now := r.tracker(v.about), time.Now()
+	if due := t.Observe(v.problem, v.after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
+	}
+	if v.isSilent {
+		t.Recorded(v.problem, now)
+		return 0
+	}
+	p := v.problem
+	if v.isAbsent {
+		isKnown, outside := e.outside(n)
+		if !isKnown {
+			return 0 // the end of the search enqueues the Node
+		}
+		if outside != nil {
+			p = *outside
+			p.Key, p.Cause = v.problem.Key, ""
+			t.Observe(p, v.after, report.RepeatAfter(string(n.UID)), now)
+		}
 	}
 	if !e.isTurn(n, r) {
 		return 0
@@ -87,31 +102,29 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, about strin
 	return 0
 }
 
+// outside returns what a search outside of the configured datacenters says of an absent machine, nil if it has not found it,
+// and whether the search has ended.
+func (e *events) outside(n *v1.Node) (isKnown bool, is *report.Problem) {
+	id, err := nodeinfo.IdentityOf(n)
+	if err != nil {
+		return true, nil
+	}
+	switch there := e.checker.Outside(n, id); {
+	case there == nil:
+		return true, nil
+	case errors.Is(there, placement.ErrConfirming):
+		return false, nil
+	default:
+		p := report.ProblemOf(there)
+		return true, &p
+	}
+}
+
 // isTurn reports whether an Event about a Node may be recorded now. If not, the Node is decided about again when its turn
 // has come.
 func (e *events) isTurn(n *v1.Node, r *record) bool {
 	r.eventWaits = !e.pace.take(n, r)
 	return !r.eventWaits
-}
-
-// machineProblem is problem for an error about a Node's machine. Before an Event says that no vCenter has the
-// machine, a search looks for it outside of the configured datacenters.
-func (e *events) machineProblem(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
-	p, now := report.ProblemOf(err), time.Now()
-	if id, unidentified := nodeinfo.IdentityOf(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
-		if due := r.tracker(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
-			return due.Sub(now)
-		}
-		switch there := e.checker.Outside(n, id); {
-		case errors.Is(there, placement.ErrConfirming):
-			return 0 // its end enqueues the Node
-		case there != nil:
-			key := p.Key
-			p = report.ProblemOf(there)
-			p.Key, p.Cause = key, ""
-		}
-	}
-	return e.problem(ctx, n, r, aboutMachine, p, after)
 }
 
 // over records an Event about the end of a problem of a Node, if an Event was about the problem. It reports whether that
@@ -163,40 +176,8 @@ func (r *record) readiness(about string) readiness {
 	return readiness{}
 }
 
-// isNotKnown returns the content of the condition for something that has been unknown for a while and gets no
-// Event, and the time after which it has to be called again.
-func (r *record) isNotKnown(about string, err error) (readiness, time.Duration) {
-	t, p, now := r.tracker(about), report.ProblemOf(err), time.Now()
-	if due := t.Observe(p, runningBeforeEvent, time.Hour, now); due.After(now) {
-		return r.readiness(about), due.Sub(now)
-	}
-	t.Recorded(p, now)
-	return readinessBy(p), 0
-}
-
 // reasonConflict is the reason of the Event about a conflict.
 const reasonConflict = "TopologyConflict"
-
-// mostLabels is how many labels one Event names. The annotation that lists those to be
-// removed is the kubelet's to write.
-const mostLabels = 10
-
-// unplacedBeforeEvent is how long a Node has to be without a placement before an Event says so:
-// after a move the tags of its new host are read first.
-const unplacedBeforeEvent = 10 * time.Second
-
-// unplaced records why a Node has no placement. Without an error it has one.
-func (e *events) unplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
-	if err == nil {
-		e.over(ctx, n, r, aboutPlace)
-		return 0
-	}
-	after := unplacedBeforeEvent
-	if errors.Is(err, topology.ErrUnknown) {
-		after = runningBeforeEvent
-	}
-	return e.problem(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
-}
 
 // conflicts records each conflict while it lasts. A conflict is over when it is not found although everything
 // behind its labels was read; only the end of the last conflict is recorded. Conflicts of objects that may not
@@ -213,7 +194,7 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 		}
 		key := conflict.Key()
 		now[key] = true
-		next = sooner(next, e.problem(ctx, n, r, aboutConflict+key, report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}, 0))
+		next = sooner(next, e.problem(ctx, n, r, &verdict{about: aboutConflict + key, problem: report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}}))
 		reported[key] = conflict.Labels
 	}
 	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
@@ -232,35 +213,6 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 	return next
 }
 
-// drift records the differences that have settled and are not about to be written. As long as a label of the
-// Node may be wrong, no end is recorded.
-func (e *events) drift(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
-	var texts []string
-	var advice string
-	for _, d := range todo.Drifts {
-		if d.Since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == d.Label }) {
-			continue
-		}
-		texts = append(texts, d.Text())
-		if d.IsCertain() {
-			advice = by.Advice()
-		} else if advice == "" {
-			advice = fmt.Sprintf("it is left as it is: %v", d.Uncertain)
-		}
-	}
-	if len(texts) == 0 {
-		if _, uncertain := plan.UncertainLabel(n, r.decision.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			e.over(ctx, n, r, aboutDrift)
-		}
-		return 0
-	}
-	for _, d := range todo.Held {
-		texts = append(texts, d.Text())
-	}
-	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	return e.problem(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}, 0)
-}
-
 // written records the changes of a plan that was written.
 func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
@@ -276,23 +228,6 @@ func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 			log.Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
 		}
 	}
-}
-
-// instanceType records an instance type that has differed for long enough and is not
-// about to be written.
-func (e *events) instanceType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
-	if len(todo.Resized) == 0 {
-		if r.decision.InstanceType != "" { // or nothing is known to be right again
-			e.over(ctx, n, r, aboutType)
-		}
-		return 0
-	}
-	d := todo.Resized[0]
-	if by.Drift == config.DriftUpdate || d.Since.Add(by.Settle).After(time.Now()) {
-		return 0
-	}
-	text := quote.NoteWith(d.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	return e.problem(ctx, n, r, aboutType, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}, 0)
 }
 
 // reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.
@@ -332,19 +267,6 @@ func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
 	}
 	r.addresses = append([]v1.NodeAddress{}, is...)
-}
-
-// leftOut records which addresses an initialized Node does not get because of --node-ip.
-func (e *events) leftOut(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	chosen := &r.decision.Addresses
-	switch {
-	case chosen.LeftOut != nil:
-		text := chosen.LeftOut.Error()
-		return e.problem(ctx, n, r, aboutLeftOut, report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}, 0)
-	case len(chosen.Addresses) > 0:
-		e.over(ctx, n, r, aboutLeftOut)
-	}
-	return 0 // the VM or its addresses are not known
 }
 
 // getsFirst reports whether a Node gets addresses for the first time or, if it is new, in addition.

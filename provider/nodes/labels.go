@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -71,48 +70,39 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	return nil
 }
 
-// syncLabels plans the labels of an initialized Node, records their problems, and writes the plan. The write
-// carries the resource version, so it fails if somebody else has written since. syncLabels returns the content
-// of the condition, zero while that is open, and the time after which to decide again.
-func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *record) (says readiness, next time.Duration) {
+// planLabels plans the labels of an initialized Node, and counts how they differ.
+func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy, *plan.Plan) {
 	d, k := r.decision, &r.labels
 	by := &plan.Policy{Topology: d.Topology}
 	k.waiting = false
 	k.place(d)
 	todo := by.For(n, d, k.drifts, k.resized, time.Now())
-	k.drifts, k.resized = todo.Drifts, todo.Resized
+	k.drifts = todo.Drifts
+	k.resized = todo.Resized
 	c.store.Lock()
-	r.counted.drifting, r.counted.resized = len(k.drifts) > 0, len(k.resized) > 0
+	defer c.store.Unlock()
+	r.counted.drifting = len(k.drifts) > 0
+	r.counted.resized = len(k.resized) > 0
 	if d.Machine != nil {
 		r.counted.conflicts = l.conflicts.Of(d.Placement)
 	}
-	c.store.Unlock()
-	if !todo.Due.IsZero() {
-		next = max(time.Until(todo.Due), time.Millisecond)
-	}
-	if d.PlaceErr == nil {
-		next = sooner(next, c.events.drift(ctx, n, r, by, todo))
-	}
-	next = sooner(next, c.events.instanceType(ctx, n, r, by, todo))
-	if d.Machine != nil {
-		next = sooner(next, c.events.conflicts(ctx, n, r))
-		next = sooner(next, c.events.unplaced(ctx, n, r, cmp.Or(d.PlaceErr, todo.TaintKept)))
-	} else if t := r.problems[aboutPlace]; t != nil {
-		t.End() // for now: what comes next has to last from its beginning
-	}
-	says, wait := r.labelReadiness(n, todo)
-	next = sooner(next, wait)
+	return by, todo
+}
+
+// writeLabels writes what is planned. The write carries the resource version, so it fails if somebody else has written since.
+// It returns the time after which to decide again.
+func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *record, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
-		k.namesSince = time.Time{}
+		r.labels.namesSince = time.Time{}
 	} else if !c.isFresh(r) {
-		return says, next
+		return 0
 	}
 	if !todo.Writes() {
 		c.paces.labels.leave(r)
-		return says, next
+		return 0
 	}
 	log := r.log(ctx)
-	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, c.paces.labels, patch{
+	return c.send(ctx, n, r, &r.labelPatches, c.paces.labels, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.store.Lock()
@@ -120,7 +110,7 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *
 			c.store.Unlock()
 			c.events.written(log, n, todo)
 		},
-	}))
+	})
 }
 
 // count notes what was written.

@@ -1,10 +1,8 @@
 package nodes
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"time"
@@ -15,8 +13,8 @@ import (
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
+	"vzones/provider/plan"
 	"vzones/provider/report"
-	"vzones/topology"
 )
 
 // syncNode decides about a Node. It returns the time after which it has to be called again, 0 for not before
@@ -71,8 +69,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announced, r.announcedAt = d.Metadata, time.Now()
 			c.nodes.Announce(n)
 		}
-		c.events.over(ctx, n, r, aboutMachine)
-		return 0
+		return c.events.record(ctx, n, r, verdict{about: aboutMachine, is: over})
 	}
 	r.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -82,7 +79,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			}
 		}
 	}
-	next := c.events.machineProblem(ctx, n, r, err, waitingBeforeEvent)
+	next := c.events.record(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
 	if c.labels.Load() != nil {
 		next = sooner(next, c.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
 	}
@@ -101,26 +98,34 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	d := c.placer.Decide(n)
 	c.decided(n, r, d, d.MachineErr)
 	next := c.annotate(ctx, n, r)
-	ours, wait := c.recordMachine(ctx, n, r)
-	next = sooner(next, wait)
 	l := c.labels.Load()
+	var by *plan.Policy
+	var todo *plan.Plan
+	if l != nil {
+		by, todo = c.planLabels(l, n, r)
+		if !todo.Due.IsZero() {
+			next = sooner(next, max(time.Until(todo.Due), time.Millisecond))
+		}
+	}
+	found := problemsOf(n, d, by, todo, time.Now())
+	next = sooner(next, c.events.record(ctx, n, r, found...))
+	if !mayBeAnothers(n, d) {
+		c.store.Lock()
+		isNew := time.Since(r.initialized) < firstAddresses
+		c.store.Unlock()
+		c.events.addressChange(n, r, isNew)
+	}
 	if l == nil {
 		return next
 	}
-	says, wait := c.syncLabels(ctx, l, n, r)
-	next = sooner(next, wait)
-	switch {
-	case !ours && report.ConditionOf(n).Status == "":
-		says = readiness{}
-	case report.NeverOurs(n, d):
-		return sooner(next, c.removeCondition(ctx, n, r))
-	case !ours: // what it says may have been right when it was written
-		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
-		next = sooner(next, wait)
-	case machineProblem(n, d) != nil:
-		says = r.readiness(aboutMachine)
+	if d.Machine != nil {
+		next = sooner(next, c.events.conflicts(ctx, n, r))
 	}
-	return sooner(next, c.writeCondition(ctx, n, r, says))
+	next = sooner(next, c.writeLabels(ctx, l, n, r, todo))
+	if report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
+		return sooner(next, c.removeCondition(ctx, n, r))
+	}
+	return sooner(next, c.writeCondition(ctx, n, r, r.readinessOf(n, todo, found)))
 }
 
 // decided notes the decision about a Node and its error. If the Node begins to share something with other Nodes,
@@ -159,34 +164,6 @@ func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.D
 	})
 }
 
-// machineProblem returns why the machine of an initialized Node is not certain, or why the Node gets only labels.
-func machineProblem(n *v1.Node, d *placement.Decision) error {
-	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
-}
-
-// recordMachine records Events about the problems of an initialized Node's machine and addresses, and about
-// their ends. It reports whether the Node is ours, as far as that is known.
-func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (ours bool, wait time.Duration) {
-	err := machineProblem(n, r.decision)
-	never := n.Spec.ProviderID == "" && !r.decision.WasFound && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
-	switch {
-	case err == nil:
-		c.events.over(ctx, n, r, aboutMachine)
-	case never && !errors.Is(err, placement.ErrShared):
-		delete(r.problems, aboutMachine)
-		return false, 0
-	default:
-		wait = c.events.machineProblem(ctx, n, r, err, runningBeforeEvent)
-	}
-	delete(r.problems, aboutOwner)
-	c.store.Lock()
-	isNew := time.Since(r.initialized) < firstAddresses
-	c.store.Unlock()
-	wait = sooner(wait, c.events.leftOut(ctx, n, r))
-	c.events.addressChange(n, r, isNew)
-	return true, wait
-}
-
 // syncDeletion starts a search for an absent machine if the framework would delete its Node, so that there is
 // an answer when the framework asks. It records why the Node is kept.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
@@ -195,17 +172,5 @@ func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) ti
 	c.store.Lock()
 	r.absent, r.counted.kept = absent, kept
 	c.store.Unlock()
-	switch {
-	case placement.IsSearching(err):
-		return 0 // its end enqueues the Node
-	case absent && err == nil:
-		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
-		return 0
-	case kept == "":
-		c.events.over(ctx, n, r, aboutDeletion)
-		return 0
-	}
-	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
-	p := report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
-	return c.events.problem(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
+	return c.events.record(ctx, n, r, deletionOf(absent, err))
 }
