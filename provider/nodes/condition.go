@@ -71,33 +71,33 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 
 // writeCondition writes the condition of a Node if its content differs, and returns the time after which it has
 // to be called again. Conditions are merged by their type, so the conditions of others stay.
-func (c *Controller) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
+func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
-		c.paces.conditions.leave(r)
+		w.paces.conditions.leave(r)
 		return 0
 	}
-	c.store.Lock()
+	w.store.Lock()
 	wait := time.Until(r.initialized.Add(frameworkTime))
 	if says.status == was.Status && says.reason == was.Reason {
 		wait = max(wait, time.Until(r.condition.at.Add(rewordAfter)))
 	}
-	c.store.Unlock()
+	w.store.Unlock()
 	if wait > 0 {
 		return wait
 	}
-	return c.sendCondition(ctx, n, r, fmt.Sprint(says), report.NewCondition(n, says.status, says.reason, says.message))
+	return w.sendCondition(ctx, n, r, fmt.Sprint(says), report.NewCondition(n, says.status, says.reason, says.message))
 }
 
 // removeCondition takes the condition off a Node that is none of ours. It was written while the Node had the taint.
-func (c *Controller) removeCondition(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	return c.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
+func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }
 
 // sendCondition sends a patch of the condition, which leaves the Node's other conditions alone. The content is the same
 // for patches that write the same.
-func (c *Controller) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
-	return c.send(ctx, n, r, &r.condition, c.paces.conditions, patch{
+func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
+	return w.send(ctx, n, r, &r.condition, w.paces.conditions, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []any{condition}}},
 	})

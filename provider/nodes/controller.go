@@ -55,9 +55,8 @@ type Controller struct {
 	queue            workqueue.TypedDelayingInterface[item]
 	events           events
 	paces            paces
-	// requests waits for the requests to the API server that are under way.
-	requests sync.WaitGroup
-	passes   passes
+	writer           *writer
+	passes           passes
 	// logged is the last sum in the log. The goroutine that decides owns it.
 	logged sum
 	// loggedOthers are the Nodes of other providers at that time.
@@ -87,6 +86,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	c.paces = newPaces(c.store)
 	c.events = events{recorder, c.paces.events, c.checker}
+	c.writer = &writer{client: c.client, store: c.store, paces: c.paces, enqueue: c.queue.Add}
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	})
 	g.Go(func() { c.notifyOf(ctx, changes) })
 	g.Go(func() { c.paces.serve(ctx, c.queue.Add) })
-	defer c.requests.Wait()
+	defer c.writer.requests.Wait()
 	for c.next(ctx) {
 	}
 	return nil

@@ -151,7 +151,9 @@ func BenchmarkStats(b *testing.B) {
 	factory.WaitForCacheSync(b.Context().Done())
 	c := source.controller(store, nil)
 	for _, n := range c.nodes.All() {
-		c.store.record(n).counted = counted{outcome: report.Placed}
+		r := c.store.record(n)
+		r.phase = running
+		r.counted = counted{outcome: report.Placed}
 	}
 	for b.Loop() {
 		if s := c.Stats(); s.Outcomes[report.Placed] != len(nodes) {

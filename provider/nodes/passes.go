@@ -84,7 +84,7 @@ func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
-		if r.shared || r.announced != nil && r.answers.Refused {
+		if r.shared || r.phase == announced && r.answers.Refused {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -129,7 +129,7 @@ func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
 
 // isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
 func isDecidedFor(r *record, n *v1.Node) bool {
-	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil) {
+	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
 	}
 	return r.machine != nil && !r.labels.waiting

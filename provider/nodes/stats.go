@@ -54,7 +54,7 @@ func (c *Controller) Stats() Stats {
 		switch {
 		case c.placer.IsForeign(n):
 			r = &record{counted: counted{outcome: report.Foreign}}
-		case r == nil || r.counted.outcome == "":
+		case r == nil || r.phase == undecided:
 			continue // nothing is decided about it yet
 		}
 		s.add(r.counted, nodeinfo.IsUninitialized(n))

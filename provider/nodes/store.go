@@ -10,6 +10,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/framework"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -74,6 +75,31 @@ func (s *Store) forget(node types.UID) {
 	delete(s.records, node)
 }
 
+// A phase is how far a Node is, as the last sync left it.
+type phase int
+
+const (
+	// undecided: nothing was decided about the Node.
+	undecided phase = iota
+	// waiting: it has the framework's taint and cannot be initialized.
+	waiting
+	// announced: the framework was told that it can be initialized.
+	announced
+	// running: it is initialized.
+	running
+)
+
+// phaseOf returns how far a Node is that was decided about.
+func phaseOf(n *v1.Node, r *record) phase {
+	switch {
+	case !nodeinfo.IsUninitialized(n):
+		return running
+	case r.metadata != nil:
+		return announced
+	}
+	return waiting
+}
+
 // record has all that this process knows of one Node. The goroutine that decides owns the fields of its syncs, and the
 // fields at the end are read and changed under the store's lock.
 type record struct {
@@ -81,9 +107,9 @@ type record struct {
 	// the Node has to be decided about whenever something changes.
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// announced is the metadata with which the Node was last announced to the framework, and
-	// announcedAt the time. Both are zero once the Node is initialized.
-	announced   *cloudprovider.InstanceMetadata
+	// metadata is that with which the Node was last announced to the framework, and announcedAt the time. Both are zero
+	// unless the Node is announced.
+	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	// problems are the Node's, by their subject.
 	problems map[string]*report.Tracker
@@ -104,6 +130,7 @@ type record struct {
 	answers framework.Answers
 	// node is from the last sync, nil before it.
 	node    *v1.Node
+	phase   phase
 	counted counted
 	// event is the Node's turn to record an Event.
 	event turn

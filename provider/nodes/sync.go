@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
@@ -39,6 +38,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	outcome := report.OutcomeOf(n, r.decision)
 	c.store.Lock()
 	r.counted.outcome = outcome
+	r.phase = phaseOf(n, r)
 	c.store.Unlock()
 	if !r.eventWaits {
 		c.paces.events.leave(r) // the Event that waited is not due any more
@@ -60,18 +60,20 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	d, err := c.placer.Join(n, false)
 	c.store.Lock()
 	if r.answers.Refused { // read after Join, so that no refusal by what was right before is missed
-		r.answers.Refused, r.announced = false, nil
+		r.answers.Refused = false
+		r.metadata = nil
 	}
 	c.store.Unlock()
 	c.decided(n, r, d, err)
 	if err == nil {
-		if !reflect.DeepEqual(r.announced, d.Metadata) || time.Since(r.announcedAt) >= announceAgain {
-			r.announced, r.announcedAt = d.Metadata, time.Now()
+		if !reflect.DeepEqual(r.metadata, d.Metadata) || time.Since(r.announcedAt) >= announceAgain {
+			r.metadata = d.Metadata
+			r.announcedAt = time.Now()
 			c.nodes.Announce(n)
 		}
 		return c.events.record(ctx, n, r, verdict{about: aboutMachine, is: over})
 	}
-	r.announced = nil
+	r.metadata = nil
 	if errors.Is(err, placement.ErrQuiet) {
 		for _, of := range c.fleet.States() {
 			if of.Err == nil {
@@ -81,7 +83,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	}
 	next := c.events.record(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
 	if c.labels.Load() != nil {
-		next = sooner(next, c.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
+		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
 	}
 	return next
 }
@@ -94,10 +96,10 @@ const announceAgain = resyncEvery / 2
 // syncRunning writes the annotations, the labels and the condition of an initialized Node, and records Events
 // about its problems.
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	r.announced, r.announcedAt = nil, time.Time{}
+	r.metadata = nil
 	d := c.placer.Decide(n)
 	c.decided(n, r, d, d.MachineErr)
-	next := c.annotate(ctx, n, r)
+	next := c.writer.annotate(ctx, n, r)
 	l := c.labels.Load()
 	var by *plan.Policy
 	var todo *plan.Plan
@@ -123,9 +125,9 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	}
 	next = sooner(next, c.writeLabels(ctx, l, n, r, todo))
 	if report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
-		return sooner(next, c.removeCondition(ctx, n, r))
+		return sooner(next, c.writer.removeCondition(ctx, n, r))
 	}
-	return sooner(next, c.writeCondition(ctx, n, r, r.readinessOf(n, todo, found)))
+	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, found)))
 }
 
 // decided notes the decision about a Node and its error. If the Node begins to share something with other Nodes,
@@ -142,26 +144,6 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	c.store.Lock()
 	r.node = n
 	c.store.Unlock()
-}
-
-// annotate writes the location of a Node's machine into annotations if that has changed, and the label of
-// initialized Nodes when the Node has its machine alone. It returns the time after which it has to be called
-// again.
-func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	to := map[string]any{"uid": n.UID}
-	if len(r.decision.Annotations) > 0 {
-		to["annotations"] = r.decision.Annotations
-	}
-	if r.decision.MachineErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
-		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
-	}
-	if len(to) == 1 {
-		c.paces.annotations.leave(r)
-		return 0
-	}
-	return c.send(ctx, n, r, &r.annotation, c.paces.annotations, patch{
-		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
-	})
 }
 
 // syncDeletion starts a search for an absent machine if the framework would delete its Node, so that there is

@@ -5,13 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+
+	"vzones/provider/nodeinfo"
 )
 
 const (
@@ -54,20 +58,51 @@ type patches struct {
 	failures int
 }
 
+// A writer sends patches of Nodes. A duration that a method returns is the time after which the method has to be called
+// again, 0 for none.
+type writer struct {
+	client  kubernetes.Interface
+	store   *Store
+	paces   paces
+	enqueue func(item)
+	// requests waits for the requests to the API server that are under way.
+	requests sync.WaitGroup
+}
+
+// annotate writes the location of a Node's machine into annotations if that has changed, and the label of
+// initialized Nodes when the Node has its machine alone. It returns the time after which it has to be called
+// again.
+func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	to := map[string]any{"uid": n.UID}
+	if len(r.decision.Annotations) > 0 {
+		to["annotations"] = r.decision.Annotations
+	}
+	if r.decision.MachineErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
+		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
+	}
+	if len(to) == 1 {
+		w.paces.annotations.leave(r)
+		return 0
+	}
+	return w.send(ctx, n, r, &r.annotation, w.paces.annotations, patch{
+		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
+	})
+}
+
 // send sends a patch in a goroutine of its own, so that a slow API server delays no other Node. One patch of a
 // Node is sent at a time. send returns the time after which it has to be called again. It returns 0 if it has
 // started the patch, whose end enqueues the Node, or if the Node waits for its turn, which enqueues it too.
-func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patches, at *pace, p patch) time.Duration {
+func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, at *pace, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
 		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
 		return patchAgain
 	}
 	content := cmp.Or(p.content, string(body))
-	c.store.Lock()
+	w.store.Lock()
 	writing, again := r.writing, time.Until(sent.next)
 	same := sent.content == content
-	c.store.Unlock()
+	w.store.Unlock()
 	switch {
 	case writing:
 		return patchPause
@@ -77,18 +112,18 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patc
 	if !at.take(n, r) {
 		return 0
 	}
-	c.store.Lock()
+	w.store.Lock()
 	r.writing = true
-	c.store.Unlock()
+	w.store.Unlock()
 	log := r.log(ctx)
-	c.requests.Go(func() {
+	w.requests.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, patchTimeout)
 		defer cancel()
-		_, err := c.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
-		c.store.Lock()
+		_, err := w.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
+		w.store.Lock()
 		r.writing = false
 		sent.ended(content, err)
-		c.store.Unlock()
+		w.store.Unlock()
 		switch {
 		case err == nil && p.written != nil:
 			p.written()
@@ -98,7 +133,7 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patc
 			err = fmt.Errorf("writing %s: %w", p.about, err)
 			log.Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
 		}
-		c.queue.Add(itemOf(n))
+		w.enqueue(itemOf(n))
 	})
 	return 0
 }
