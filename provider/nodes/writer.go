@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -30,9 +31,10 @@ const (
 	conflictDelay = 200 * time.Millisecond
 	// patchAgain is the delay before the same patch is sent again. The informer shows a patch sooner.
 	patchAgain = 30 * time.Second
-	// retryMin and retryMax bound the delay after a patch that failed, which doubles.
-	retryMin, retryMax = 500 * time.Millisecond, 5 * time.Minute
 )
+
+// retries are the delays after patches that fail.
+var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
 // patch is one write to a Node.
 type patch struct {
@@ -52,10 +54,10 @@ type patch struct {
 type patches struct {
 	turn turn
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
-	// failures how often the same has failed.
+	// retries the delays if the same fails.
 	content  string
 	at, next time.Time
-	failures int
+	retries  wait.Backoff
 }
 
 // A writer sends patches of Nodes. A duration that a method returns is the time after which the method has to be called
@@ -141,17 +143,16 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 // ended notes that a patch has ended.
 func (p *patches) ended(content string, err error) {
 	if p.content != content {
-		p.failures = 0
+		p.retries = retries
 	}
 	delay := patchAgain
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err): // there is no use in sending it again soon
-		p.failures = 0
+		p.retries = retries
 	case apierrors.IsConflict(err):
 		delay = conflictDelay
 	default:
-		delay = min(retryMin<<min(p.failures, 10), retryMax)
-		p.failures++
+		delay = p.retries.Step()
 	}
 	p.content, p.at = content, time.Now()
 	p.next = p.at.Add(delay)

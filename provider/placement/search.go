@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 
 	"vzones/topology"
@@ -33,10 +34,10 @@ const (
 	// outsideLasts, because an Event may have to wait for its turn.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
-	// retryMin and retryMax bound the delay after a search that failed, which doubles.
-	retryMin = 5 * time.Second
-	retryMax = 30 * time.Second
 )
+
+// searchRetries are the delays after searches that fail.
+var searchRetries = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Steps: 4, Cap: 30 * time.Second}
 
 var (
 	// ErrConfirming says that the search for an absent machine has not ended yet.
@@ -100,8 +101,8 @@ type search struct {
 	err        error
 	generation uint64
 	// due is the time from which a question starts another search.
-	due      time.Time
-	failures int
+	due     time.Time
+	retries wait.Backoff
 }
 
 // ask returns nil if a search that ended a moment ago has confirmed that the machine is absent. Otherwise it
@@ -112,7 +113,7 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, agai
 	w := wanted{node.UID, outside}
 	kept := w.in(c.memories.Of(node))
 	if *kept == nil || !(*kept).isOf(id, c.fleet.Generation()) {
-		*kept = &search{id: id}
+		*kept = &search{id: id, retries: searchRetries}
 	}
 	of := *kept
 	if of.done.IsZero() || again && !of.due.After(time.Now()) {
@@ -243,10 +244,9 @@ func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) b
 	if w.outside {
 		of.due = of.done.Add(outsideLasts)
 	} else if err != nil {
-		of.due = of.done.Add(min(retryMin<<min(of.failures, 8), retryMax))
-		of.failures++
+		of.due = of.done.Add(of.retries.Step())
 	} else {
-		of.failures = 0
+		of.retries = searchRetries
 	}
 	return true
 }
