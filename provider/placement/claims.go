@@ -104,7 +104,7 @@ func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*address
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := c.p.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
+	if other := c.p.reservations.by(a, node); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil

@@ -222,7 +222,7 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 		}
 	}
 	if gives && err == nil {
-		p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+		p.reservations.add(node, d.Machine.UUID, d.Metadata.NodeAddresses)
 	}
 	return d, err
 }
@@ -282,7 +282,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
 		return nil, "", d.AddressErr
 	}
-	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
+	p.reservations.add(node, inventory.UUID{}, d.Addresses.Addresses)
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
-	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -42,7 +41,7 @@ type Memory struct {
 	// lost has the claimed addresses that the machine, if it is not powered off, stopped reporting while
 	// it reports others, and the time of that.
 	lost map[netip.Addr]time.Time
-	// reserved is the Node's last reservation. It counts while the placer has the memory in reserving.
+	// reserved is the Node's last reservation. It counts while the Node is in the index of reservations.
 	reserved reservation
 	names    nameWait
 	placed   placed
@@ -59,14 +58,6 @@ type Memories interface {
 	Of(*v1.Node) *Memory
 	// Kept returns what is remembered of a Node, nil if that is nothing.
 	Kept(types.UID) *Memory
-}
-
-// A reservation has the machine and the addresses that a Node was given and does not show yet.
-type reservation struct {
-	node      string
-	machine   inventory.UUID
-	addresses []netip.Addr
-	at        time.Time
 }
 
 // nameWait is the wait of a Node for names of tags. It began at the time began, zero if the Node does not
@@ -121,76 +112,4 @@ func (p *Placer) kept(node types.UID) *Memory {
 		return k
 	}
 	return &nothing
-}
-
-// reserve reserves addresses, and a machine unless that is zero, for a Node until the Node shows them. The
-// lock has been held since the first look-up. So if two Nodes ask for the same at once, the second one finds
-// what the first one got, either reserved or on the Node.
-func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
-	if machine == (inventory.UUID{}) {
-		machine = p.reservationOf(node.UID).machine // the informer may be behind
-	}
-	r := reservation{node: node.Name, machine: machine, at: time.Now()}
-	for _, one := range given {
-		if a, err := netip.ParseAddr(one.Address); err == nil { // it may be a host name
-			r.addresses = append(r.addresses, a)
-		}
-	}
-	k := p.memories.Of(node)
-	k.reserved = r
-	p.reserving[node.UID] = k
-}
-
-// reservationOf returns what a Node was given and does not show yet, nothing after reservedFor.
-func (p *Placer) reservationOf(node types.UID) reservation {
-	if k := p.reservingOf(node); k != nil && time.Since(k.reserved.at) < reservedFor {
-		return k.reserved
-	}
-	return reservation{}
-}
-
-// reservingOf returns the memory of a Node that has a reservation, nil for any other Node. The reservation of a Node
-// that was forgotten ends.
-func (p *Placer) reservingOf(node types.UID) *Memory {
-	k := p.reserving[node]
-	if k != nil && p.memories.Kept(node) != k {
-		delete(p.reserving, node)
-		return nil
-	}
-	return k
-}
-
-// reservedBy returns the name of another Node that was given an address, empty for none.
-func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
-	now := time.Now()
-	for other := range p.reserving {
-		k := p.reservingOf(other)
-		switch {
-		case k == nil:
-		case now.Sub(k.reserved.at) >= reservedFor:
-			delete(p.reserving, other)
-		case k.reserved.node != node.Name && slices.Contains(k.reserved.addresses, a):
-			return k.reserved.node
-		}
-	}
-	return ""
-}
-
-// NodeChanged ends a Node's reservation of what the Node shows.
-func (p *Placer) NodeChanged(now *v1.Node) {
-	p.memories.Lock()
-	defer p.memories.Unlock()
-	k := p.reservingOf(now.UID)
-	if k == nil {
-		return
-	}
-	r := &k.reserved
-	if !nodeinfo.IsUninitialized(now) {
-		r.machine = inventory.UUID{}
-	}
-	shown := addresses.ClaimedBy(now)
-	r.addresses = slices.DeleteFunc(r.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
-	if r.machine == (inventory.UUID{}) && len(r.addresses) == 0 {
-		delete(p.reserving, now.UID)
-	}
 }

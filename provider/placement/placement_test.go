@@ -89,7 +89,7 @@ func TestReservationsEnd(t *testing.T) {
 		"shows addresses": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
 		"shows machine":   {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
 		"shows all":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
-		"gets one":        {func(p *Placer, _ *memories) { p.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
+		"gets one":        {func(p *Placer, _ *memories) { p.reservations.add(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
 		"is gone":         {func(_ *Placer, m *memories) { delete(m.of, "uid-a") }, "", "", false},
 		"long ago":        {func(_ *Placer, _ *memories) { time.Sleep(reservedFor) }, "", "", false},
 		"another changes": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
@@ -97,23 +97,23 @@ func TestReservationsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, m := aPlacer()
-				p.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
+				p.reservations.add(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p, m)
 				// First of all, because reservedBy forgets what is too old.
-				if got := p.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
+				if got := p.reservations.of("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the machine is reserved: %t, want %t", got, c.machine)
 				}
-				if got := p.reservedBy(one, aNode("b")); got != c.one {
+				if got := p.reservations.by(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
 				}
-				if got := p.reservedBy(two, aNode("b")); got != c.two {
+				if got := p.reservations.by(two, aNode("b")); got != c.two {
 					t.Errorf("the second address is %q's, want %q", got, c.two)
 				}
-				if p.reservedBy(one, aNode("a")) != "" {
+				if p.reservations.by(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
-				if left := c.one+c.two != "" || c.machine; len(p.reserving) > 0 != left {
-					t.Errorf("reserving %v", p.reserving)
+				if left := c.one+c.two != "" || c.machine; len(p.reservations.index) > 0 != left {
+					t.Errorf("reserving %v", p.reservations.index)
 				}
 			})
 		})

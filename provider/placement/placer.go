@@ -75,8 +75,8 @@ type Placer struct {
 	// memories is the lock of the fields below, too. It is held during a whole decision, from the first look-up until the
 	// reservation, and never across I/O.
 	memories Memories
-	// reserving is an index of the memories with a reservation.
-	reserving map[types.UID]*Memory
+	// reservations are what Nodes were given a moment ago.
+	reservations reservations
 	// basis has the facts behind all placements beside the machines.
 	basis   basis
 	reports reports
@@ -92,14 +92,14 @@ type settings struct {
 // New returns a placer that decides about Nodes by what is remembered of them.
 func New(fleet Fleet, nodes Nodes, memories Memories, cfg *config.Config, opts Options) *Placer {
 	p := &Placer{
-		fleet:       fleet,
-		nodes:       nodes,
-		memories:    memories,
-		reserving:   map[types.UID]*Memory{},
-		maxAge:      cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
-		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
-		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
-		reports:     reports{},
+		fleet:        fleet,
+		nodes:        nodes,
+		memories:     memories,
+		reservations: reservations{memories, map[types.UID]bool{}},
+		maxAge:       cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
+		namesAge:     cmp.Or(opts.TagRefresh, 30*time.Second),
+		addressWait:  cmp.Or(opts.AddressWait, 3*time.Minute),
+		reports:      reports{},
 	}
 	p.Apply(cfg)
 	return p

@@ -74,7 +74,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	waits := nodeinfo.IsUninitialized(node)
-	if p.reservationOf(node.UID).machine == m.UUID {
+	if p.reservations.of(node.UID).machine == m.UUID {
 		return true
 	}
 	if waits && nodeinfo.Contradiction(node) != nil {
@@ -100,7 +100,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 // restart, and no kubelet can write the facts behind it.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
-		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservationOf(n.UID).machine == m.UUID
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.of(n.UID).machine == m.UUID
 	}
 	switch first := isSettled(a); {
 	case first == isSettled(b):
