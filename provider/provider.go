@@ -188,7 +188,8 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 			break
 		}
 		d.Log(ctx, node)
-		m, additions = d.Metadata, p.additions(node, d)
+		m = d.Metadata
+		additions = p.additions(node, d)
 	default:
 		var given []v1.NodeAddress
 		if given, additions.Former, err = p.placer.NewAddresses(node); err == nil {

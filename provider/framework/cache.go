@@ -46,7 +46,8 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
 	// Asking for the informer now makes the factory start it.
-	c.shared, c.lister = c.NodeInformer.Informer(), c.NodeInformer.Lister()
+	c.shared = c.NodeInformer.Informer()
+	c.lister = c.NodeInformer.Lister()
 	if err := c.shared.SetTransform(slim); err != nil {
 		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory") // it was started before
 	}

@@ -86,7 +86,9 @@ type Additions struct {
 func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
 	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
-		now.given, now.providerID, now.addresses = true, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
+		now.given = true
+		now.providerID = n.Spec.ProviderID
+		now.addresses = slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
 			now.providerID = m.ProviderID
 		}

@@ -98,7 +98,8 @@ type recorded map[string]map[topology.Ref]bool
 // news replaces the recorded objects of a vCenter, and returns the objects that are new, in the order of their
 // paths.
 func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
-	before, now := r[vcenter], map[topology.Ref]bool{}
+	before := r[vcenter]
+	now := map[topology.Ref]bool{}
 	for _, o := range objects {
 		if !now[o.Ref] && !before[o.Ref] {
 			news = append(news, o)
@@ -123,7 +124,8 @@ func unreadOf(placed topology.Placement) (all []*topology.Object) {
 func unreadText(vcenter string, objects []*topology.Object) string {
 	more := ""
 	if n := len(objects) - namedAtMost; n > 0 {
-		objects, more = objects[:namedAtMost], fmt.Sprintf(" and %d more, which the log names", n)
+		objects = objects[:namedAtMost]
+		more = fmt.Sprintf(" and %d more, which the log names", n)
 	}
 	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it may not read count as untagged "+
 		"for Nodes below them, and running Nodes keep labels that may rest on that. Give the account the role Read-only there, without propagation.",

@@ -255,7 +255,9 @@ func nodeIn(o any) *v1.Node {
 // changed enqueues the items that a change of a Node concerns. Before is nil if the Node is new, and now is
 // nil if it is gone.
 func (c *Controller) changed(before, now any) {
-	b, n, isSameMachine := nodeIn(before), nodeIn(now), false
+	b := nodeIn(before)
+	n := nodeIn(now)
+	isSameMachine := false
 	if b != nil && n != nil && b.UID != n.UID {
 		c.changed(b, nil)
 		b = nil
@@ -276,7 +278,8 @@ func (c *Controller) changed(before, now any) {
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after it has been decided about
 		}
 		isRelevant := isRelevant(c.placer, b, n)
-		was, is := report.ConditionOf(b), report.ConditionOf(n)
+		was := report.ConditionOf(b)
+		is := report.ConditionOf(n)
 		switch {
 		case isRelevant, !maps.Equal(b.Labels, n.Labels), plan.IsTainted(b) != plan.IsTainted(n),
 			was.Status != is.Status, was.Reason != is.Reason, was.Message != is.Message,

@@ -70,7 +70,8 @@ func (e *events) record(ctx context.Context, n *v1.Node, r *record, all ...verdi
 
 // problem records an Event about a problem of a Node, once the problem has lasted for long enough.
 func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict) time.Duration {
-	t, now := r.tracker(v.about), time.Now()
+	t := r.tracker(v.about)
+	now := time.Now()
 	if due := t.Observe(v.problem, v.after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
@@ -86,7 +87,8 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 		}
 		if outside != nil {
 			p = *outside
-			p.Key, p.Cause = v.problem.Key, ""
+			p.Key = v.problem.Key
+			p.Cause = ""
 			t.Observe(p, v.after, report.RepeatAfter(string(n.UID)), now)
 		}
 	}
@@ -187,7 +189,8 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
 	}
-	now, reported := map[string]bool{}, r.labels.reported
+	now := map[string]bool{}
+	reported := r.labels.reported
 	for _, conflict := range r.counted.conflicts {
 		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
 			continue
@@ -259,7 +262,8 @@ func addressChanges(before, now []v1.NodeAddress) string {
 
 // addressChange records an Event about changed addresses of an initialized Node, whoever has written them.
 func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
-	was, is := r.addresses, n.Status.Addresses
+	was := r.addresses
+	is := n.Status.Addresses
 	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
 		if !e.isTurn(n, r) {
 			return

@@ -72,7 +72,8 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 
 // planLabels plans the labels of an initialized Node, and counts how they differ.
 func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy, *plan.Plan) {
-	d, k := r.decision, &r.labels
+	d := r.decision
+	k := &r.labels
 	by := &plan.Policy{Topology: d.Topology}
 	k.waiting = false
 	k.place(d)
@@ -129,7 +130,8 @@ func (l *labeler) count(todo *plan.Plan) {
 // isFresh reports whether the vCenter's last answer is new enough to write the Node. If not, it asks the vCenter
 // for an answer or for the names of its tags, and the Node is decided about again after that.
 func (c *Controller) isFresh(r *record) bool {
-	d, k := r.decision, &r.labels
+	d := r.decision
+	k := &r.labels
 	old := k.waitsForNames(d)
 	if !old && time.Since(d.Contact) <= fresh {
 		return true
@@ -162,7 +164,8 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 // place notes the placement of a Node. If some of its labels are unknown now and no other label has changed,
 // the former placement stays, because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
-	unknown, changed := false, !reflect.DeepEqual(k.by, d.Topology.Policy)
+	unknown := false
+	changed := !reflect.DeepEqual(k.by, d.Topology.Policy)
 	for _, former := range k.placed.Decisions {
 		value := d.Placement.Value(former.Label)
 		if value == "" && isUnknown(d, former.Label) {
@@ -172,7 +175,8 @@ func (k *labelState) place(d *placement.Decision) {
 		}
 	}
 	if !unknown || changed {
-		k.placed, k.by = d.Placement, d.Topology.Policy
+		k.placed = d.Placement
+		k.by = d.Topology.Policy
 	}
 }
 

@@ -25,8 +25,8 @@ type turn struct {
 	waits, has bool
 }
 
-func newPace(perSecond float64, burst int, store *Store, turnOf func(*record) *turn) *pace {
-	return &pace{rate.NewLimiter(rate.Limit(perSecond), burst), workqueue.NewTyped[item](), store, turnOf}
+func newPace(limit *rate.Limiter, store *Store, turnOf func(*record) *turn) *pace {
+	return &pace{limit, workqueue.NewTyped[item](), store, turnOf}
 }
 
 // take reports whether it is a Node's turn, and ends the turn. Otherwise the Node waits in the line, and is decided about
@@ -93,10 +93,10 @@ type paces struct{ events, annotations, labels, conditions *pace }
 
 func newPaces(store *Store) paces {
 	return paces{
-		events:      newPace(eventsPerSecond, eventsPerSecond, store, func(r *record) *turn { return &r.event }),
-		annotations: newPace(patchesPerSecond, 1, store, func(r *record) *turn { return &r.annotation.turn }),
-		labels:      newPace(patchesPerSecond, patchesPerSecond, store, func(r *record) *turn { return &r.labelPatches.turn }),
-		conditions:  newPace(patchesPerSecond, 1, store, func(r *record) *turn { return &r.condition.turn }),
+		events:      newPace(rate.NewLimiter(eventsPerSecond, eventsPerSecond), store, func(r *record) *turn { return &r.event }),
+		annotations: newPace(rate.NewLimiter(patchesPerSecond, 1), store, func(r *record) *turn { return &r.annotation.turn }),
+		labels:      newPace(rate.NewLimiter(patchesPerSecond, patchesPerSecond), store, func(r *record) *turn { return &r.labelPatches.turn }),
+		conditions:  newPace(rate.NewLimiter(patchesPerSecond, 1), store, func(r *record) *turn { return &r.condition.turn }),
 	}
 }
 

@@ -93,10 +93,14 @@ func (c *Controller) recheck() {
 // observe enqueues the Nodes whose place may have changed: all Nodes if the rules or the visible categories
 // have changed, and otherwise the Nodes whose machine has changed or is not certain.
 func (c *Controller) observe(ctx context.Context) {
-	states, nodes := c.fleet.States(), c.nodes.All()
-	p, by, hidden := &c.passes, c.placer.Topology(), inventory.InvisibleByVCenter(states)
+	states := c.fleet.States()
+	nodes := c.nodes.All()
+	p := &c.passes
+	by := c.placer.Topology()
+	hidden := inventory.InvisibleByVCenter(states)
 	all := by != p.topology || !maps.EqualFunc(hidden, p.hidden, slices.Equal)
-	p.topology, p.hidden = by, hidden
+	p.topology = by
+	p.hidden = hidden
 	p.begin(len(nodes))
 	if all {
 		// The configuration also says which Nodes are ours and by what they are found.
@@ -161,7 +165,8 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 		if err != nil {
 			continue
 		}
-		ids, machines = append(ids, id), append(machines, id.MachineKey())
+		ids = append(ids, id)
+		machines = append(machines, id.MachineKey())
 		if id.Recorded.VCenter != "" {
 			locations = append(locations, nodeinfo.FormatLocation(id.Recorded))
 		}
@@ -170,7 +175,8 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	slices.Sort(locations)
 	p := &c.passes
 	if !slices.Equal(machines, p.machines) || whole && !slices.Equal(locations, p.locations) {
-		p.machines, p.locations = machines, locations
+		p.machines = machines
+		p.locations = locations
 		c.fleet.Follow(ids)
 	}
 }

@@ -139,7 +139,8 @@ func leftOutOf(d *placement.Decision) verdict {
 	switch {
 	case d.Addresses.LeftOut != nil:
 		text := d.Addresses.LeftOut.Error()
-		v.is, v.problem = wrong, report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}
+		v.is = wrong
+		v.problem = report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}
 	case len(d.Addresses.Addresses) > 0:
 		v.is = over
 	}
@@ -177,7 +178,8 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 		texts = append(texts, held.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	v.is, v.problem = wrong, report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}
+	v.is = wrong
+	v.problem = report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}
 	return v
 }
 
@@ -196,7 +198,8 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 		return v
 	}
 	text := quote.NoteWith(one.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	v.is, v.problem = wrong, report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}
+	v.is = wrong
+	v.problem = report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}
 	return v
 }
 
@@ -238,7 +241,8 @@ func deletionOf(absent bool, err error) verdict {
 		v.is = over
 	default:
 		why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
-		v.is, v.after = wrong, runningBeforeEvent
+		v.is = wrong
+		v.after = runningBeforeEvent
 		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
 	}
 	return v

@@ -52,9 +52,12 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 // syncJoining announces a Node to the framework if it can be initialized. Otherwise an Event says why the Node
 // waits.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	r.labels, r.addresses = labelState{}, nil
+	r.labels = labelState{}
+	r.addresses = nil
 	c.store.Lock()
-	r.counted.drifting, r.counted.resized, r.counted.conflicts = false, false, nil
+	r.counted.drifting = false
+	r.counted.resized = false
+	r.counted.conflicts = nil
 	c.store.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n, false)
@@ -137,7 +140,9 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	if shared && !r.shared {
 		c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
 	}
-	r.decision, r.machine, r.shared = d, d.Machine, shared
+	r.decision = d
+	r.machine = d.Machine
+	r.shared = shared
 	if err != nil {
 		r.machine = nil // look again whenever something changes
 	}
@@ -152,7 +157,8 @@ func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) ti
 	absent, err := c.checker.CheckAhead(n)
 	kept := placement.KeptBy(err)
 	c.store.Lock()
-	r.absent, r.counted.kept = absent, kept
+	r.absent = absent
+	r.counted.kept = kept
 	c.store.Unlock()
 	return c.events.record(ctx, n, r, deletionOf(absent, err))
 }

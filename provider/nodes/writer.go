@@ -102,7 +102,8 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 	}
 	content := cmp.Or(p.content, string(body))
 	w.store.Lock()
-	writing, again := r.writing, time.Until(sent.next)
+	writing := r.writing
+	again := time.Until(sent.next)
 	same := sent.content == content
 	w.store.Unlock()
 	switch {
@@ -154,6 +155,7 @@ func (p *patches) ended(content string, err error) {
 	default:
 		delay = p.retries.Step()
 	}
-	p.content, p.at = content, time.Now()
+	p.content = content
+	p.at = time.Now()
 	p.next = p.at.Add(delay)
 }

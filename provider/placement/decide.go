@@ -97,12 +97,15 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	// The states first, so that a vCenter of a new configuration is not placed by the previous rules.
 	states := p.fleet.States()
 	cfg := p.Config()
-	d, joins := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}, nodeinfo.IsUninitialized(node)
+	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
+	joins := nodeinfo.IsUninitialized(node)
 	if k := p.memories.Kept(node.UID); k != nil && !joins {
 		k.names = nameWait{} // it waits for none any more
 	}
 	at, err := p.locate(states, node)
-	m, in, lost := at.machine, at.in, at.lost
+	m := at.machine
+	in := at.in
+	lost := at.lost
 	d.WasFound = !joins && (at.id.WasFound() || m != nil && lost == nil)
 	if m != nil && (lost == nil || joins) {
 		d.Annotations = location(states, node, m, in.Snapshot)
@@ -111,7 +114,8 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, err))
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
-	d.Shared, d.MachineErr = at.sharing.any(), at.sharing.whyShared()
+	d.Shared = at.sharing.any()
+	d.MachineErr = at.sharing.whyShared()
 	if len(at.sharing.before) > 0 {
 		return d.fail(d.MachineErr)
 	}
@@ -127,15 +131,21 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		}
 	}
 	if lost != nil && !joins {
-		d.MachineErr, d.PlaceErr = lost, lost
+		d.MachineErr = lost
+		d.PlaceErr = lost
 		return d
 	}
-	d.Machine, d.Placement, d.PlaceErr, d.Addresses = m, placement, placeErr, chosen
+	d.Machine = m
+	d.Placement = placement
+	d.PlaceErr = placeErr
+	d.Addresses = chosen
 	if d.AddressesChange, d.AddressErr = addressErr == nil, addressErr; !joins {
 		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
-	d.InstanceType, d.FormerType = knownInstanceType(m), formerInstanceType(m)
-	d.Contact, d.OldNames = in.LastContact, d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
+	d.InstanceType = knownInstanceType(m)
+	d.FormerType = formerInstanceType(m)
+	d.Contact = in.LastContact
+	d.OldNames = d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
 	if !d.namesBefore(in.TagNames.ReadAt) {
 		d.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
@@ -147,7 +157,9 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 
 // fail makes this the decision about a Node whose machine is not certain.
 func (d *Decision) fail(err error) *Decision {
-	d.MachineErr, d.PlaceErr, d.Err = err, err, err
+	d.MachineErr = err
+	d.PlaceErr = err
+	d.Err = err
 	return d
 }
 
@@ -202,8 +214,10 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 	if gives && !p.nodes.Has(node) {
 		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
-	d, k := p.decide(node), p.memories.Of(node)
-	err, old := d.Err, d.namesBefore(time.Now().Add(-p.namesAge))
+	d := p.decide(node)
+	k := p.memories.Of(node)
+	err := d.Err
+	old := d.namesBefore(time.Now().Add(-p.namesAge))
 	if !old || err != nil {
 		k.names = nameWait{} // it waits for nothing, or for something else
 	}
@@ -265,7 +279,8 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 // namesBefore reports whether the names of tags that the configuration needs were read before a time. If no
 // name could be read, it returns false.
 func (d *Decision) namesBefore(t time.Time) bool {
-	names, categories := &d.in.TagNames, d.Topology.Policy.Categories()
+	names := &d.in.TagNames
+	categories := d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 

@@ -249,7 +249,8 @@ func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
 	all := make([]Condition, 0, len(conditions)+1)
-	named, searched := true, Condition{Name: Searched}
+	named := true
+	searched := Condition{Name: Searched}
 	for _, next := range conditions {
 		one := Condition{Name: next.name, Asked: named}
 		if named {

@@ -86,7 +86,8 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
 	}
-	k.confirmedBy.node, k.confirmedBy.machine = node, m
+	k.confirmedBy.node = node
+	k.confirmedBy.machine = m
 	var now []netip.Addr
 	lost := map[netip.Addr]time.Time{}
 	for _, a := range addresses.ClaimedBy(node) {
@@ -100,7 +101,8 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 			now = append(now, a)
 		}
 	}
-	k.confirmed, k.lost = now, lost
+	k.confirmed = now
+	k.lost = lost
 }
 
 // nothing is known of a Node that is new.

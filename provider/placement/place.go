@@ -56,7 +56,8 @@ type placed struct {
 // is held.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
-	k, csi := p.memories.Of(node), nodeinfo.HasCSIDriver(node)
+	k := p.memories.Of(node)
+	csi := nodeinfo.HasCSIDriver(node)
 	if was := k.placed; was.machine == m && was.policy == rules && was.basis == p.basis.key && was.csi == csi {
 		return was.placement, was.err
 	}

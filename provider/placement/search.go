@@ -239,7 +239,9 @@ func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) b
 	if c.wantedBy(w) != of {
 		return false
 	}
-	of.generation, of.err, of.done = generation, err, time.Now()
+	of.generation = generation
+	of.err = err
+	of.done = time.Now()
 	of.due = of.done.Add(repeatAfter)
 	if w.outside {
 		of.due = of.done.Add(outsideLasts)

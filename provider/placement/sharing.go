@@ -115,7 +115,8 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 // whyShared returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is
 // the Node's alone or another one waits for it.
 func (s *sharing) whyShared() error {
-	name, joins := s.node.Name, nodeinfo.IsUninitialized(s.node)
+	name := s.node.Name
+	joins := nodeinfo.IsUninitialized(s.node)
 	shares := func(others []*v1.Node, came, advice string) error {
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came %s: %s%s",
 			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)

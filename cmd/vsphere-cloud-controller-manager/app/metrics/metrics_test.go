@@ -17,8 +17,8 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/placement"
 	"vzones/provider/nodes"
+	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter"

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider/placement"
 	"vzones/provider/nodes"
+	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
