@@ -16,11 +16,13 @@ import (
 
 // choice is the choice of the addresses of one family.
 type choice struct {
-	family   string
-	provided netip.Addr // the zero Addr if the kubelet was given none
+	family string
+	// provided is the zero Addr if the kubelet was given none.
+	provided netip.Addr
 	claims   map[netip.Addr]Claim
-	results  []*Result // of the family, in order
-	sides    [2]side
+	// results are the Selection's Results of the family, in their order.
+	results []*Result
+	sides   [2]side
 	// conflict is an address that the configuration asks for and another Node claims,
 	// where it asks for no other: one that it does not ask for is no replacement.
 	conflict *Result
@@ -40,12 +42,13 @@ type side struct {
 
 // newChoice begins a choice: excluded addresses get their result.
 func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *choice {
-	c, rules := &choice{family: family, provided: provided, claims: in.Claims}, in.Rules
+	c := &choice{family: family, provided: provided, claims: in.Claims}
 	for i := range s.Results {
 		if v := &s.Results[i]; familyOf(v.Address) == family {
 			c.results = append(c.results, v)
 		}
 	}
+	rules := in.Rules
 	c.sides = [2]side{
 		{kind: v1.NodeInternalIP, has: in.has(v1.NodeInternalIP, family), subnets: rules.InternalSubnets, network: rules.InternalNetwork,
 			reason: func(v *Result) *Reason { return &v.Internal }},
@@ -90,7 +93,8 @@ func containing(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 
 // choose applies the rules in their order and returns the Node's addresses.
 func (c *choice) choose() []v1.NodeAddress {
-	internal, external := &c.sides[0], &c.sides[1]
+	internal := &c.sides[0]
+	external := &c.sides[1]
 	internal.byConfiguration(c.provided)
 	external.byConfiguration(c.provided)
 	if !c.provided.IsValid() {

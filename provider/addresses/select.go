@@ -51,7 +51,8 @@ func Select(in Input) (Selection, error) {
 	}
 	for i := range out.Results {
 		v := &out.Results[i]
-		switch claim, claimed := in.claim(v.Address); {
+		claim, claimed := in.claim(v.Address)
+		switch {
 		case v.Internal.Rule != NotChosen:
 		case !slices.Contains(in.Families, familyOf(v.Address)):
 			v.dropBy(OtherFamily)
@@ -101,7 +102,8 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 // checkNetworks refuses to fall back to just any address when network names are
 // configured for both kinds and the machine is on neither network.
 func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
-	internal, external := rules.InternalNetwork, rules.ExternalNetwork
+	internal := rules.InternalNetwork
+	external := rules.ExternalNetwork
 	if internal == "" || external == "" {
 		return nil
 	}
@@ -116,7 +118,8 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		names = append(names, nic.Network)
 	}
 	if names == nil {
-		return nil // no address is there to fall back to
+		// There is no address to fall back to.
+		return nil
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -137,8 +140,9 @@ var ErrClaimed = errors.New("address of another Node")
 
 // Input is all that the choice depends on.
 type Input struct {
-	inventory.Machine // as it was found; what is Refused is not known
-	Rules             *config.AddressRules
+	// Machine is the VM as it was found. If its Refused is set, it has no NICs and its addresses are unknown.
+	inventory.Machine
+	Rules *config.AddressRules
 	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
 	Families []string
 	// OwnNames are the Hostname that the Node has and the Node's name. The first valid one is its Hostname if
@@ -184,14 +188,16 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 		in.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
 		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if !nodeinfo.IsUninitialized(node) {
-			in.Has, in.Former = node.Status.Addresses, formerOf(node)
+			in.Has = node.Status.Addresses
+			in.Former = formerOf(node)
 		}
 	}
 	switch {
 	case !m.GuestAddress.IsValid():
 	case rules.NameNetworks():
 		in.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
-	case in.Provided == "" && in.Has == nil: // the last resort
+	case in.Provided == "" && in.Has == nil:
+		// The last resort of a Node that has no address yet.
 		in.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
 	}
 	return in
@@ -225,7 +231,8 @@ func list(in *Input) []Result {
 		v := &all[i]
 		v.order = len(in.Static)
 		if i := slices.IndexFunc(in.Static, func(s netip.Addr) bool { return s.Unmap() == v.Address }); i >= 0 {
-			v.Static, v.order = true, i
+			v.Static = true
+			v.order = i
 		}
 	}
 	if len(in.Static) > 0 {
@@ -235,7 +242,8 @@ func list(in *Input) []Result {
 }
 
 func (v *Result) dropBy(r Rule) {
-	v.Internal, v.External = Reason{Rule: r}, Reason{Rule: r}
+	v.Internal = Reason{Rule: r}
+	v.External = Reason{Rule: r}
 }
 
 // addressesOf returns the addresses of an interface in order, each once. Those that

@@ -48,8 +48,9 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	// Asking for the informer now makes the factory start it.
 	c.shared = c.NodeInformer.Informer()
 	c.lister = c.NodeInformer.Lister()
+	// SetTransform fails only after the informer was started.
 	if err := c.shared.SetTransform(slim); err != nil {
-		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory") // it was started before
+		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory")
 	}
 	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and machines")

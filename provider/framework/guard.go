@@ -87,8 +87,8 @@ func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, addition
 	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
 		now.given = true
-		now.providerID = n.Spec.ProviderID
 		now.addresses = slices.Clone(m.NodeAddresses)
+		now.providerID = n.Spec.ProviderID
 		if now.providerID == "" {
 			now.providerID = m.ProviderID
 		}
@@ -231,7 +231,8 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	}
 	var m metadata
 	follows := false
-	switch last := g.last(n); {
+	last := g.last(n)
+	switch {
 	case slices.Equal(subresources, []string{"status"}):
 		m = last.gave(is.Status.Addresses)
 		follows = m.given
@@ -245,7 +246,8 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	}
 	err = unstructured.SetNestedField(all, string(n.UID), "metadata", "uid")
 	if err == nil && m.changesFormer {
-		var former any // nil takes it off
+		// A nil value removes the annotation.
+		var former any
 		if m.additions.Former != "" {
 			former = m.additions.Former
 		}
@@ -254,7 +256,8 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	if condition := m.additions.Condition; err == nil && condition != nil {
 		var added map[string]any
 		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
-			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions") // which are merged by type
+			// The API server merges the conditions of a patch by their type.
+			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions")
 		}
 	}
 	if err != nil {

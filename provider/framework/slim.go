@@ -17,8 +17,10 @@ const (
 	longestProviderID = 1024
 	// providerIDKept is how many bytes of it are kept; with its length it is shown whole.
 	providerIDKept = 96
-	// longestAddress is that of a host name, longestAddressType of what says its kind.
-	longestAddress, longestAddressType = 253, 63
+	// longestAddress is the greatest length of a host name, in bytes.
+	longestAddress = 253
+	// longestAddressType is the greatest length of an address's type, in bytes.
+	longestAddressType = 63
 	// longestCondition is more than the status, the reason and the message of a condition of
 	// ours have. A longer one is somebody else's, and is written again.
 	longestCondition = quote.LongestNote + 128

@@ -186,9 +186,10 @@ func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, schem
 func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
 
 const (
-	// locationMax is longer than a name of a vCenter's entry and a managed object ID, and
-	// instanceMax than a vCenter's own UUID.
-	locationMax, instanceMax = 512, 64
+	// locationMax is more than the length of a vCenter's name in the configuration and a managed object ID.
+	locationMax = 512
+	// instanceMax is more than the length of a UUID.
+	instanceMax = 64
 	// objectIDMax is longer than a managed object ID, such as vm-1234567.
 	objectIDMax = 40
 )

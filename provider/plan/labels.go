@@ -70,7 +70,8 @@ func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, be
 	}
 	since := beganAt(d, before, now)
 	out.Resized = []Timed{{d, since}}
-	switch end := since.Add(p.Settle); {
+	end := since.Add(p.Settle)
+	switch {
 	case end.After(now):
 		out.await(end)
 	case p.Drift == config.DriftUpdate:
@@ -89,28 +90,32 @@ func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
 		Label: LabelType, Want: made.InstanceType,
 		Source: "the configuration of " + made.Machine.Ref.Located(made.Machine.InventoryPath),
 	}
-	there, differs, former := 0, false, false
+	present := 0
+	differs := false
+	hasFormer := false
 	keys := StableAndBeta(LabelType)
 	for _, key := range keys {
 		have, ok := node.Labels[key]
 		if !ok {
 			continue
 		}
-		there++
+		present++
 		if !strings.HasPrefix(have, ourTypes) {
 			return Difference{}, false
 		}
 		switch {
 		case have == d.Want || differs:
 		case have == made.FormerType:
-			former = true
+			hasFormer = true
 		default:
-			d.Have, differs = have, true
+			d.Have = have
+			differs = true
 		}
 	}
-	if former && !differs {
-		d.Want = made.FormerType // for a key that is missing
+	if hasFormer && !differs {
+		// A missing key gets the former name too, so that both keys are the same.
+		d.Want = made.FormerType
 	}
-	d.Missing = !differs && there < len(keys)
+	d.Missing = !differs && present < len(keys)
 	return d, differs || d.Missing
 }

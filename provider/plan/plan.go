@@ -110,7 +110,8 @@ const (
 
 // For makes the plan for a Node by the decision about it. drifts and resized are those of the last plan.
 func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
-	out, tainted := &Plan{Owned: ownedBy(node)}, IsTainted(node)
+	out := &Plan{Owned: ownedBy(node)}
+	tainted := IsTainted(node)
 	labels := p.Policy.Labels()
 	for _, label := range slices.Clone(out.Owned) {
 		if !slices.Contains(labels, label) {
@@ -167,7 +168,8 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 			out.placed = true
 			out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
 			if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
-				out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", nodeinfo.DriftTaint, label, why)
+				out.Taint = true
+				out.TaintKept = fmt.Errorf("taint %s stays, because label %s is not decided: %w", nodeinfo.DriftTaint, label, why)
 			}
 		}
 	} else {
@@ -275,28 +277,33 @@ func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []s
 		d := Difference{Label: label}
 		for _, decision := range placed.Decisions {
 			if decision.Label == label {
-				d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Uncertainty()
+				d.Want = decision.Value
+				d.Source = decision.Source()
+				d.Uncertain = decision.Uncertainty()
 			}
 		}
 		if d.Want == "" && placed.WhyUndecided(label) != nil {
 			continue
 		}
-		there, differs := 0, false
+		present := 0
+		differs := false
 		keys := StableAndBeta(label)
 		for _, key := range keys {
 			v, ok := node.Labels[key]
 			if ok {
-				there++
+				present++
 			}
 			if ok && v != d.Want && !differs {
-				d.Have, differs = v, true
+				d.Have = v
+				differs = true
 			}
 		}
 		switch {
 		case d.Want == "":
-			differs = there > 0 && (!IsRemovable(label) || slices.Contains(owned, label))
-		case !differs && there < len(keys):
-			d.Missing, differs = true, true
+			differs = present > 0 && (!IsRemovable(label) || slices.Contains(owned, label))
+		case !differs && present < len(keys):
+			d.Missing = true
+			differs = true
 		}
 		if differs {
 			all = append(all, d)

@@ -28,13 +28,14 @@ func ConditionOf(n *v1.Node) v1.NodeCondition {
 
 // NewCondition returns the condition nodeinfo.TopologyReady with which a Node says this from now on.
 func NewCondition(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
-	was, now := ConditionOf(n), metav1.Now()
-	to := v1.NodeCondition{
+	before := ConditionOf(n)
+	now := metav1.Now()
+	after := v1.NodeCondition{
 		Type: nodeinfo.TopologyReady, Status: status, Reason: reason, Message: message,
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}
-	if was.Status == status && !was.LastTransitionTime.IsZero() {
-		to.LastTransitionTime = was.LastTransitionTime
+	if before.Status == status && !before.LastTransitionTime.IsZero() {
+		after.LastTransitionTime = before.LastTransitionTime
 	}
-	return to
+	return after
 }

@@ -96,9 +96,10 @@ func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 
 // Of returns the outcome that an error stands for.
 func Of(err error) Outcome {
-	first := error(nil)
+	// If several vCenters cannot be read, the outcome depends on the Node's own: it comes first.
+	var first error
 	if u := inventory.FirstUnreachable(err); u != nil {
-		first = u // of several, that of the Node's own vCenter
+		first = u
 	}
 	for _, o := range unplaced {
 		is := err
@@ -117,7 +118,8 @@ func ProblemOf(err error) Problem {
 	o := Of(err)
 	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
 	if vcenters := inventory.UnreachableIn(err); len(vcenters) > 0 {
-		p.Key, p.Cause = strings.Join(vcenters, " "), o.Event
+		p.Key = strings.Join(vcenters, " ")
+		p.Cause = o.Event
 	}
 	return p
 }

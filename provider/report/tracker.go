@@ -21,7 +21,8 @@ const ReasonResolved = "ProblemResolved"
 const (
 	// repeatMin and repeatMax bound the time after which an Event is recorded again while it
 	// holds. API servers forget an Event an hour after it was written last, by default.
-	repeatMin, repeatMax = 50 * time.Minute, 55 * time.Minute
+	repeatMin = 50 * time.Minute
+	repeatMax = 55 * time.Minute
 	// otherCause is how long after an Event another cause of its problem is recorded: causes may
 	// take turns.
 	otherCause = 5 * time.Minute
@@ -57,7 +58,8 @@ func (t *Tracker) Observe(p Problem, after, repeat time.Duration, now time.Time)
 		t.since = now
 	}
 	t.now = p
-	switch due := t.since.Add(after); {
+	due := t.since.Add(after)
+	switch {
 	case t.at.IsZero() || p.Key != t.last.Key:
 		return due
 	case p.Cause == t.last.Cause:
@@ -83,7 +85,8 @@ func (t *Tracker) Said() (p Problem, current bool) {
 // End notes that nothing is wrong. It reports whether the last Event was about a problem, so that another
 // Event has to record the end; then the caller clears the tracker.
 func (t *Tracker) End() bool {
-	t.now, t.since = Problem{}, time.Time{}
+	t.now = Problem{}
+	t.since = time.Time{}
 	return !t.at.IsZero()
 }
 
