@@ -177,7 +177,9 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
-	switch isForeign, joins := p.placer.IsForeign(node), nodeinfo.IsUninitialized(node); {
+	isForeign := p.placer.IsForeign(node)
+	joins := nodeinfo.IsUninitialized(node)
+	switch {
 	case isForeign && !joins:
 		return &cloudprovider.InstanceMetadata{}, nil
 	case isForeign:

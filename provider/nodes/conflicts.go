@@ -43,7 +43,9 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 // findConflicts finds the conflicts of the whole fleet, such as a zone in two vCenters and values that are not
 // nested. If the conflicts have changed, it enqueues all Nodes.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	unread, system := map[string][]*topology.Object{}, map[string][]*topology.Object{} // by vCenter, empty where Nodes are placed and all can be read
+	// Both are by vCenter, and empty for one where Nodes are placed and all objects can be read.
+	unread := map[string][]*topology.Object{}
+	system := map[string][]*topology.Object{}
 	var placements []topology.Placement
 	for _, r := range c.decidedNodes() {
 		d := r.decision

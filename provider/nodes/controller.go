@@ -104,7 +104,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() {
-		c.checker.Run(ctx, func(node types.UID) { // whose search has a result
+		c.checker.Run(ctx, func(node types.UID) {
 			c.store.Lock()
 			defer c.store.Unlock()
 			c.enqueueLocked(node)
@@ -265,7 +265,8 @@ func (c *Controller) changed(before, now any) {
 	switch {
 	case n == nil && b == nil:
 	case n == nil:
-		c.queue.Add(itemOf(b)) // which forgets it
+		// The sync forgets the Node.
+		c.queue.Add(itemOf(b))
 	case b == nil:
 		c.queue.Add(itemOf(n))
 		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)

@@ -111,7 +111,8 @@ func (e *events) outside(n *v1.Node) (isKnown bool, is *report.Problem) {
 	if err != nil {
 		return true, nil
 	}
-	switch there := e.checker.Outside(n, id); {
+	there := e.checker.Outside(n, id)
+	switch {
 	case there == nil:
 		return true, nil
 	case errors.Is(there, placement.ErrConfirming):

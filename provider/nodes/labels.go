@@ -66,7 +66,8 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 		c.queue.Add(itemOf(n))
 	}
 	<-ctx.Done()
-	<-c.stopped // until then it records Events
+	// Until then Run records Events.
+	<-c.stopped
 	return nil
 }
 

@@ -114,7 +114,8 @@ func (c *Controller) observe(ctx context.Context) {
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
-				c.queue.Add(itemOf(n)) // which forgets it: it was ours until the configuration changed
+				// It was ours until the configuration changed, and the sync forgets it.
+				c.queue.Add(itemOf(n))
 			}
 		case all, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
 			c.queue.Add(itemOf(n))

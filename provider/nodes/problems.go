@@ -106,7 +106,8 @@ func mayBeAnothers(n *v1.Node, d *placement.Decision) bool {
 }
 
 func machineOf(n *v1.Node, d *placement.Decision) verdict {
-	switch err := machineProblem(n, d); {
+	err := machineProblem(n, d)
+	switch {
 	case err == nil:
 		return verdict{about: aboutMachine, is: over}
 	case mayBeAnothers(n, d):
@@ -188,7 +189,8 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
-		if d.InstanceType != "" { // or nothing is known to be right again
+		// Without the machine's type it is not known to be right again.
+		if d.InstanceType != "" {
 			v.is = over
 		}
 		return v

@@ -21,7 +21,8 @@ import (
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
-		c.store.forget(i.uid) // it is gone, or somebody else's
+		// The Node is gone, or belongs to another provider now.
+		c.store.forget(i.uid)
 		return 0
 	}
 	c.store.Lock()

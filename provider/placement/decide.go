@@ -100,7 +100,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
 	joins := nodeinfo.IsUninitialized(node)
 	if k := p.memories.Kept(node.UID); k != nil && !joins {
-		k.names = nameWait{} // it waits for none any more
+		k.names = nameWait{}
 	}
 	at, err := p.locate(states, node)
 	m := at.machine
@@ -139,15 +139,18 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d.Placement = placement
 	d.PlaceErr = placeErr
 	d.Addresses = chosen
-	if d.AddressesChange, d.AddressErr = addressErr == nil, addressErr; !joins {
+	d.AddressesChange = addressErr == nil
+	d.AddressErr = addressErr
+	if !joins {
 		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
 	d.InstanceType = knownInstanceType(m)
 	d.FormerType = formerInstanceType(m)
 	d.Contact = in.LastContact
 	d.OldNames = d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
+	// Otherwise a name that is needed was not read then.
 	if !d.namesBefore(in.TagNames.ReadAt) {
-		d.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
+		d.TagNamesReadAt = in.TagNames.ReadAt
 	}
 	if joins && d.Err == nil {
 		d.Metadata = d.metadata(cfg.NodeLabels)
@@ -218,8 +221,9 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 	k := p.memories.Of(node)
 	err := d.Err
 	old := d.namesBefore(time.Now().Add(-p.namesAge))
-	if !old || err != nil {
-		k.names = nameWait{} // it waits for nothing, or for something else
+	waitsForNames := old && err == nil
+	if !waitsForNames {
+		k.names = nameWait{}
 	}
 	switch {
 	case !old:

@@ -128,7 +128,8 @@ func (q *deletion) isEnabled() error {
 // nil if the Node is to be deleted once a search has confirmed that no vCenter has its machine.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
-		switch err := c.check(q); {
+		err := c.check(q)
+		switch {
 		case err == nil:
 		case c.name == NotReady:
 			last = topology.Errorf(topology.ErrUnknown, "Node %s is ready again", q.node.Name)
@@ -215,7 +216,8 @@ func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, er
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.placer.nodes.IsStarted() {
 		// The framework deletes by name, from a list that may be minutes old.
-		switch now, err := c.placer.nodes.Get(node.Name); {
+		now, err := c.placer.nodes.Get(node.Name)
+		switch {
 		case err != nil:
 			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 		case now.UID != node.UID:

@@ -54,7 +54,8 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	for _, e := range elders {
 		given, isKnown := c.chosen[e.node.UID]
 		if !isKnown {
-			s, _, _ := c.choose(e.machine, e.node) // with an error it has no addresses
+			// With an error the selection has no addresses.
+			s, _, _ := c.choose(e.machine, e.node)
 			given = s.Addresses
 			c.chosen[e.node.UID] = given
 		}
@@ -83,7 +84,8 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 type reports map[string]reported
 
 type reported struct {
-	snapshot weak.Pointer[inventory.Snapshot] // which the next snapshot replaces
+	// snapshot is that of the machines. The next snapshot of the vCenter replaces it.
+	snapshot weak.Pointer[inventory.Snapshot]
 	machines map[netip.Addr][]*inventory.Machine
 }
 

@@ -61,10 +61,9 @@ func (p *Placer) look(states []inventory.State, node *v1.Node) (f found, err err
 // remember notes what was found of a Node. The machine of an initialized Node becomes its home if the vCenter answers.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	k := p.memories.Of(node)
-	switch without := isReadyWithoutHome(states, node, f.id); {
-	case !without:
+	if !isReadyWithoutHome(states, node, f.id) {
 		k.readyWithoutHome = time.Time{}
-	case k.readyWithoutHome.IsZero():
+	} else if k.readyWithoutHome.IsZero() {
 		k.readyWithoutHome = time.Now()
 	}
 	if f.machine == nil || f.lost != nil {

@@ -16,8 +16,10 @@ import (
 // A basis has the facts behind all placements beside the machines: the tag categories that each
 // vCenter shows, and the name of its first entry.
 type basis struct {
-	states []inventory.State // by which it was made
-	key    string            // the same for bases that give every machine the same placement
+	// states are those that the basis was made of.
+	states []inventory.State
+	// key is the same for bases that give every machine the same placement.
+	key string
 }
 
 // update makes this the basis of states.

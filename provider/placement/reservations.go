@@ -37,7 +37,8 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 	}
 	given := reservation{node: node.Name, machine: machine, at: time.Now()}
 	for _, one := range addresses {
-		if a, err := netip.ParseAddr(one.Address); err == nil { // it may be a host name
+		// A host name is no address.
+		if a, err := netip.ParseAddr(one.Address); err == nil {
 			given.addresses = append(given.addresses, a)
 		}
 	}

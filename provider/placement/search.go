@@ -217,7 +217,8 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 			id.UUIDs = append(id.UUIDs, s)
 		}
 	}
-	switch err := c.fleet.ConfirmAbsent(ctx, id); {
+	err := c.fleet.ConfirmAbsent(ctx, id)
+	switch {
 	case err == nil:
 		return generation, nil
 	case errors.Is(err, topology.ErrUnknown), ctx.Err() != nil:

@@ -102,11 +102,10 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.of(n.UID).machine == m.UUID
 	}
-	switch first := isSettled(a); {
-	case first == isSettled(b):
-	case first:
+	if isSettled(a) && !isSettled(b) {
 		return -1
-	default:
+	}
+	if isSettled(b) && !isSettled(a) {
 		return 1
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
