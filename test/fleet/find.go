@@ -12,19 +12,21 @@ import (
 
 // Machine is what a test needs to know of a VM, as it was when asked for.
 type Machine struct {
-	VCenter    string
-	Name       string
-	MoID       string // such as vm-42
-	UUID       string // BIOS UUID, lower case; "" while the configuration cannot be read
-	HostName   string // "" without VMware Tools
-	IPs        []string
-	Datacenter string
-	Cluster    string // "" on a standalone host
-	Host       string
-	Pool       string // Resources for a root pool
-	Path       string // inventory path, with the VM's folders
-	PoweredOn  bool
-	Template   bool
+	VCenter string
+	Name    string
+	MoID    string // such as vm-42
+	UUID    string // BIOS UUID, lower case; "" while the configuration cannot be read
+	// InstanceUUID is what a vCenter knows the VM by, which clones do not share.
+	InstanceUUID string
+	HostName     string // "" without VMware Tools
+	IPs          []string
+	Datacenter   string
+	Cluster      string // "" on a standalone host
+	Host         string
+	Pool         string // Resources for a root pool
+	Path         string // inventory path, with the VM's folders
+	PoweredOn    bool
+	Template     bool
 }
 
 // ProviderID returns the provider ID of the machine's Node.
@@ -71,7 +73,7 @@ func (v *VCenter) Machine(name string) (Machine, error) {
 func (b *inventory) describe(m *machine) Machine {
 	vm := m.vm
 	d := Machine{
-		VCenter: b.v.name, Name: vm.Name, MoID: vm.Self.Value, UUID: vm.Config.Uuid, HostName: vm.Guest.HostName,
+		VCenter: b.v.name, Name: vm.Name, MoID: vm.Self.Value, UUID: vm.Config.Uuid, InstanceUUID: vm.Config.InstanceUuid, HostName: vm.Guest.HostName,
 		Path: b.path(vm), PoweredOn: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
 		Template: vm.Config.Template,
 	}

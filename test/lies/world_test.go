@@ -175,7 +175,9 @@ func (w *world) renew() {
 func (w *world) begin() {
 	w.t.Helper()
 	var err error
-	if w.d, err = w.s.StartDaemon(w.binary, w.config, "--node-monitor-period="+period.String(), "--node-status-update-frequency=1s"); err != nil {
+	if w.d, err = w.s.StartDaemon(w.binary, w.config, "--node-monitor-period="+period.String(), "--node-status-update-frequency=1s",
+		// The VM of the spared Node was never seen.
+		"--absence-hold=1s"); err != nil {
 		w.t.Fatal(err)
 	}
 	w.until("all Nodes are initialized and told where their machines are", func(nodes map[string]*v1.Node) error {
@@ -242,6 +244,7 @@ func (w *world) truthful() *v1.Node {
 	n := w.joins.DeepCopy()
 	n.Spec.ProviderID = w.joiner.ProviderID()
 	n.Annotations[nodeinfo.KeyMachine] = w.joiner.VCenter + "/" + w.joiner.MoID
+	n.Annotations[nodeinfo.KeyInstanceUUID] = w.joiner.InstanceUUID
 	for i, a := range n.Status.Addresses {
 		if n.Status.Addresses[i].Address = w.joiner.IPs[0]; a.Type == v1.NodeHostName {
 			n.Status.Addresses[i].Address = w.joiner.HostName
