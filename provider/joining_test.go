@@ -263,7 +263,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{c.label: "x"}
-		d, err := p.placer.Join(n, false)
+		d, err := p.placer.Join(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestNamesThatAreOld(t *testing.T) {
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())
 			}
-			if _, err := p.placer.Join(node, false); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+			if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("it waits for %v", err)
 			}
 			if err := p.placer.Decide(node).Err; err != nil {
@@ -366,7 +366,7 @@ func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := provide(states{c.state})
-			_, _ = p.placer.Join(node, false)
+			_, _ = p.placer.Join(node)
 			if id, err := p.placer.Identify(node); err != nil || id.Seen != c.seen {
 				t.Errorf("seen: %t, error %v; want seen: %t", id.Seen, err, c.seen)
 			}
@@ -445,7 +445,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 		node := aNode("node-1", withSystemUUID(uuidA))
 		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
 			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
-			_, err := p.placer.Join(node, false)
+			_, err := p.placer.Join(node)
 			return err == nil
 		}
 		if initial(time.Hour) {
@@ -480,7 +480,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA)), false); report.Of(err).Name != "vcenter_unreachable" {
+	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }

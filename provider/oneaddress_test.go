@@ -97,7 +97,7 @@ func (c *cluster) joinsWith(name string) string {
 	if c.provider.placer.IsForeign(n) {
 		return "foreign"
 	}
-	d, err := c.provider.placer.Join(n, true)
+	d, err := c.provider.placer.JoinAndReserve(n)
 	if err != nil {
 		return report.Of(err).Event
 	}

@@ -68,7 +68,7 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 	cache := store.Cache()
 	return &Provider{
 		store: store, placer: placer, checker: placement.NewChecker(fleet, placer), cache: cache,
-		guard: framework.Guard{Current: cache.Get, Memory: store},
+		guard: framework.Guard{Current: cache.Get, Answers: store},
 	}
 }
 
@@ -184,7 +184,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 		return &cloudprovider.InstanceMetadata{}, nil
 	case isForeign:
 	case joins:
-		d, waits := p.placer.Join(node, true)
+		d, waits := p.placer.JoinAndReserve(node)
 		if waits != nil {
 			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waits.Error()))
 			break

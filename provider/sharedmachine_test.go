@@ -85,7 +85,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 				cl.pass(delayRunning + 2*time.Second)
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
-					if _, err := cl.provider.placer.Join(n, false); nodeinfo.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
+					if _, err := cl.provider.placer.Join(n); nodeinfo.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
 						t.Errorf("%s: %v", name, err)
 					}
 					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
@@ -118,7 +118,7 @@ func TestAloneMeansFirst(t *testing.T) {
 			c.pass(time.Minute)
 			c.create(aNode("older", withSystemUUID(uuidA), madeAt(1)))
 			c.pass(time.Second)
-			if _, err := c.provider.placer.Join(c.node("older"), false); !errors.Is(err, placement.ErrShared) {
+			if _, err := c.provider.placer.Join(c.node("older")); !errors.Is(err, placement.ErrShared) {
 				t.Errorf("claimed %t: the other one gets the machine: %v", claimed, err)
 			}
 		}, node, other)

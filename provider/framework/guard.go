@@ -29,12 +29,12 @@ import (
 type Guard struct {
 	// Current returns the Node of a name from the cache that the framework's controllers read.
 	Current func(name string) (*v1.Node, error)
-	// Memory has the answers about each Node.
-	Memory Memory
+	// Answers has the answers about each Node.
+	Answers AnswerStore
 }
 
-// Memory has the answers about each Node, under one lock.
-type Memory interface {
+// AnswerStore has the answers about each Node, under one lock: nodes.Store.
+type AnswerStore interface {
 	sync.Locker
 	// AnswersAbout returns those about a Node, to be read and changed under the lock. They are kept for as long as the
 	// Node is there.
@@ -117,16 +117,16 @@ func (g *Guard) Shutdown(n *v1.Node, down bool) {
 
 // note changes the answers about a Node.
 func (g *Guard) note(n *v1.Node, change func(*Answers)) {
-	g.Memory.Lock()
-	defer g.Memory.Unlock()
-	change(g.Memory.AnswersAbout(n))
+	g.Answers.Lock()
+	defer g.Answers.Unlock()
+	change(g.Answers.AnswersAbout(n))
 }
 
 // last returns the last answers about a Node.
 func (g *Guard) last(n *v1.Node) Answers {
-	g.Memory.Lock()
-	defer g.Memory.Unlock()
-	return *g.Memory.AnswersAbout(n)
+	g.Answers.Lock()
+	defer g.Answers.Unlock()
+	return *g.Answers.AnswersAbout(n)
 }
 
 // Client returns a client for the framework's controllers. Its writes to Nodes reach only the

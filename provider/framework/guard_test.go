@@ -36,7 +36,7 @@ func (m *memory) AnswersAbout(n *v1.Node) *Answers {
 // aGuard returns a guard of a cache that has one Node, nil for none.
 func aGuard(current *v1.Node) *Guard {
 	return &Guard{
-		Memory: &memory{of: map[types.UID]*Answers{}},
+		Answers: &memory{of: map[types.UID]*Answers{}},
 		Current: func(string) (*v1.Node, error) {
 			if current == nil {
 				return nil, errors.New("not found")

@@ -228,7 +228,7 @@ type placer interface {
 	Statement(*v1.Node) (inventory.Identity, error)
 
 	Observe([]inventory.State, *v1.Node) *inventory.Machine
-	Join(n *v1.Node, gives bool) (*placement.Decision, error)
+	Join(*v1.Node) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
 }

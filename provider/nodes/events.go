@@ -47,8 +47,8 @@ func (r *record) tracker(about string) *report.Tracker {
 	return t
 }
 
-// record records the Events that follow from verdicts about a Node.
-func (e *events) record(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
+// tell records the Events that follow from verdicts about a Node.
+func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
 	for i := range all {
 		v := &all[i]
 		switch v.is {
@@ -281,4 +281,9 @@ func getsFirst(was, is []v1.NodeAddress, isNew bool) bool {
 		return true
 	}
 	return isNew && !slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
+}
+
+// LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
+func LabelEventReasons() []string {
+	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

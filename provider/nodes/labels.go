@@ -19,7 +19,7 @@ import (
 const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 
 // labeler has the state that the labels of all Nodes share. The goroutine that decides owns it; writes are
-// counted under the controller's lock.
+// counted under the store's lock.
 type labeler struct {
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)

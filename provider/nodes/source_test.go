@@ -72,7 +72,7 @@ func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
 func (f *fakeSource) Generation() uint64 { return 1 }
 
 // Join is for Nodes that wait.
-func (f *fakeSource) Join(*v1.Node, bool) (*placement.Decision, error) {
+func (f *fakeSource) Join(*v1.Node) (*placement.Decision, error) {
 	return &placement.Decision{Metadata: &cloudprovider.InstanceMetadata{}}, nil
 }
 

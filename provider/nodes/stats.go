@@ -95,11 +95,6 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
-func LabelEventReasons() []string {
-	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
-}
-
 // firstSum is the time after which the Nodes are first counted for the log, when most of them are placed, and
 // sumEvery the time between two counts.
 const firstSum, sumEvery = 10 * time.Second, time.Minute

@@ -53,7 +53,7 @@ func (s *Store) Kept(node types.UID) *placement.Memory {
 	return nil
 }
 
-// AnswersAbout implements framework.Memory.
+// AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
 // record returns the record of a Node. That of a Node which is gone is empty, and nobody keeps it. The lock is held.
@@ -100,8 +100,8 @@ func phaseOf(n *v1.Node, r *record) phase {
 	return waiting
 }
 
-// record has all that this process knows of one Node. The goroutine that decides owns the fields of its syncs, and the
-// fields at the end are read and changed under the store's lock.
+// record has all that this process knows of one Node. The goroutine that decides owns the fields of its syncs. The
+// fields at the end are changed under the store's lock, and other goroutines read them under it.
 type record struct {
 	// decision is from the last sync, nil before it. The machine is the decision's, nil if
 	// the Node has to be decided about whenever something changes.
@@ -122,7 +122,7 @@ type record struct {
 	shared bool
 	labels labelState
 
-	// What follows is read and changed under the lock.
+	// What follows is changed under the lock.
 
 	// memory is what decisions about this Node and others remember of it.
 	memory placement.Memory

@@ -61,7 +61,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	r.counted.conflicts = nil
 	c.store.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
-	d, err := c.placer.Join(n, false)
+	d, err := c.placer.Join(n)
 	c.store.Lock()
 	if r.answers.Refused { // read after Join, so that no refusal by what was right before is missed
 		r.answers.Refused = false
@@ -75,7 +75,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announcedAt = time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.events.record(ctx, n, r, verdict{about: aboutMachine, is: over})
+		return c.events.tell(ctx, n, r, verdict{about: aboutMachine, is: over})
 	}
 	r.metadata = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -85,7 +85,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			}
 		}
 	}
-	next := c.events.record(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
+	next := c.events.tell(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
 	if c.labels.Load() != nil {
 		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
 	}
@@ -114,7 +114,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 		}
 	}
 	found := problemsOf(n, d, by, todo, time.Now())
-	next = sooner(next, c.events.record(ctx, n, r, found...))
+	next = sooner(next, c.events.tell(ctx, n, r, found...))
 	if !mayBeAnothers(n, d) {
 		c.store.Lock()
 		isNew := time.Since(r.initialized) < firstAddresses
@@ -161,5 +161,5 @@ func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) ti
 	r.absent = absent
 	r.counted.kept = kept
 	c.store.Unlock()
-	return c.events.record(ctx, n, r, deletionOf(absent, err))
+	return c.events.tell(ctx, n, r, deletionOf(absent, err))
 }

@@ -209,14 +209,29 @@ const namesAgeRunning = 15 * time.Second
 // Join decides about a Node that waits. The error says why the Node goes on waiting: Decision.Err, or the
 // names of tags were not read recently. If only names are missing, Join has them read, because a tag may
 // have been renamed, and no vCenter reports that. A Node gets everything or nothing: without its zone
-// it would have Pods scheduled to it for good. If gives is true, then the framework asks, which writes
-// Decision.Metadata: the Node's machine and addresses are no other Node's from now on.
-func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
+// it would have Pods scheduled to it for good.
+func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	if gives && !p.nodes.Has(node) {
+	return p.join(node)
+}
+
+// JoinAndReserve is Join for the framework, which writes Decision.Metadata: the Node's machine and addresses are no other
+// Node's from now on.
+func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
+	p.memories.Lock()
+	defer p.memories.Unlock()
+	if !p.nodes.Has(node) {
 		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
+	d, err := p.join(node)
+	if err == nil {
+		p.reservations.add(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+	}
+	return d, err
+}
+
+func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	d := p.decide(node)
 	k := p.memories.Of(node)
 	err := d.Err
@@ -238,9 +253,6 @@ func (p *Placer) Join(node *v1.Node, gives bool) (*Decision, error) {
 				err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
 			}
 		}
-	}
-	if gives && err == nil {
-		p.reservations.add(node, d.Machine.UUID, d.Metadata.NodeAddresses)
 	}
 	return d, err
 }

@@ -45,12 +45,13 @@ type Memory struct {
 	reserved reservation
 	names    nameWait
 	placed   placed
-	// absence is the search for a machine that no snapshot has, outside the one outside of the configured datacenters. They
-	// are nil if nobody has asked.
-	absence, outside *search
+	// absence is the search of every vCenter for a machine that no snapshot has, nil if none was wanted.
+	absence *search
+	// outside is the search for it in all datacenters that are not configured, nil if none was wanted.
+	outside *search
 }
 
-// Memories are what is remembered of all Nodes, under one lock.
+// Memories are what is remembered of all Nodes, under one lock: nodes.Store.
 type Memories interface {
 	sync.Locker
 	// Of returns what is remembered of a Node, to be read and changed under the lock. It is kept for as long as the Node is

@@ -24,7 +24,7 @@ type reservation struct {
 // reservations are those of all Nodes. The memories have them, and their lock is held.
 type reservations struct {
 	memories Memories
-	// index has the Nodes whose memories have a reservation.
+	// index has the Nodes whose memories have a reservation. One that is gone leaves it at the next look-up.
 	index map[types.UID]bool
 }
 
