@@ -36,8 +36,7 @@ API := $(call controlplane,etcd kube-apiserver)
 PODS := $(call controlplane,kube-scheduler kube-controller-manager)
 
 LINT := bin/tools/golangci-lint
-# Prometheus and its tool. Of its ways to find targets the tests need that by files only.
-PROMETHEUS := bin/tools/prometheus bin/tools/promtool
+PROMTOOL := bin/tools/promtool
 HELM := bin/tools/helm
 REGISTRY := bin/tools/registry
 KUBECTL := bin/tools/kubectl
@@ -144,7 +143,7 @@ test-scenarios: build $(API) ## run the scenarios, and the tool's scripts, that 
 	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
 
 .PHONY: test-all
-test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with each minor of Kubernetes too (before a release)
+test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with each minor of Kubernetes too (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat
@@ -171,9 +170,10 @@ fuzz: ## feed each parser of what others write with random input (TIME=1m for ea
 		go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) "./$$(dirname $$file)" || exit 1; done; done
 
 .PHONY: alerts
-alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (before a release: a quarter of an hour)
-	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"
-	@VZONES_ALERTS=1 go test -count=1 -timeout 60m -v ./test/alerts
+alerts: $(PROMTOOL) ## check the alerting rules and the dashboard with promtool (a minute)
+	@$(PROMTOOL) check rules --lint=all --lint-fatal manifests/chart/files/alerts.yaml
+	@$(PROMTOOL) test rules manifests/chart/files/alerts_test.yaml
+	@go test -run 'TestQueriesNameMetrics|TestDashboardShows' $(DAEMON)/app
 
 .PHONY: bench
 bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
@@ -293,8 +293,9 @@ $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 $(INCUMBENT): test/incumbent/go.mod
 	@$(BUILD) incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
-$(PROMETHEUS): .ci/prometheus/go.mod
-	@$(BUILD) $(@F) -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
+# The tests need none of Prometheus' ways to find targets.
+$(PROMTOOL): .ci/prometheus/go.mod
+	@$(BUILD) promtool -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/promtool
 
 $(LINT): .ci/tools/go.mod
 	@$(BUILD) golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint

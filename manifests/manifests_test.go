@@ -3,6 +3,7 @@ package manifests
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -86,5 +87,30 @@ func TestLinksOfTheChart(t *testing.T) {
 	}
 	if len(links) == 0 {
 		t.Error("there are no links")
+	}
+}
+
+// TestEachAlertIsTested: alerts_test.yaml has series with which each alert fires, and series with
+// which it does not.
+func TestEachAlertIsTested(t *testing.T) {
+	rules, err := os.ReadFile("chart/files/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("chart/files/alerts_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllSubmatch(rules, -1)
+	for _, alert := range alerts {
+		for _, start := range []string{"- name: %s fires", `- name: "%s does not fire: `} {
+			name := fmt.Sprintf(start, alert[1])
+			if !bytes.Contains(tests, []byte("\n"+name)) {
+				t.Errorf("alerts_test.yaml has no test %s…", name)
+			}
+		}
+	}
+	if len(alerts) == 0 {
+		t.Error("alerts.yaml has no alerts")
 	}
 }

@@ -25,7 +25,7 @@ const repeatUsage = "repeat N {"
 
 // commands are all kinds of lines but repeat.
 func commands() []command {
-	return slices.Concat(daemonCommands(), configCommands(), vcenterCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), alertCommands())
+	return slices.Concat(daemonCommands(), configCommands(), vcenterCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), roleCommands())
 }
 
 // command reads one line.

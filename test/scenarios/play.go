@@ -23,7 +23,6 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	if err != nil {
 		return err
 	}
-	w.monitor = s.Monitor
 	ctx, cancel := context.WithCancel(ctx)
 	synced := make(chan struct{})
 	closed := make(chan struct{})
@@ -84,9 +83,6 @@ func (w *world) play(ctx context.Context, steps []step, done func(*step)) error 
 		step := &steps[i]
 		if step.do != nil {
 			if err := step.do(ctx, w); err != nil {
-				return fmt.Errorf("%s: %w", step, err)
-			}
-			if err := w.watched(); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
 			}
 			done(step)

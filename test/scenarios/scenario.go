@@ -21,8 +21,6 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
-	// Monitor watches the daemons; nil where nobody does.
-	Monitor Monitor
 	// Held is how long it holds what must not happen: about the least that it takes.
 	Held time.Duration
 

@@ -49,8 +49,6 @@ type world struct {
 	// orphans are the sessions that daemons have left in a vCenter which were
 	// killed, or could not log out of it.
 	orphans map[string]int
-	// monitor watches the daemons; nil where nobody does.
-	monitor Monitor
 	// restore gives back a right that was taken; nil where none was.
 	restore func(context.Context) error
 	// writer writes to Nodes beside the daemon; nil while none does.
