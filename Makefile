@@ -165,9 +165,7 @@ orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: t
 .PHONY: fuzz
 fuzz: TIME ?= 1m
 fuzz: ## feed each parser of what others write with random input (TIME=1m for each: half an hour)
-	@for file in $$(git grep -l '^func Fuzz' -- '*_test.go'); do for target in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\)(.*/\1/p' $$file); do \
-		echo "fuzz: $$target of $$(dirname $$file), for $(TIME)"; \
-		go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(TIME) "./$$(dirname $$file)" || exit 1; done; done
+	@.ci/fuzz $(TIME)
 
 .PHONY: alerts
 alerts: $(PROMTOOL) ## check the alerting rules and the dashboard with promtool (a minute)
