@@ -60,8 +60,13 @@ MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/re
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
 .PHONY: help
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+help: ## list the targets that a change may need
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+
+# For a shell: eval "$(make env)".
+.PHONY: env
+env:
+	@echo "export GOFLAGS='$(GOFLAGS)' CGO_ENABLED=0"
 
 .PHONY: build
 build: ## build the commands into bin/
@@ -80,8 +85,9 @@ image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VE
 		arm64='$(abspath bin/image/arm64)/vsphere-cloud-controller-manager' >bin/image/name
 	@cat bin/image/name
 
+# Make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it).
 .PHONY: release
-release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
+release: $(RELEASE_TOOLS) $(HELM)
 	@echo "release: $(VERSION), into dist (three quarters of an hour the first time)"
 	@bin/tools/goreleaser check
 	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
@@ -95,17 +101,7 @@ release: $(RELEASE_TOOLS) $(HELM) ## make all files of a release, into dist/ (VE
 # What GoReleaser does not make, into bin/release.
 .PHONY: release-files
 release-files: image $(HELM) bin/tools/syft
-	@rm -rf bin/release bin/chart && mkdir -p bin/release
-	@awk -v want='$(VERSION:v%=%)' -v try='$(SNAPSHOT)' '/^## / { inside = index($$0, "[" want "]") || try && !found; found = found || inside; next } \
-		inside; END { if (!found) { print "CHANGELOG.md has no section [" want "]" >"/dev/stderr"; exit 1 } }' CHANGELOG.md >bin/release/RELEASE_NOTES.md
-	@{ printf '\nThe image, for linux/amd64 and linux/arm64: `'; tr -d '\n' <bin/image/name; echo '`'; } >>bin/release/RELEASE_NOTES.md
-	@cp bin/image/vsphere-cloud-controller-manager.oci.tar bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar
-	@SYFT_CHECK_FOR_APP_UPDATE=false bin/tools/syft scan -q --source-name vsphere-cloud-controller-manager --source-version $(VERSION) \
-		-o spdx-json=bin/release/vsphere-cloud-controller-manager_$(VERSION)_image.oci.tar.spdx.json oci-archive:bin/image/vsphere-cloud-controller-manager.oci.tar
-	@sed 's|^\( *image: \).*|\1$(IMAGE):$(VERSION)|' manifests/vsphere-cloud-controller-manager.yaml >bin/release/vsphere-cloud-controller-manager_$(VERSION).yaml
-	@cp -R manifests/chart bin/chart && sed -i.old 's|^  repository: .*|  repository: $(IMAGE)|' bin/chart/values.yaml && rm bin/chart/values.yaml.old
-	@sed -i.old 's|^\( *image: \)vsphere-.*|\1$(IMAGE):$(VERSION)|' bin/chart/Chart.yaml && rm bin/chart/Chart.yaml.old
-	@$(HELM) package bin/chart --version '$(VERSION:v%=%)' --app-version '$(VERSION)' --destination bin/release
+	@.ci/release-files '$(VERSION)' '$(IMAGE)' $(if $(SNAPSHOT),try)
 
 .PHONY: demo
 demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
@@ -151,9 +147,10 @@ test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with e
 # What the targets below may be given.
 PKG ?= ./...
 SEED ?= 1
+# Compare zones and levels of random fleets with an oracle (SEED=1 COUNT=100000).
 .PHONY: layouts
 layouts: COUNT ?= 100000
-layouts: ## compare zones and levels of random fleets with an oracle (SEED=1 COUNT=100000)
+layouts:
 	@VZONES_LAYOUTS=$(COUNT) VZONES_LAYOUT_SEED=$(SEED) go test -count=1 -timeout 60m -v -run 'TestZonesAreUniqueOrFound|TestComposedIsItsParts' ./topology
 
 .PHONY: orders
@@ -179,16 +176,13 @@ bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BEN
 	@$(BUILD) bench -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
-.PHONY: bench-tool
-bench-tool: build $(API) ## time the operator's tool with 5,000 Nodes on 10 vCenters, and 50,000 Pods (two minutes)
-	@VZONES_SCALE='$(CURDIR)/$(BIN)/vzones' go test -count=1 -timeout 30m -v -run 'TestScale$$' ./cmd/vzones
-
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
 # empty. Those that pass go to docs/reference/compatibility.md.
 K8S ?=
 
+# Run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only).
 .PHONY: compat
-compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only)
+compat: build
 	@$(BUILD) compat -o bin/demo ./test/demo
 	@$(BUILD) compat -o bin/compat ./test/compat
 	@exec bin/compat $(K8S)
@@ -196,8 +190,9 @@ compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.
 .PHONY: verify
 verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check go.mod, go.sum and the modules
 
+# Run gofmt, goimports, vet and the linters of .golangci.yml.
 .PHONY: lint
-lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
+lint: $(LINT)
 	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
 	@$(LINT) run
 	@cd .ci/release && ../../$(LINT) run
@@ -216,10 +211,7 @@ check-platforms:
 .PHONY: check-versions
 check-versions:
 	@echo "check-versions: modules have one version in $(SAME_VERSIONS)"
-	@awk '/^require/ { inside = 1 } /^\)/ { inside = 0 } !inside || $$1 !~ /\./ { next } \
-		FILENAME == ARGV[1] { main[$$1] = $$2 } \
-		($$1 in main) && main[$$1] != $$2 { print FILENAME ": " $$1 " is " $$2 ", and " main[$$1] " in go.mod"; bad = 1 } \
-		END { exit bad }' $(SAME_VERSIONS)
+	@.ci/check-same-versions $(SAME_VERSIONS)
 
 .PHONY: check-tidy
 check-tidy:
@@ -231,41 +223,27 @@ check-modules:
 	@echo "check-modules: the modules of $(MODULES) are those that go.sum has"
 	@status=0; for m in $(MODULES); do go mod download -C $$m && go mod verify -C $$m || status=1; done; exit $$status
 
-.PHONY: licenses
-licenses: $(LICENSED) ## check the licenses of what is linked, and copy their texts to bin/licenses
-
-# Of all platforms: a module may be linked for one only.
-$(LICENSED): go.mod go.sum LICENSE bin/tools/go-licenses
-	@echo "licenses: those of all that is linked (two minutes)"
-	@rm -rf bin/licenses
-	@for os in linux windows; do for do in 'check --allowed_licenses=Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT' 'save --force --save_path=bin/licenses-'$$os; do \
-		GOROOT="$$(go env GOROOT)" GOOS=$$os bin/tools/go-licenses $$do --ignore=vzones ./cmd/... 2>bin/licenses.log || { cat bin/licenses.log >&2; exit 1; }; done; done
-	@mkdir bin/licenses && cp -R bin/licenses-linux/. bin/licenses-windows/. bin/licenses/ && rm -rf bin/licenses-*
-	@mkdir -p bin/licenses/go && cp "$$(go env GOROOT)/LICENSE" bin/licenses/go/ && chmod -R u=rwX,go=rX bin/licenses && cp LICENSE $@
+$(LICENSED): go.mod go.sum LICENSE .ci/licenses .ci/goreleaser/go.mod
+	@.ci/licenses
 
 # Not a part of verify: it needs https://vuln.go.dev, and what it finds changes without
 # a change here.
+# Look for known vulnerabilities in what the commands call (before a release).
 .PHONY: vulncheck
-vulncheck: ## look for known vulnerabilities in what the commands call (before a release)
+vulncheck:
 	@$(BUILD) govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
-
-# Its pages are in bin/: of 30 Nodes, 3,000, and one in which each name is hostile.
-.PHONY: map-picture
-map-picture: ## draw docs/pictures/map.png, a page of vzones map (needs Chromium and pngquant)
-	@mkdir -p bin && VZONES_PAGES='$(CURDIR)/bin' go test -count=1 -run 'TestPage$$' ./cmd/vzones/fleetmap
-	@$${VZONES_CHROMIUM:-chromium} --headless --no-sandbox --hide-scrollbars --window-size=1600,1310 \
-		--screenshot=bin/map.png 'file://$(CURDIR)/bin/example.html' 2>/dev/null
-	@pngquant --force --output docs/pictures/map.png 64 bin/map.png
 
 .PHONY: controlplane
 controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
 
+# Build the vSphere CPI, from which tests take a cluster over.
 .PHONY: incumbent
-incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
+incumbent: $(INCUMBENT)
 
+# Build Helm, kubectl and a registry, with which tests render and install the chart.
 .PHONY: helm
-helm: $(HELM) $(KUBECTL) $(REGISTRY) ## build Helm, kubectl and a registry, with which tests render and install the chart
+helm: $(HELM) $(KUBECTL) $(REGISTRY)
 	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: clean

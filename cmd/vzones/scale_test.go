@@ -52,7 +52,7 @@ var scaled = []struct {
 func TestScale(t *testing.T) {
 	tool := os.Getenv("VZONES_SCALE")
 	if tool == "" {
-		t.Skip("VZONES_SCALE is not set: make bench-tool sets it")
+		t.Skip("VZONES_SCALE is not set: .ci/bench-tool sets it")
 	}
 	ctx := t.Context()
 	s, err := stack.Start(ctx, stack.Options{Fleet: scaleFleet()})
