@@ -1,8 +1,10 @@
 package docs_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -40,5 +42,27 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 	}
 	if count == 0 {
 		t.Error("the how-tos show no configurations")
+	}
+}
+
+// TestDockerContext: .dockerignore lets Docker have what make build needs for the daemon.
+func TestDockerContext(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cmd/vsphere-cloud-controller-manager").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	context := strings.Split(read(t, "../.dockerignore"), "\n")
+	needed := []string{"Makefile", ".ci/build", "go.mod", "go.sum"}
+	for path := range strings.Lines(string(out)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(path), "vzones/"); ok {
+			folder, _, _ := strings.Cut(path, "/")
+			needed = append(needed, folder)
+		}
+	}
+	slices.Sort(needed)
+	for _, path := range slices.Compact(needed) {
+		if !slices.Contains(context, "!"+path) {
+			t.Errorf(".dockerignore does not let Docker have %s", path)
+		}
 	}
 }
