@@ -91,7 +91,7 @@ func TestExamplesAreRead(t *testing.T) {
 		}
 		good++
 		if err != nil || len(c.Warnings) > 0 {
-			t.Errorf("%s\n%v", b.Text, err)
+			t.Errorf("reading this example: error %v, warnings %v, want neither:\n%s", err, c.Warnings, b.Text)
 		}
 	}
 	if good == 0 {

@@ -63,7 +63,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 		check := func(when string, want ...string) {
 			t.Helper()
 			if got := byAddress(c.node("node-1")); !slices.Equal(got, both(want...)) {
-				t.Errorf("%s: %v", when, got)
+				t.Errorf("%s: the Node has the addresses %v, want %v", when, got, both(want...))
 			}
 		}
 		for range 6 { // so that the framework asks in the middle of one of them
@@ -107,7 +107,7 @@ func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
 			c.fleet.become(stateOf("east", machine(uuidA, withNICs(reported))))
 			c.pass(2 * statusEvery)
 			if got := byAddress(c.node("node-1")); !slices.Equal(got, both("10.0.0.9")) {
-				t.Errorf("%s: %v", reported, got)
+				t.Errorf("VMware Tools report %s: the Node has the addresses %v, want %v", reported, got, both("10.0.0.9"))
 			}
 		}
 	}, node)

@@ -71,7 +71,7 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 					t.Errorf("it took %v", time.Since(before))
 				}
 				if exists || err != nil && !errors.Is(err, placement.ErrConfirming) {
-					t.Fatalf("%v, %v", exists, err)
+					t.Fatalf("InstanceExists during a search = %t, %v, want false and no error but ErrConfirming", exists, err)
 				}
 				if err == nil {
 					break
@@ -96,7 +96,7 @@ func TestAFailedSearchIsRepeated(t *testing.T) {
 	alone(t, fleet, func(c *cluster) {
 		for range 120 {
 			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, refused) {
-				t.Errorf("%v, %v", exists, err)
+				t.Errorf("InstanceExists after a failed search = %t, %v, want false and the error %q", exists, err, refused)
 			}
 			c.pass(monitorEvery)
 		}

@@ -48,7 +48,7 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 		t.Error("deleted, and nobody was asked")
 	}
 	if exists, err := asked(t, p, f, node); exists || err != nil {
-		t.Fatalf("%v, %v", exists, err)
+		t.Fatalf("InstanceExists of an absent VM = %t, %v, want false", exists, err)
 	}
 	version := "7"
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}}
@@ -169,7 +169,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 				change(c, old)
 				c.settle()
 				if exists, err := c.provider.InstanceExists(c.ctx, old); !exists && !errors.Is(err, topology.ErrUnknown) {
-					t.Errorf("%v, %v", exists, err)
+					t.Errorf("InstanceExists after the change = %t, %v, want true or the error %q", exists, err, topology.ErrUnknown)
 				}
 			}, gone())
 		})
@@ -210,7 +210,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 					cl.settle()
 					exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1"))
 					if absent := !exists && err == nil; absent != c.absent {
-						t.Errorf("%v, %v", exists, err)
+						t.Errorf("InstanceExists = %t, %v, want absent %t", exists, err, c.absent)
 					}
 					if err != nil && !errors.Is(err, topology.ErrUnknown) {
 						t.Error(err)
@@ -248,7 +248,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 				fleet.become()
 				for range 60 {
 					if exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1")); exists || err == nil {
-						t.Errorf("%v, %v", exists, err)
+						t.Errorf("InstanceExists = %t, %v, want false and an error", exists, err)
 					}
 					fleet.become(c.states...)
 					cl.pass(monitorEvery)

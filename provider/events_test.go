@@ -367,7 +367,7 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 				}
 			}
 			if sum != 0 {
-				t.Errorf("%s: %v", what, counts.got)
+				t.Errorf("%s: the outcomes are %v, want no more Nodes than %v", what, counts.got, counts.want)
 			}
 		}
 		if !maps.Equal(keysOf(stats.Outcomes), keysOf(stats.Waiting)) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -275,7 +274,7 @@ func TestContradiction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := nodeinfo.Contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
 			if c.want != errors.Is(err, nodeinfo.ErrContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
-				t.Errorf("%v", err)
+				t.Errorf("Contradiction(%q, %q) = %v, want a contradiction: %t", c.providerID, c.systemUUID, err, c.want)
 			}
 		})
 	}
@@ -304,16 +303,25 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				f.confirm = nobody
 				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, withRecord("east/vm-1"), change)
 				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
-					t.Errorf("it exists: %v, %v", exists, err)
+					t.Errorf("InstanceExists = %t, %v, want %t", exists, err, c.exists)
 				}
 				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, nodeinfo.ErrContradiction) {
-					t.Errorf("it is shut down: %v, %v", down, err)
+					t.Errorf("IsShutDown = %t, %v, want false and ErrContradiction", down, err)
 				}
-				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodeinfo.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
-					t.Errorf("metadata %+v, %v", m, err)
+				// A Node that waits gets nothing, an initialized one metadata that change nothing.
+				want := &cloudprovider.InstanceMetadata{}
+				if nodeinfo.IsUninitialized(n) {
+					want = nil
+				}
+				m, err := p.InstanceMetadata(t.Context(), n)
+				if err != nil {
+					t.Errorf("InstanceMetadata: %v", err)
+				}
+				if diff := cmp.Diff(want, m); diff != "" {
+					t.Errorf("InstanceMetadata (-want +got):\n%s", diff)
 				}
 				if place := p.placer.Decide(n); place.Machine != nil || report.Of(place.PlaceErr).Event != "ProviderIDMismatch" {
-					t.Errorf("placed at %+v, %v", place.Machine, place.PlaceErr)
+					t.Errorf("Decide: VM %+v, error %v, want none and ProviderIDMismatch", place.Machine, place.PlaceErr)
 				}
 			}
 		})
@@ -435,7 +443,7 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	p, _ := provide(states{stateOf("east", machine(uuidA))})
 	n := aNode("n", withSystemUUID(uuidA))
 	if m, err := p.InstanceMetadata(t.Context(), n); err != nil || m == nil {
-		t.Fatalf("%v, %v", m, err)
+		t.Fatalf("InstanceMetadata before the vCenter leaves = %+v, %v, want metadata", m, err)
 	}
 	cfg := testConfig()
 	cfg.VCenters = cfg.VCenters[1:]
@@ -454,10 +462,10 @@ func TestLabelsForEveryNode(t *testing.T) {
 	p.Apply(cfg)
 	m, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
 	if err != nil || m == nil {
-		t.Fatalf("%v, %v", m, err)
+		t.Fatalf("InstanceMetadata = %+v, %v, want metadata", m, err)
 	}
 	if want := map[string]string{"example.com/site": "one", "example.com/zone": "a"}; !maps.Equal(m.AdditionalLabels, want) {
-		t.Errorf("%v, want %v", m.AdditionalLabels, want)
+		t.Errorf("InstanceMetadata: additional labels %v, want %v", m.AdditionalLabels, want)
 	}
 	if cfg.NodeLabels["example.com/zone"] != "none" {
 		t.Error("the configuration has changed")

@@ -143,7 +143,7 @@ func TestALateQuestionReservesNothing(t *testing.T) {
 		w.delete("node-1")
 		w.settle()
 		if m, err := w.provider.InstanceMetadata(w.ctx, old); m != nil || err != nil {
-			t.Errorf("%v, %v", m, err)
+			t.Errorf("InstanceMetadata of a deleted Node = %+v, %v, want nil", m, err)
 		}
 		w.create(aNode("node-1", withSystemUUID(uuidA), func(n *v1.Node) { n.UID = "another" }))
 		w.pass(gather)
@@ -160,7 +160,7 @@ func TestALateQuestionLeavesNothing(t *testing.T) {
 		c.delete("node-1")
 		c.pass(time.Second)
 		if m, err := c.provider.InstanceMetadata(c.ctx, old); err != nil || len(m.NodeAddresses) > 0 {
-			t.Errorf("%v, %v", m, err)
+			t.Errorf("InstanceMetadata of a deleted Node = %+v, %v, want no addresses", m, err)
 		}
 		if at := c.lastSeen(old.UID); at != (inventory.LastSeen{}) {
 			t.Errorf("kept of a Node that is gone: %v", at)
@@ -273,7 +273,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		p.KeepLabels()
 		p.Apply(testConfig()) // the levels are gone, and the decision rests on them
 		if got := p.additions(n, d).Condition; (got != nil) != c.current {
-			t.Errorf("%s=x: %+v", c.label, got)
+			t.Errorf("a Node with %s=x gets the condition %+v, want one: %t", c.label, got, c.current)
 		}
 		if d.Shared = true; p.additions(n, d).Condition != nil {
 			t.Error("another Node has the machine too")
@@ -337,7 +337,7 @@ func TestNamesThatAreOld(t *testing.T) {
 			node := aNode("node-1", withSystemUUID(uuidA))
 			metadata, err := p.InstanceMetadata(t.Context(), node)
 			if err != nil || (metadata == nil) != c.waits {
-				t.Errorf("%+v, %v", metadata, err)
+				t.Errorf("InstanceMetadata = %+v, %v, want the Node to wait: %t", metadata, err, c.waits)
 			}
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())

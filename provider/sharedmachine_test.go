@@ -86,7 +86,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
 					if _, err := cl.provider.placer.Join(n); nodeinfo.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
-						t.Errorf("%s: %v", name, err)
+						t.Errorf("Join(%s): error %v, want ErrShared: %t", name, err, name == c.waits)
 					}
 					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
 					if told != strings.Contains(c.complains, name) {
@@ -135,7 +135,7 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 		for _, name := range []string{"n-0", "n-99"} {
 			err := c.provider.placer.Decide(c.node(name)).Err
 			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more, which came ") {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("Decide(%s): error %v, want ErrShared, at most 700 bytes, with the number of further Nodes", name, err)
 			}
 		}
 	}, nodes...)

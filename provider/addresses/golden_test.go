@@ -189,12 +189,12 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 	in := input()
 	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {
-		t.Fatalf("%v, %v", got, err)
+		t.Fatalf("Select with a usable report: addresses %v, error %v, want some addresses", got.Addresses, err)
 	}
 	in = input()
 	in.NICs, in.Refused = nil, refused
 	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.Unreported) != 1 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.Unreported, err, ErrNone, refused)
 	}
 	in.Provided = "10.0.0.9"
 	if got, err := Select(in); err != nil || !slices.Contains(got.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.9"}) {
@@ -228,7 +228,7 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 		got, err := Select(For(&m, c.node, &c.rules, []string{"ipv4"}))
 		has := slices.ContainsFunc(got.Addresses, func(a v1.NodeAddress) bool { return a.Address == c.want })
 		if has != (c.fail == "") || (err == nil) != has || err != nil && !strings.Contains(err.Error(), c.fail) {
-			t.Errorf("%s: %v, %v", name, got.Addresses, err)
+			t.Errorf("%s: Select: addresses %v, error %v, want the address %q or an error with %q", name, got.Addresses, err, c.want, c.fail)
 		}
 	}
 	if backing, _ := Back(&m, m.GuestAddress); backing != Backed {
@@ -250,7 +250,7 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 		"a report that does not count":     {inventory.Machine{Refused: errors.New("x")}, Unclear},
 	} {
 		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its machine") {
-			t.Errorf("%s: %d, %q", name, got, why)
+			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its machine\"", name, a, got, why, c.want)
 		}
 	}
 }

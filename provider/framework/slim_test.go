@@ -1,10 +1,10 @@
 package framework
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -34,8 +34,8 @@ func TestSlim(t *testing.T) {
 		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, ours},
 		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("slimming a whole Node (-want +got):\n%s", diff)
 	}
 	if gone, err := slim("a tombstone"); gone != "a tombstone" || err != nil {
 		t.Error(gone, err)
@@ -88,8 +88,10 @@ func slimmed(t *testing.T, n *v1.Node) *v1.Node {
 			t.Fatal(err)
 		}
 		n = object.(*v1.Node) //nolint:forcetypeassert // of a Node it is one
-		if before != nil && !reflect.DeepEqual(before, n) {
-			t.Errorf("%+v, and after that %+v", before, n)
+		if before != nil {
+			if diff := cmp.Diff(before, n); diff != "" {
+				t.Errorf("slimming a Node again changes it (-before +after):\n%s", diff)
+			}
 		}
 		before = n.DeepCopy()
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/quick"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
@@ -288,8 +289,8 @@ func TestInvariants(t *testing.T) {
 	property := func(s situation) bool {
 		untouched := s.node.DeepCopy()
 		p := s.plan(s.node, nil)
-		if !reflect.DeepEqual(untouched, s.node) {
-			t.Log("the Node is changed in place")
+		if diff := cmp.Diff(untouched, s.node); diff != "" {
+			t.Logf("planning changed the Node in place (-before +after):\n%s", diff)
 			return false
 		}
 		if reason := s.broken(t, p); reason != "" {

@@ -92,7 +92,7 @@ func TestUnknown(t *testing.T) {
 		{placement.ErrShared, false},
 	} {
 		if got := report.ProblemOf(c.err).Unknown; got != c.want {
-			t.Errorf("%v: %v", c.err, got)
+			t.Errorf("ProblemOf(%q).Unknown = %t, want %t", c.err, got, c.want)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestRepeatAfter(t *testing.T) {
 		name := fmt.Sprint("node-", i)
 		after := report.RepeatAfter(name)
 		if after < 50*time.Minute || after > 55*time.Minute || after != report.RepeatAfter(name) {
-			t.Errorf("%s: %v", name, after)
+			t.Errorf("RepeatAfter(%q) = %s, and then %s, want the same from 50 to 55 minutes", name, after, report.RepeatAfter(name))
 		}
 		seconds[after.Truncate(time.Second)]++
 	}

@@ -23,7 +23,7 @@ func TestCases(t *testing.T) {
 		names[c.name] = true
 		spec, err := fleet.Parse([]byte(c.fleet.description()))
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("case %s: parsing its fleet: %v", c.name, err)
 			continue
 		}
 		is := layout{vcenters: len(spec.VCenters)}

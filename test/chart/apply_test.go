@@ -92,7 +92,7 @@ func TestExamplesAreApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rendered := render(t, name)
 			if err := c.Apply(t.Context(), rendered, nil); err != nil {
-				t.Errorf("%v\n%s", err, rendered)
+				t.Errorf("applying the rendered chart: %v\n%s", err, rendered)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ leaderElection: {resourceName: vzones, resourceNamespace: vzones, leaseDuration:
 
 	set := inComment(t, "cluster-api", "apiVersion: addons.cluster.x-k8s.io/v1beta2")
 	if err := c.Apply(t.Context(), set, nil); err != nil {
-		t.Errorf("%v\n%s", err, set)
+		t.Errorf("applying the ClusterResourceSet of the example cluster-api: %v\n%s", err, set)
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "vzones", Namespace: "default"}, Type: "addons.cluster.x-k8s.io/resource-set",

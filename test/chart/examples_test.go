@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -48,7 +48,7 @@ func as[T any](t *testing.T, rendered []byte, kind string) []T {
 		}
 		var typed T
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &typed, true); err != nil {
-			t.Fatalf("%s %s: %v", kind, o.GetName(), err)
+			t.Fatalf("converting %s %s to its type: %v", kind, o.GetName(), err)
 		}
 		all = append(all, typed)
 	}
@@ -83,11 +83,11 @@ func configuration(t *testing.T, rendered []byte) string {
 // without values.
 func TestLint(t *testing.T) {
 	if out, err := helm.Run(t.Context(), "lint", "--strict", helm.Chart()); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("helm lint without values: %v\n%s", err, out)
 	}
 	for _, name := range examples(t) {
 		if out, err := helm.Run(t.Context(), "lint", "--strict", helm.Chart(), "--values", helm.Example(name)); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, out)
+			t.Errorf("helm lint with the example %s: %v\n%s", name, err, out)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestExamplesAreValid(t *testing.T) {
 				t.Errorf("the image %s is not one to be replaced", image)
 			}
 			if _, err := (load.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
-				t.Errorf("%v\n%s", err, text)
+				t.Errorf("the daemon rejects the configuration: %v\n%s", err, text)
 			}
 		})
 	}
@@ -137,12 +137,12 @@ credentials:
 certificateAuthorities:
   east.pem: "-----BEGIN CERTIFICATE-----"
 `))
-	if !reflect.DeepEqual(one, two) {
-		t.Errorf("the Pods are replaced:\n%+v\n%+v", one, two)
+	if diff := cmp.Diff(one, two); diff != "" {
+		t.Errorf("a change of the configuration replaces the Pods: their template differs (-before +after):\n%s", diff)
 	}
 	three := pod(t, render(t, "plain", "logging: {format: json}\n"))
-	if reflect.DeepEqual(one, three) {
-		t.Error("the flags are no part of what was compared")
+	if cmp.Equal(one, three) {
+		t.Error("another logging format leaves the Pod template as it was, want another flag")
 	}
 }
 
@@ -157,7 +157,7 @@ func secretRights(t *testing.T, rendered []byte) []string {
 				continue
 			}
 			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Verbs, []string{"list", "watch"}) {
-				t.Errorf("%s/%s: %+v", r.Namespace, r.Name, rule)
+				t.Errorf("Role %s/%s has the rule %+v, want list and watch of named Secrets", r.Namespace, r.Name, rule)
 			}
 			for _, name := range rule.ResourceNames {
 				all = append(all, r.Namespace+"/"+name)

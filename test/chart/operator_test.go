@@ -7,10 +7,10 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,7 +108,7 @@ func inCluster(t *testing.T, c *cluster.Cluster, args ...string) {
 	t.Helper()
 	args = append(args, "--kubeconfig", c.AdminKubeconfig(), "--namespace", "kube-system")
 	if out, err := helm.Run(t.Context(), args...); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
@@ -136,7 +136,7 @@ func push(t *testing.T) string {
 		{"push", filepath.Join(dir, "vzones-1.37.5.tgz"), charts, "--plain-http"},
 	} {
 		if out, err := helm.Run(t.Context(), args...); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 	return charts + "/vzones"
@@ -204,8 +204,8 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	more := "  topology: {levels: [{label: example.com/vcenter, inventory: vcenter}]}\n  nodes: {skipDeletion: true}"
 	inCluster(t, c, "upgrade", "vzones", chart, "--plain-http", "--values", values(t, operatorValues(f, port, more)))
 	after := daemonSet(t, c)
-	if after.Generation != before.Generation || !reflect.DeepEqual(after.Spec, before.Spec) {
-		t.Errorf("the upgrade has changed the DaemonSet:\n%+v\n%+v", before.Spec, after.Spec)
+	if diff := cmp.Diff(before.Spec, after.Spec); diff != "" || after.Generation != before.Generation {
+		t.Errorf("the upgrade has changed the DaemonSet from generation %d to %d (-before +after):\n%s", before.Generation, after.Generation, diff)
 	}
 	if err := k.Sync(t.Context()); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func mustEnter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if out, err := enter(t, c, dir, line); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
+			t.Fatalf("entering %q: %v\n%s", line, err, out)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestPagesReadTheCluster(t *testing.T) {
 			count++
 			entered := toOthers.ReplaceAllString(line, "")
 			if out, err := enter(t, c, t.TempDir(), entered); err != nil && !gone.MatchString(out) {
-				t.Errorf("%s: %s: %v\n%s", path, entered, err, out)
+				t.Errorf("entering %q of %s: %v\n%s", entered, path, err, out)
 			}
 		}
 		return nil

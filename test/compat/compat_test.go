@@ -71,7 +71,7 @@ func TestEachMinorIsBuiltFromOneVersion(t *testing.T) {
 		found := replaced.FindAllStringSubmatch(read(t, k.module+"/go.mod"), -1)
 		for _, r := range found {
 			if r[1] != r[2] || r[3] != "v0"+strings.TrimPrefix(k.version, "v1") {
-				t.Errorf("%s: %s", k.version, r[0])
+				t.Errorf("%s/go.mod replaces %q, want the version of Kubernetes %s", k.module, r[0], k.version)
 			}
 		}
 		if len(found) < 30 {
@@ -122,10 +122,11 @@ func TestRow(t *testing.T) {
 	all := []kubernetes{{minor: "1.37"}, {minor: "1.36"}}
 	got, err := withRow(page("| v1.36.3 |\n| v1.35.8 |\n"), all, all[0], "| v1.37.1 |\n")
 	if want := page("| v1.37.1 |\n| v1.36.3 |\n"); got != want || err != nil {
-		t.Errorf("%v\n%s", err, got)
+		t.Errorf("withRow of a minor without a row: error %v, got:\n%s\nwant:\n%s", err, got, want)
 	}
-	if got, err = withRow(got, all, all[1], "| v1.36.4 |\n"); got != page("| v1.37.1 |\n| v1.36.4 |\n") || err != nil {
-		t.Errorf("%v\n%s", err, got)
+	got, err = withRow(got, all, all[1], "| v1.36.4 |\n")
+	if want := page("| v1.37.1 |\n| v1.36.4 |\n"); got != want || err != nil {
+		t.Errorf("withRow of a minor with a row: error %v, got:\n%s\nwant:\n%s", err, got, want)
 	}
 	if _, err := withRow(read(t, pageFile), all, all[0], ""); err != nil {
 		t.Error(err)

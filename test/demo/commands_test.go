@@ -42,7 +42,7 @@ func TestCommands(t *testing.T) {
 	} {
 		out.Reset()
 		if err := w.obey(t.Context(), c.line); err != nil {
-			t.Errorf("%s: %v", c.line, err)
+			t.Errorf("obeying %q: %v", c.line, err)
 		}
 		if !strings.Contains(out.String(), c.want) || (c.want == "") != (out.Len() == 0) {
 			t.Errorf("%q printed\n%s\nwant a text with %q", c.line, out, c.want)

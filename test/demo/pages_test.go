@@ -147,7 +147,7 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("the demo ended with the error %v, output:\n%s", err, out)
 		}
 	})
 	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, stack.Slower(limit), true, func(context.Context) (bool, error) {
@@ -171,7 +171,7 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 				t.Skipf("left out: a process cannot be given another root here:\n%s", out)
 			}
 			if err != nil {
-				t.Fatalf("%s\n%v\n%s\n%s", block, err, said, out)
+				t.Fatalf("entering this block: %v\n%s\nit printed:\n%s\nthe demo printed:\n%s", err, block, said, out)
 			}
 			t.Logf("%s\n%s", block, said)
 		}

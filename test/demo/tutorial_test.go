@@ -92,7 +92,7 @@ func TestDemo(t *testing.T) {
 	out := new(bytes.Buffer)
 	d := &demo{out: out, began: time.Now()}
 	if err := d.play(t.Context(), binary); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("the demo ended with the error %v, output:\n%s", err, out)
 	}
 	t.Log(out)
 }
@@ -132,7 +132,7 @@ func TestTutorial(t *testing.T) {
 			typed = append(typed, line)
 			out.Reset()
 			if err := c.obey(ctx, line); err != nil {
-				t.Fatalf("%s: %v", line, err)
+				t.Fatalf("obeying %q: %v", line, err)
 			}
 			t.Logf("%s\n%s", line, out)
 		}
@@ -198,7 +198,7 @@ func checkExplained(t *testing.T, d *demo, daemon *stack.Daemon, out *bytes.Buff
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", exports+"\n"+line)
 		cmd.Env = append(os.Environ(), "PATH="+strings.Join([]string{dir, tools, os.Getenv("PATH")}, string(os.PathListSeparator)))
 		if printed, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", line, err, printed)
+			t.Errorf("entering %q: %v\n%s", line, err, printed)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestLogins(t *testing.T) {
 	want := func(what string, soap, restful outcome) {
 		t.Helper()
 		if serr, rerr := try(time.Minute); !soap(serr) || !restful(rerr) {
-			t.Errorf("%s: %v, %v", what, serr, rerr)
+			t.Errorf("%s: the logins ended with the errors %v (SOAP) and %v (REST), want others", what, serr, rerr)
 		}
 	}
 	rejected := faulted(new(types.InvalidLogin))
@@ -229,10 +229,10 @@ func TestLongPollsEnd(t *testing.T) {
 		go func() { _, err := w.next(ctx); done <- err }()
 		waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == 1 && v.longPolls.len() > 0 })
 		if err := c.end(w); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: ending the long poll: %v", c.name, err)
 		}
 		if err := <-done; !c.want(err) {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: the long poll ended with the error %v, want another", c.name, err)
 		}
 		waitFor(t, func() bool { return v.longPolls.len() == 0 })
 	}
@@ -393,7 +393,8 @@ func TestGuests(t *testing.T) {
 	m, err := v.Machine("node")
 	vm, rerr := c.read(within(t, time.Minute), m, "runtime.powerState")
 	if err != nil || rerr != nil || !slices.Equal(m.IPs, []string{"10.0.0.2", "10.0.0.1"}) || vm.Runtime.PowerState != "" {
-		t.Errorf("%q, %q, %v, %v", m.IPs, vm.Runtime.PowerState, err, rerr)
+		t.Errorf("the VM has the addresses %q (error %v) and the power state %q (error %v), want 10.0.0.2, 10.0.0.1 and no power state",
+			m.IPs, err, vm.Runtime.PowerState, rerr)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestMethod(t *testing.T) {
 			err = do(v)
 		}
 		if err != nil {
-			t.Errorf("%v: %v", words, err)
+			t.Errorf("calling the method %q: %v", words, err)
 		}
 	}
 	if m, err := v.Machine("more"); err != nil || m.Host != "b" {

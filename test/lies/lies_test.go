@@ -56,12 +56,12 @@ func (out *playResult) check(t *testing.T, l *lie) {
 	}
 	for g, how := range out.gained {
 		if _, known := l.left[g]; !known {
-			t.Errorf("%s: %.500s", g, how)
+			t.Errorf("the liar gained %s, which its lie is not known to give: %.500s", g, how)
 		}
 	}
 	for g := range l.left {
 		if _, gained := out.gained[g]; !gained {
-			t.Errorf("%s: not gained any more; take it out of the table", g)
+			t.Errorf("the liar did not gain %s: remove it from the table", g)
 		}
 	}
 }

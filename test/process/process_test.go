@@ -88,7 +88,7 @@ func TestStopEndsAProcess(t *testing.T) {
 	for _, role := range []string{roleSleep, roleStubborn} {
 		p := startSelf(t, role)
 		if err := p.Stop(200 * time.Millisecond); err != nil {
-			t.Errorf("%s: %v", role, err)
+			t.Errorf("stopping a process with the role %s: %v", role, err)
 		}
 		if alive(p.cmd.Process.Pid) {
 			t.Errorf("%s: the process lives after stop", role)

@@ -94,7 +94,7 @@ func TestScenarios(t *testing.T) {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := play(t, scenario); err != nil {
-				t.Errorf("%s\n\n%v", scenario.Story, err)
+				t.Errorf("the scenario does not end as written: %v\n\n%s", err, scenario.Story)
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func requests(t *testing.T, log string, offset int) []request {
 			break // it is being written
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatalf("%v: %s", err, line)
+			t.Fatalf("decoding a line of the audit log: %v\n%s", err, line)
 		}
 		all = append(all, r)
 	}

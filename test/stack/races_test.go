@@ -30,7 +30,7 @@ func TestRaces(t *testing.T) {
 		"another kind":              {line + head + "Something else\n" + line, 1},
 	} {
 		if got := races(c.log); len(got) != c.want {
-			t.Errorf("%s: %d: %s", name, len(got), strings.Join(got, "\n"))
+			t.Errorf("%s: %d races, want %d:\n%s", name, len(got), c.want, strings.Join(got, "\n"))
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (r *release) tool(name, stdin string, args ...string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, &stderr)
+		r.t.Fatalf("running %s %s: %v\n%s", name, strings.Join(args, " "), err, &stderr)
 	}
 	return string(out)
 }

@@ -121,7 +121,7 @@ func (w *world) start(binary string) *stack.Daemon {
 func (w *world) stop(d *stack.Daemon) {
 	w.t.Helper()
 	if _, err := d.Stop(); err != nil {
-		w.t.Fatalf("%v\n%s", err, tail(d.Log()))
+		w.t.Fatalf("stopping the daemon: %v\n%s", err, tail(d.Log()))
 	}
 }
 
@@ -191,7 +191,7 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 		return last == nil && len(nodes) > 0
 	})
 	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", err, last, tail(d.Log()))
+		w.t.Fatalf("%v; the last answers were: %v\n%s", err, last, tail(d.Log()))
 	}
 }
 
@@ -199,14 +199,14 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
-	w.poll(d, "it waits for the Lease", func() bool { return strings.Contains(strings.ToLower(d.Log()), standing) })
+	w.poll(d, "the daemon to wait for the Lease", func() bool { return strings.Contains(strings.ToLower(d.Log()), standing) })
 	return d
 }
 
 // awaitEvent waits until there is an Event of a reason about a Node.
 func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	w.t.Helper()
-	w.poll(d, "Node "+node+" has the Event "+reason, func() bool {
+	w.poll(d, "the Event "+reason+" of Node "+node, func() bool {
 		events, err := w.s.Client.CoreV1().Events("").List(w.t.Context(),
 			metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
 		return err == nil && len(events.Items) > 0
@@ -217,7 +217,7 @@ func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
 	before := strings.Count(d.Log(), ofARound)
-	w.poll(d, when+": more rounds", func() bool { return strings.Count(d.Log(), ofARound) >= before+passes })
+	w.poll(d, "more rounds ("+when+")", func() bool { return strings.Count(d.Log(), ofARound) >= before+passes })
 	changes, err := w.nodeRecorder.violations(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -235,19 +235,19 @@ func (w *world) expectUnchanged(except ...exception) {
 	}
 }
 
-// poll waits until something is so while d runs.
-func (w *world) poll(d *stack.Daemon, what string, isSo func() bool) {
+// poll waits until what happens while d runs.
+func (w *world) poll(d *stack.Daemon, what string, happened func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, timeout, true, func(context.Context) (bool, error) {
 		select {
 		case <-d.Exited():
 			return false, errors.New("it has ended")
 		default:
-			return isSo(), nil
+			return happened(), nil
 		}
 	})
 	if err != nil {
-		w.t.Fatalf("%s: %v\n%s", what, err, tail(d.Log()))
+		w.t.Fatalf("waiting for %s: %v\n%s", what, err, tail(d.Log()))
 	}
 }
 

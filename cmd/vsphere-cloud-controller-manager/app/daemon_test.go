@@ -255,10 +255,14 @@ func TestWarningsOfNodeLabels(t *testing.T) {
 	const want = `--node-labels: label "kubernetes.io/x" is dropped: no Node keeps a cloud provider's label in kubernetes.io and k8s.io: ` +
 		"remove it, or write a prefix of your own, such as example.com/x"
 	again, err := d.source.Read(t.Context(), nil)
-	if err != nil || !reflect.DeepEqual(again, d.cfg) {
-		t.Errorf("read again: %+v, %v", again, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unexported := cmp.Exporter(func(reflect.Type) bool { return true })
+	if diff := cmp.Diff(d.cfg, again, unexported); diff != "" {
+		t.Errorf("reading the configuration again (-first +second):\n%s", diff)
 	}
 	if all := again.Warnings; len(all) != 1 || all[0].Error() != want || len(again.NodeLabels) > 0 {
-		t.Errorf("got %v, %v", all, again.NodeLabels)
+		t.Errorf("got the warnings %v and the labels %v, want the warning %q and no label", all, again.NodeLabels, want)
 	}
 }
