@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/test/cluster"
 	"vzones/test/kubelet"
@@ -46,22 +48,23 @@ func static(t *testing.T) string {
 	return path
 }
 
-// eventually tries until there is no error.
+// eventually tries until there is no error, the daemon ends, or three minutes are over.
 func eventually(t *testing.T, k *kubelet.Container, what string, try func(ctx context.Context) error) {
 	t.Helper()
-	end := time.Now().Add(3 * time.Minute)
-	for {
-		err := try(t.Context())
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %v\n%s", what, err, k.Log())
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		if last == nil {
+			return true, nil
 		}
 		select {
 		case <-k.Exited():
-			t.Fatalf("%s: the daemon has ended: %v\n%s", what, k.Err(), k.Log())
-		case <-time.After(100 * time.Millisecond):
+			return false, errors.Join(errors.New("the daemon has ended"), k.Err())
+		default:
+			return false, nil
 		}
+	})
+	if err != nil {
+		t.Fatalf("waiting for %s: %v; the last try: %v\n%s", what, err, last, k.Log())
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // An outcome is how a request ends.
@@ -132,15 +133,14 @@ func TestLogins(t *testing.T) {
 	if soap, restful := try(time.Second); !errors.Is(soap, context.DeadlineExceeded) || !errors.Is(restful, context.DeadlineExceeded) {
 		t.Errorf("slow logins: %v, %v", soap, restful)
 	}
-	waitFor(t, func() bool { return v.SOAPSessions() == 1 }) // though its client has gone
+	waitFor(t, "the session of a client that has gone", func() bool { return v.SOAPSessions() == 1 })
 }
 
-func waitFor(t *testing.T, cond func() bool) {
+func waitFor(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not happen")
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return happened(), nil })
+	if err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
 
@@ -227,14 +227,14 @@ func TestLongPollsEnd(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { _, err := w.next(ctx); done <- err }()
-		waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == 1 && v.longPolls.len() > 0 })
+		waitFor(t, "a long poll", func() bool { return v.Requests()["WaitForUpdatesEx"] == 1 && v.longPolls.len() > 0 })
 		if err := c.end(w); err != nil {
 			t.Errorf("%s: ending the long poll: %v", c.name, err)
 		}
 		if err := <-done; !c.want(err) {
 			t.Errorf("%s: the long poll ended with the error %v, want another", c.name, err)
 		}
-		waitFor(t, func() bool { return v.longPolls.len() == 0 })
+		waitFor(t, "the end of the long poll", func() bool { return v.longPolls.len() == 0 })
 	}
 }
 

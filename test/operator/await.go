@@ -1,9 +1,11 @@
 package operator
 
 import (
+	"context"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // awaitRequests waits until a vCenter has got requests, answered or not.
@@ -13,19 +15,13 @@ func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	v := theVCenter(ts, args[0])
 	least := number(ts, args[1])
-	if !await(func() bool { return v.Total() >= least }) {
-		ts.Fatalf("vCenter %s had %d requests", v.Name(), v.Total())
+	if err := await(func() bool { return v.Total() >= least }); err != nil {
+		ts.Fatalf("vCenter %s had %d requests, want at least %d: %v", v.Name(), v.Total(), least, err)
 	}
 }
 
-// await waits until something holds, and reports whether it does.
-func await(holds func() bool) bool {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(startTime); time.Now().Before(end); <-tick.C {
-		if holds() {
-			return true
-		}
-	}
-	return false
+// await waits for a condition. It returns an error if the condition is not met within startTime.
+func await(isMet func() bool) error {
+	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, startTime, true,
+		func(context.Context) (bool, error) { return isMet(), nil })
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/nodeinfo"
@@ -111,22 +113,28 @@ func setReady(ts *testscript.TestScript, _ bool, args []string) {
 // untilReady waits until a daemon has read each vCenter: before that it writes nothing, and may not
 // even handle the signal that ends it.
 func untilReady(ctx context.Context, d *stack.Daemon) error {
-	for {
-		code, says, err := d.Get(ctx, "/readyz", "")
-		if err == nil && code != http.StatusOK {
-			err = fmt.Errorf("/readyz: %d %s", code, says)
-		}
-		if err == nil {
-			return nil
+	var last error
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		code, body, err := d.Get(ctx, "/readyz", "")
+		switch {
+		case err != nil:
+			last = err
+		case code != http.StatusOK:
+			last = fmt.Errorf("/readyz: %d %s", code, body)
+		default:
+			return true, nil
 		}
 		select {
 		case <-d.Exited():
-			return fmt.Errorf("the daemon has ended, and was not ready: %w", err)
-		case <-ctx.Done():
-			return fmt.Errorf("the daemon is not ready: %w", err)
-		case <-time.After(20 * time.Millisecond):
+			return false, errors.New("the daemon has ended")
+		default:
+			return false, nil
 		}
+	})
+	if err != nil {
+		return fmt.Errorf("the daemon is not ready: %w", errors.Join(err, last))
 	}
+	return nil
 }
 
 // waiting lists Nodes that wait to be initialized, without a control plane.

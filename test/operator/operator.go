@@ -287,8 +287,8 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	v := theVCenter(ts, args[0])
 	want := number(ts, args[1])
-	if !await(func() bool { return v.Sessions() == want }) {
-		ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
+	if err := await(func() bool { return v.Sessions() == want }); err != nil {
+		ts.Fatalf("vCenter %s has %d sessions, want %d: %v", v.Name(), v.Sessions(), want, err)
 	}
 }
 

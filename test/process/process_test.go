@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // TestMain lets the test binary play the children.
@@ -71,7 +73,7 @@ func startSelf(t *testing.T, role string) *Process {
 			t.Error(err)
 		}
 	})
-	eventually(t, "the child is up", func() bool {
+	eventually(t, "the child to be up", func() bool {
 		log, err := Tail(p.log)
 		if err != nil {
 			t.Fatal(err)
@@ -158,20 +160,14 @@ func TestAChildDiesWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // "signal: killed"
-	eventually(t, fmt.Sprintf("process %d has ended", child), func() bool { return !running(child) })
+	eventually(t, fmt.Sprintf("the end of process %d", child), func() bool { return !running(child) })
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	limit := time.After(2 * time.Minute)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("never came: %s", what)
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return happened(), nil })
+	if err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
 

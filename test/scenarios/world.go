@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/test/stack"
 )
@@ -151,9 +152,8 @@ func (w *world) stop() error {
 		}
 		left := func() int { return v.Sessions() - w.orphans[v.Name()] }
 		// A busy vCenter may carry out a logout for whose answer the daemon has not waited.
-		for end := time.Now().Add(stack.Slower(time.Second)); left() > 0 && time.Now().Before(end); {
-			<-time.After(50 * time.Millisecond)
-		}
+		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, stack.Slower(time.Second), true,
+			func(context.Context) (bool, error) { return left() <= 0, nil })
 		if left := left(); left > 0 {
 			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
 				v.Name(), left, v.SOAPSessions(), v.RESTSessions(), w.orphans[v.Name()]))
@@ -216,18 +216,22 @@ func (w *world) kill() error {
 
 // poll checks a condition until it is met. After the time it returns what is wrong.
 func (w *world) poll(ctx context.Context, within time.Duration, met func() bool, wrong func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for !met() {
-		select {
-		case <-ticker.C:
-		case <-w.ended():
-			return fmt.Errorf("%w: %w", errEnded, wrong())
-		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %w", within, wrong())
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(context.Context) (bool, error) {
+		if met() {
+			return true, nil
 		}
+		select {
+		case <-w.ended():
+			return false, errEnded
+		default:
+			return false, nil
+		}
+	})
+	switch {
+	case errors.Is(err, errEnded):
+		return fmt.Errorf("%w: %w", errEnded, wrong())
+	case err != nil:
+		return fmt.Errorf("not within %s: %w", within, wrong())
 	}
 	return nil
 }

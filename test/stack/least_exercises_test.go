@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
@@ -68,25 +69,21 @@ var exercises = map[string]exercise{
 	"/metrics with a certificate":        scrapedByCertificate,
 }
 
-// until asks again and again until something is so.
-func until(ctx context.Context, is func() (bool, error)) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
+// until waits for a condition, whatever errors there are before it is met. It returns the last of them if the
+// context is done first.
+func until(ctx context.Context, isMet func() (bool, error)) error {
 	var last error
-	for {
-		ok, err := is()
-		if ok {
-			return nil
-		}
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		ok, err := isMet()
 		if err != nil && ctx.Err() == nil {
 			last = err
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), last)
-		}
+		return ok, nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
 	}
+	return nil
 }
 
 func heldLease(ctx context.Context, w *leastWorld) error {

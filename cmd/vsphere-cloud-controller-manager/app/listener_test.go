@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/leaderelection"
 )
 
@@ -41,13 +43,12 @@ func TestIdleConnections(t *testing.T) {
 			if code, body := p.get("/healthz", ""); code != http.StatusOK {
 				t.Errorf("beside idle connections: %d %s", code, body)
 			}
-			for range 500 {
-				if goroutines() <= before+connectionsMax+10 {
-					return
-				}
-				time.Sleep(20 * time.Millisecond)
+			err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+				return goroutines() <= before+connectionsMax+10, nil
+			})
+			if err != nil {
+				t.Errorf("%d goroutines serve 1,000 idle connections, want at most %d: %v", goroutines()-before, connectionsMax+10, err)
 			}
-			t.Errorf("%d goroutines serve 1,000 idle connections, want at most %d", goroutines()-before, connectionsMax+10)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -26,6 +27,7 @@ import (
 	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/tools/leaderelection"
@@ -251,25 +253,28 @@ func TestServe(t *testing.T) {
 // awaitClosed waits until a port is closed.
 func awaitClosed(t *testing.T, address string) {
 	t.Helper()
-	for attempt := 0; ; attempt++ {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err != nil {
-			return
+		if err == nil {
+			_ = conn.Close()
 		}
-		_ = conn.Close()
-		if attempt == 1000 {
-			t.Fatal("the port is still open")
-		}
-		<-time.After(10 * time.Millisecond)
+		return err != nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the port %s to be closed: %v", address, err)
 	}
 }
 
 // endServing ends the server, and returns when it has logged its last line.
-func endServing(log *logcapture.Log, stop chan struct{}) {
+func endServing(t *testing.T, log *logcapture.Log, stop chan struct{}) {
+	t.Helper()
 	close(stop)
 	for _, last := range []string{"Stopped listening", "Shutting down DynamicServingCertificateController"} {
-		for !strings.Contains(log.String(), last) {
-			time.Sleep(time.Millisecond)
+		err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+			return strings.Contains(log.String(), last), nil
+		})
+		if err != nil {
+			t.Errorf("waiting for the log line %q: %v", last, err)
 		}
 	}
 }
@@ -298,7 +303,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			leads := make(chan struct{})
 			stop := make(chan struct{})
 			log := logcapture.Capture(t, false)
-			defer endServing(log, stop)
+			defer endServing(t, log, stop)
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: leads}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
@@ -348,7 +353,7 @@ func TestMadeUpTokens(t *testing.T) {
 			c, address := frameworkConfigFor(t, 10258, api)
 			stop := make(chan struct{})
 			log := logcapture.Capture(t, false)
-			defer endServing(log, stop)
+			defer endServing(t, log, stop)
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}

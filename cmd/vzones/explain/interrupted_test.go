@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
@@ -51,9 +52,7 @@ func TestInterruptedSearch(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	go func() {
-		for v.Requests()[searchMethod] < searches && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-		}
+		_ = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) { return v.Requests()[searchMethod] >= searches, nil })
 		cancel(errInterrupted)
 	}()
 	if out, err := run(ctx); !errors.Is(err, errInterrupted) || out != "" {

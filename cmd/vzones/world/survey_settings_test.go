@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/test/fleet"
 	"vzones/topology"
@@ -123,11 +124,10 @@ func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
 	east.DelayMethod(openREST, time.Second)
 	before := east.Requests()[openREST]
 	removed := make(chan error, 1)
-	go func() { // between the reading of the objects and that of their tags
-		for east.Requests()[openREST] == before {
-			time.Sleep(time.Millisecond)
-		}
-		removed <- east.RemoveHost("h2")
+	// The host is removed after its read and before the read of its tags.
+	go func() {
+		err := wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { return east.Requests()[openREST] > before, nil })
+		removed <- errors.Join(err, east.RemoveHost("h2"))
 	}()
 	s := w.read(everything)[0]
 	if err := <-removed; err != nil {

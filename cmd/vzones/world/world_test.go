@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/test/fixture"
@@ -59,13 +60,10 @@ vcenters:
 // awaitNoSession waits until a vCenter has no session.
 func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 	t.Helper()
-	for range 600 {
-		if v.Sessions() == 0 {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return v.Sessions() == 0, nil })
+	if err != nil {
+		t.Errorf("vCenter %s has %d sessions, want none: %v", v.Name(), v.Sessions(), err)
 	}
-	t.Errorf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 }
 
 // TestNothingIsLeft: neither a goroutine nor a session, whether a World was read, was interrupted, or
