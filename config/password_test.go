@@ -98,7 +98,7 @@ func TestPasswordIsEncodedByNothing(t *testing.T) {
 	}
 	asText, err := c.VCenters[0].Password.MarshalText()
 	if err != nil || string(asText) != redacted {
-		t.Errorf("text: %s, %v", asText, err)
+		t.Errorf("MarshalText = %q, %v, want %q", asText, err, redacted)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			alone(t, &fakeFleet{confirm: nobody, states: states{east, west}}, func(c *cluster) {
 				exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1"))
 				if exists || err != nil {
-					t.Fatalf("at first: %v, %v", exists, err)
+					t.Fatalf("InstanceExists at first = %t, %v, want false", exists, err)
 				}
 				// No search ends from here on.
 				c.fleet.mu.Lock()
@@ -168,7 +168,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 				change(c)
 				c.settle()
 				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, placement.ErrConfirming) {
-					t.Errorf("afterwards: %v, %v", exists, err)
+					t.Errorf("InstanceExists after the change = %t, %v, want false and ErrConfirming", exists, err)
 				}
 			}, gone())
 		})
@@ -315,7 +315,7 @@ func TestNobodyDeletes(t *testing.T) {
 		}
 		c.settle()
 		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || err != nil {
-			t.Errorf("then: %v, %v", exists, err)
+			t.Errorf("InstanceExists after the search = %t, %v, want false", exists, err)
 		}
 	}, gone())
 }

@@ -112,7 +112,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
 				if u := mustUUID(uuidA); id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) || !slices.Contains(id.UUIDs, u) || !slices.Contains(id.UUIDs, u.Swapped()) {
-					t.Errorf("searched for %+v, %v", id.Recorded, id.UUIDs)
+					t.Errorf("searched for the recorded VM %+v and the UUIDs %v, want the VM of the annotation and both forms of %s", id.Recorded, id.UUIDs, u)
 				}
 				return nil
 			}
@@ -164,7 +164,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
 				old := c.node("node-1")
 				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
-					t.Errorf("before: %v, %v", exists, err)
+					t.Errorf("InstanceExists before the change = %t, %v, want false", exists, err)
 				}
 				change(c, old)
 				c.settle()

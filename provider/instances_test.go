@@ -65,7 +65,7 @@ func TestInstanceExists(t *testing.T) {
 			}
 			exists, err := p.InstanceExists(t.Context(), c.node)
 			if exists != c.exists || !errors.Is(err, c.err) {
-				t.Errorf("%v, %v, want %v, %v", exists, err, c.exists, c.err)
+				t.Errorf("InstanceExists = %t, %v, want %t and the error %v", exists, err, c.exists, c.err)
 			}
 			if !exists && err == nil {
 				t.Error("the Node would be deleted")
@@ -110,13 +110,13 @@ func TestInstanceShutdown(t *testing.T) {
 			p, _ := provide(c.states)
 			down, err := p.placer.IsShutDown(c.node)
 			if shown, failed := p.InstanceShutdown(t.Context(), c.node); shown != down || failed != nil {
-				t.Errorf("the framework gets %v, %v", shown, failed)
+				t.Errorf("InstanceShutdown = %t, %v, want %t as IsShutDown returns", shown, failed, down)
 			}
 			if p.placer.IsForeign(c.node) {
 				err = nil
 			}
 			if down != c.down || !errors.Is(err, c.err) {
-				t.Errorf("%v, %v, want %v, %v", down, err, c.down, c.err)
+				t.Errorf("IsShutDown = %t, %v, want %t and the error %v", down, err, c.down, c.err)
 			}
 		})
 	}
@@ -385,7 +385,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 			node := aNode("node-1", withSystemUUID(uuidA))
 			metadata, err := p.InstanceMetadata(t.Context(), node)
 			if err != nil || (metadata != nil) != c.placed {
-				t.Errorf("metadata %+v, %v", metadata, err)
+				t.Errorf("InstanceMetadata = %+v, %v, want metadata: %t", metadata, err, c.placed)
 			}
 			err = p.placer.Decide(node).Err
 			if (err == nil) != c.placed {
@@ -399,7 +399,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 			}
 			// A Node that runs keeps what it has, and its machine exists.
 			if exists, err := p.InstanceExists(t.Context(), ours()); !exists || err != nil {
-				t.Errorf("exists: %v, %v", exists, err)
+				t.Errorf("InstanceExists of a running Node = %t, %v, want true", exists, err)
 			}
 		})
 	}
@@ -417,7 +417,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
 	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
 		if own, err := c.provider.NodeInformer().Lister().List(labels.Everything()); err != nil || len(own) > 0 {
-			t.Errorf("the framework sees %v, %v", own, err)
+			t.Errorf("the framework's lister returns %v, %v, want no Node", own, err)
 		}
 		for _, ids := range fleet.followed() {
 			if len(ids) > 0 {
@@ -426,10 +426,10 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 		}
 		for _, n := range leftOut {
 			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
-				t.Errorf("%s: exists %v, %v", n.Name, exists, err)
+				t.Errorf("InstanceExists(%s) = %t, %v, want true", n.Name, exists, err)
 			}
 			if down, err := c.provider.InstanceShutdown(c.ctx, n); down || err != nil {
-				t.Errorf("%s: down %v, %v", n.Name, down, err)
+				t.Errorf("InstanceShutdown(%s) = %t, %v, want false", n.Name, down, err)
 			}
 			if _, err := c.provider.NodeInformer().Lister().Get(n.Name); !apierrors.IsNotFound(err) {
 				t.Errorf("%s is there: %v", n.Name, err)
@@ -449,7 +449,7 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	cfg.VCenters = cfg.VCenters[1:]
 	p.Apply(cfg)
 	if m, err := p.InstanceMetadata(t.Context(), n); m != nil {
-		t.Errorf("initialized without an address: %+v, %v", m, err)
+		t.Errorf("InstanceMetadata after the vCenter left = %+v, %v, want nil: there is no address", m, err)
 	}
 }
 

@@ -151,13 +151,13 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		c.pass(delayRunning + time.Second)
 		metal := c.node("metal")
 		if place := c.provider.placer.Decide(metal); place.Machine != nil || !errors.Is(place.PlaceErr, nodeinfo.ErrNoUUID) {
-			t.Errorf("it has machine %+v, %v", place.Machine, place.PlaceErr)
+			t.Errorf("Decide: VM %+v, error %v, want none and ErrNoUUID", place.Machine, place.PlaceErr)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
-			t.Errorf("it gets %+v, %v", m, err)
+			t.Errorf("InstanceMetadata = %+v, %v, want neither addresses nor a provider ID", m, err)
 		}
 		if down, err := c.provider.placer.IsShutDown(metal); down || err == nil {
-			t.Errorf("it is shut down: %v, %v", down, err)
+			t.Errorf("IsShutDown = %t, %v, want false and an error", down, err)
 		}
 		if got := c.outcomes()[report.Foreign]; got != 1 {
 			t.Errorf("outcomes %v", c.outcomes())

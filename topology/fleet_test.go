@@ -151,7 +151,7 @@ func TestKindsAreAllListed(t *testing.T) {
 	for _, kind := range Inventories() {
 		_, absent, unknown := (&resolution{search: search{policy: &Policy{}}}).find(kind)
 		if absent != "" || unknown == "" {
-			t.Errorf("%s of a machine without paths: %q, %q", kind, absent, unknown)
+			t.Errorf("find(%s) for a VM without paths: absent %q, unknown %q, want only unknown", kind, absent, unknown)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestPolicy(t *testing.T) {
 	}
 	inventoryOnly := Policy{Levels: Rules{{Label: "l", Inventory: InventoryHost}}, Paths: []PathKind{FolderPath}}
 	if got, paths := inventoryOnly.Categories(), inventoryOnly.TagPaths(); got != nil || paths != nil {
-		t.Errorf("got %v, %v", got, paths)
+		t.Errorf("a policy without categories: got the categories %v and the paths %v, want neither", got, paths)
 	}
 	if got := p.TagPaths(); !slices.Equal(got, DefaultPaths()) {
 		t.Errorf("got %v", got)

@@ -22,7 +22,7 @@ func outcomeOf(err error) error {
 func TestNoRulesMeansNoLabels(t *testing.T) {
 	p, err := Resolve(Policy{}, nil)
 	if err != nil || len(p.Decisions) != 0 {
-		t.Errorf("got %v, %v", p, err)
+		t.Errorf("Resolve without rules = %+v, %v, want no decisions", p, err)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	}
 	cfg, err := Parse("f", []byte("global:\n"), "VSPHERE_VCENTER=10.0.0.1", "VSPHERE_USER="+ours.Certificate, "VSPHERE_PASSWORD="+ours.Key)
 	if err != nil || cfg.VCenters[0].Password.Reveal()+"\n" != ours.Key {
-		t.Errorf("in the environment: %+v, %v", cfg, err)
+		t.Errorf("a key as the password in the environment: got %+v, %v, want it unchanged", cfg, err)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestDamagedCertificates(t *testing.T) {
 	} {
 		got, damaged := Certificates([]byte(c.text))
 		if len(got) != c.count || damaged != c.damaged {
-			t.Errorf("%s\ngot %d, %d, want %d, %d", c.text, len(got), damaged, c.count, c.damaged)
+			t.Errorf("Certificates: %d of them, the damaged one is %d, want %d and %d, in\n%s", len(got), damaged, c.count, c.damaged, c.text)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestManyCAFiles(t *testing.T) {
 	}
 	cfg, err := skip.Parse("f", []byte(manyCAFiles(1000, 64, func(_, f int) string { return fmt.Sprintf("/c%02d", f) })))
 	if err != nil || len(cfg.Files) != 64 || len(cfg.VCenters[0].CA) > 0 {
-		t.Errorf("got %v, %v", cfg, err)
+		t.Errorf("1,000 vCenters with 64 CA files, which are skipped: got %+v, %v, want 64 files and no CA", cfg, err)
 	}
 }
 

@@ -166,7 +166,7 @@ func TestVCentersShareNothing(t *testing.T) {
 	a, b := cfg.VCenters[0], cfg.VCenters[1]
 	a.Datacenters[0], a.IPFamilies[0] = "x", "x"
 	if b.Datacenters[0] != "dc1" || b.IPFamilies[0] != "ipv6" {
-		t.Errorf("got %v, %v", b.Datacenters, b.IPFamilies)
+		t.Errorf("changing one vCenter changes another: datacenters %v, IP families %v, want dc1 and ipv6", b.Datacenters, b.IPFamilies)
 	}
 }
 
@@ -270,7 +270,7 @@ func checkConfig(t *testing.T, cfg *config.Config) {
 	}
 	for _, vc := range cfg.VCenters {
 		if !strings.HasPrefix(vc.At, cfg.File+":") || !strings.HasPrefix(vc.TrustAt, cfg.File+":") || !vc.Equal(&vc) {
-			t.Errorf("bad position: %q, %q", vc.At, vc.TrustAt)
+			t.Errorf("vCenter %s is at %q, its trust at %q, want lines of %s", vc.Name, vc.At, vc.TrustAt, cfg.File)
 		}
 	}
 	checkTopology(t, &cfg.Topology)

@@ -67,7 +67,7 @@ func TestReadOddFiles(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 	if cfg, err := (Options{}).Read(configtest.Path(t, "good", "no-labels.yaml")); err != nil || cfg.VCenters[0].Password.Reveal() != "password" {
-		t.Errorf("a file that is right: %+v, %v", cfg, err)
+		t.Errorf("reading a valid file: got %+v, %v, want the password of its vCenter", cfg, err)
 	}
 	if data, err := config.ReadFile("/proc/self/stat"); err == nil && len(data) == 0 {
 		t.Error("a file of no size is taken for empty")

@@ -141,7 +141,7 @@ func TestParseNodeLabels(t *testing.T) {
 			fmt.Fprintf(&b, "error %s\n", strings.ReplaceAll(err.Error(), "\n", "\nerror "))
 		}
 		if (labels == nil) != (len(labels) == 0) || err != nil && labels != nil {
-			t.Errorf("%q: got %#v, %v", flags, labels, err)
+			t.Errorf("parsing %q: got %#v, %v, want nil in place of an empty map, and with an error", flags, labels, err)
 		}
 	}
 	configtest.GoldenFile(t, golden, b.String())

@@ -198,7 +198,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 	in.Provided = "10.0.0.9"
 	if got, err := Select(in); err != nil || !slices.Contains(got.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.9"}) {
-		t.Errorf("a report that does not count keeps --node-ip from being taken: %v, %v", got.Addresses, err)
+		t.Errorf("Select with a refused report and --node-ip %s: addresses %v, error %v, want that address", in.Provided, got.Addresses, err)
 	}
 }
 

@@ -105,7 +105,7 @@ func FuzzProviderID(f *testing.F) {
 			t.Errorf("%q is no machine", id)
 		}
 		if again, err := ParseProviderID(ProviderID(u)); err != nil || again != u {
-			t.Errorf("%s became %s, %v", u, again, err)
+			t.Errorf("ParseProviderID(%q) = %s, %v, want %s", ProviderID(u), again, err, u)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func FuzzProviderIDOfUUID(f *testing.F) {
 				continue
 			}
 			if err != nil || got != u || ProviderID(got) != id || IsForeign(scheme+form) {
-				t.Errorf("%q is %s, %v", form, got, err)
+				t.Errorf("parsing the form %q = %s, %v, want %s", form, got, err, u)
 			}
 		}
 	})
@@ -206,7 +206,7 @@ func TestIdentifyNeverTakesAnother(t *testing.T) {
 	for _, id := range []string{"vsphere://", "vsphere://node-1", "vsphere://ffffffff-ffff-ffff-ffff-ffffffffffff"} {
 		got, err := IdentityOf(aNode(withProviderID(id), withSystemUUID(uuidA)))
 		if !errors.Is(err, topology.ErrUnknown) || len(got.UUIDs) > 0 || got.Name != "" {
-			t.Errorf("%s is %v, %v", id, got, err)
+			t.Errorf("IdentityOf a Node with the provider ID %s = %+v, %v, want no UUID, no name and an error", id, got, err)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func FuzzAnnotations(f *testing.F) {
 			return
 		}
 		if len(id.Recorded.VCenter) > locationMax || len(id.Recorded.ID) > objectIDMax || len(id.RecordedInstance) > instanceMax {
-			t.Errorf("the record of %q and %q is %+v, %q", location, instance, id.Recorded, id.RecordedInstance)
+			t.Errorf("IdentityOf a Node with the annotations %q and %q: recorded VM %+v, instance %q, want neither as long", location, instance, id.Recorded, id.RecordedInstance)
 		}
 		if u, err := inventory.ParseUUID(vm); err == nil && len(vm) <= instanceMax && u != id.RecordedVM {
 			t.Errorf("the instance UUID of %q is %v", vm, id.RecordedVM)

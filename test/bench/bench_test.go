@@ -120,7 +120,7 @@ func TestArguments(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		if status := run(strings.Fields(c.args), &out, &errs); status != c.status || !strings.Contains(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) {
-			t.Errorf("%v: status %d, %q, %q", c.args, status, out.String(), errs.String())
+			t.Errorf("run(%q) = %d, printed %q and the error %q, want %d, %q and %q", c.args, status, out.String(), errs.String(), c.status, c.stdout, c.stderr)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestNull(t *testing.T) {
 			}
 			same, errEmpty := with(v.Name() + "=" + empty)
 			if err != nil || errEmpty != nil || !bytes.Equal(null, same) {
-				t.Errorf("null is not what %s is: %v, %v\n%s", empty, err, errEmpty, firstDifference(string(null), string(same)))
+				t.Errorf("%s: null (error %v) and %s (error %v) render differently:\n%s", v.Name(), err, empty, errEmpty, firstDifference(string(null), string(same)))
 			}
 		})
 	}

@@ -131,7 +131,7 @@ func TestLogins(t *testing.T) {
 	}
 	v.SlowLogin(2 * time.Second)
 	if soap, restful := try(time.Second); !errors.Is(soap, context.DeadlineExceeded) || !errors.Is(restful, context.DeadlineExceeded) {
-		t.Errorf("slow logins: %v, %v", soap, restful)
+		t.Errorf("slow logins ended with the errors %v (SOAP) and %v (REST), want deadlines exceeded", soap, restful)
 	}
 	waitFor(t, "the session of a client that has gone", func() bool { return v.SOAPSessions() == 1 })
 }
@@ -176,7 +176,7 @@ func (c *client) watchIn(t *testing.T, container types.ManagedObjectReference, p
 	}
 	w := &watch{c: c, pc: pc}
 	if got, err := w.next(ctx); err != nil || len(got) < 2 {
-		t.Fatalf("at first: %v, %v", got, err)
+		t.Fatalf("the first update of the watch = %v, %v, want at least 2 objects", got, err)
 	}
 	return w
 }
@@ -336,7 +336,7 @@ func TestOutOfSight(t *testing.T) {
 					continue // nothing has changed
 				}
 				if got, err := w.next(ctx); err != nil || got[m.MoID].Obj.Value == "" {
-					t.Errorf("%s: the watch gets %v, %v", step.when, got, err)
+					t.Errorf("%s: the watch gets %v, %v, want an update of VM %s", step.when, got, err, m.MoID)
 				}
 			}
 		})
@@ -387,7 +387,7 @@ func TestGuests(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := w.next(within(t, time.Minute)); err != nil || len(got) != 1 {
-			t.Errorf("change %d: %v, %v", i, got, err)
+			t.Errorf("the update after change %d = %v, %v, want one object", i, got, err)
 		}
 	}
 	m, err := v.Machine("node")

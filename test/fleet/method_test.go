@@ -38,7 +38,7 @@ func TestMethod(t *testing.T) {
 		}
 	}
 	if m, err := v.Machine("more"); err != nil || m.Host != "b" {
-		t.Errorf("the machine is %+v, %v", m, err)
+		t.Errorf("Machine(more) = %+v, %v, want a VM on host b", m, err)
 	}
 	for want, words := range map[string][]string{
 		`no method "Explode"`:     {"Explode"},

@@ -140,7 +140,7 @@ func TestReadyz(t *testing.T) {
 		t.Errorf("with a wrong token: /readyz?verbose: %d %q %v", code, body, err)
 	}
 	if says, err := s.Ready(t.Context(), d); err != nil || !strings.Contains(says, "vcenter east: synced") {
-		t.Errorf("with a certificate: %q, %v", says, err)
+		t.Errorf("with a certificate: /readyz?verbose: %q, %v, want vCenter east synced", says, err)
 	}
 }
 

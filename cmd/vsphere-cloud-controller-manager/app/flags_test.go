@@ -85,7 +85,7 @@ func TestDurationsOfFlags(t *testing.T) {
 		d := New(nil, Options{})
 		cmd := d.newCommand(t.Context(), newOptions(t))
 		if got := cmd.Flags().Lookup(c.flag).DefValue; got != c.preset || d.flags.Check() != nil {
-			t.Errorf("--%s: the default is %s, %v", c.flag, got, d.flags.Check())
+			t.Errorf("--%s: the default is %s (%v), want %s", c.flag, got, d.flags.Check(), c.preset)
 		}
 		for _, value := range slices.Concat(c.refused, c.allowed) {
 			if err := cmd.ParseFlags([]string{"--" + c.flag + "=" + value}); err != nil {
@@ -276,6 +276,6 @@ func TestDefaults(t *testing.T) {
 	}
 	opts, err = parseFlags(t, "--concurrent-node-status-updates=7", "--concurrent-node-syncs=1", "--kube-api-qps=20")
 	if err != nil || opts.NodeController.ConcurrentNodeStatusUpdates != 7 || opts.NodeController.ConcurrentNodeSyncs != 1 || opts.Generic.ClientConnection.QPS != 20 {
-		t.Errorf("the flags do not overrule the defaults: %+v, %v", opts.NodeController, err)
+		t.Errorf("the flags do not override the defaults: %+v, QPS %v, error %v, want 7 status updates, 1 sync, 20 QPS", opts.NodeController, opts.Generic.ClientConnection.QPS, err)
 	}
 }

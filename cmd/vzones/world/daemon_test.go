@@ -184,7 +184,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 	files, err := d.ReadDirectory(t.Context(), "/etc/login")
 	if err != nil || string(files["pw"]) != "p$(WHERE)" {
-		t.Errorf("directory: %q, %v", files, err)
+		t.Errorf("ReadDirectory = %q, %v, want the password p$(WHERE)", files, err)
 	}
 	if _, err := d.ReadDirectory(t.Context(), "/etc/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)

@@ -89,11 +89,11 @@ func TestMistakes(t *testing.T) {
 	// What is null is empty, in names too.
 	objects, err := ReadManifests("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
 	if err != nil || len(objects) != 1 || objects[0].String() != "Secret x" || !objects[0].Values[0].Content.IsEmpty() {
-		t.Errorf("got %v, %v", objects, err)
+		t.Errorf("reading a Secret with nulls: got %v, %v, want Secret x with an empty value", objects, err)
 	}
 	// A List in itself ends.
 	if objects, err := ReadManifests("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {
-		t.Errorf("got %v, %v", objects, err)
+		t.Errorf("reading a List in itself: got %v, %v, want no objects", objects, err)
 	}
 }
 

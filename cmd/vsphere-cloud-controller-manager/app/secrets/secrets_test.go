@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -132,30 +133,32 @@ func TestASecretThatMayNotBeRead(t *testing.T) {
 
 // TestASecretThatIsNoLongerWatched: a Get of it does not wait for its deadline.
 func TestASecretThatIsNoLongerWatched(t *testing.T) {
-	client := fake.NewClientset(secret("vsphere", "first"))
-	asked := make(chan struct{}, 10)
-	answer := make(chan struct{})
-	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		asked <- struct{}{}
-		<-answer
-		return false, nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(secret("vsphere", "first"))
+		asked := make(chan struct{}, 10)
+		answer := make(chan struct{})
+		client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			asked <- struct{}{}
+			<-answer
+			return false, nil, nil
+		})
+		w, _ := follow(t, client, ref)
+		defer close(answer)
+		<-asked
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		got := make(chan error, 1)
+		go func() {
+			_, err := w.Get(ctx, ref)
+			got <- err
+		}()
+		synctest.Wait()
+		w.Apply(nil)
+		w.Apply([]config.SecretRef{ref})
+		if err := <-got; err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a Secret that is no longer watched: error %v, want one before the deadline", err)
+		}
 	})
-	w, _ := follow(t, client, ref)
-	defer close(answer)
-	<-asked
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	got := make(chan error, 1)
-	go func() {
-		_, err := w.Get(ctx, ref)
-		got <- err
-	}()
-	time.Sleep(100 * time.Millisecond)
-	w.Apply(nil)
-	w.Apply([]config.SecretRef{ref})
-	if err := <-got; err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a Secret that is no longer watched: error %v, want one before the deadline", err)
-	}
 }
 
 func TestOtherSecrets(t *testing.T) {

@@ -108,7 +108,7 @@ func TestCredentials(t *testing.T) {
 			got, err := r.Find(t.Context(), c.cfg)
 			if c.says == nil {
 				if err != nil || got.User != c.user || got.Password.Reveal() != c.password || got.Revision != revision[c.user] {
-					t.Fatalf("user %q, password %q, revision %q, %v", got.User, got.Password.Reveal(), got.Revision, err)
+					t.Fatalf("Find: user %q, password %q, revision %q, error %v, want user %q, password %q, revision %q", got.User, got.Password.Reveal(), got.Revision, err, c.user, c.password, revision[c.user])
 				}
 				return
 			}
@@ -137,7 +137,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
 	got, err := (&CredentialFinder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 	if !apierrors.IsForbidden(err) || got.User != "" || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
-		t.Errorf("user %q, %v", got.User, err)
+		t.Errorf("Find with a forbidden Secret: user %q, error %v, want none, and that the Secret is forbidden", got.User, err)
 	}
 }
 
@@ -197,7 +197,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 		l := logcapture.Capture(t, asJSON)
 		got, err := (&CredentialFinder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err != nil || got.Password.Reveal() != secretPassword {
-			t.Fatalf("user %q, %v", got.User, err)
+			t.Fatalf("Find: user %q, error %v, want the credentials of the Secret", got.User, err)
 		}
 		if leaked := leaks(l); len(leaked) > 0 {
 			t.Errorf("logged: %q\n%s", leaked, l)
