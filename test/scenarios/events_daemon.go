@@ -30,11 +30,11 @@ func daemonCommands() []command {
 			}
 		}},
 		{"daemon stop", "sends SIGTERM and checks that it ends as it should: see [what is always checked](#what-is-always-checked)", func(*arguments) action {
-			return func(_ context.Context, w *world) error { return w.stop() }
+			return func(ctx context.Context, w *world) error { return w.stop(ctx) }
 		}},
 		{"daemon restart", "is `stop` and `start` with the same flags", func(*arguments) action {
-			return func(_ context.Context, w *world) error {
-				if err := w.stop(); err != nil {
+			return func(ctx context.Context, w *world) error {
+				if err := w.stop(ctx); err != nil {
 					return err
 				}
 				return w.start()

@@ -49,7 +49,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 		if w.daemon == nil {
 			w.promote()
 		}
-		if end := w.stop(); end != nil {
+		if end := w.stop(ctx); end != nil {
 			err = errors.Join(err, fmt.Errorf("at the end: %w", end))
 			log = log + w.logTail(end)
 		}

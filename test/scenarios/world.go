@@ -122,7 +122,7 @@ func (w *world) start() error {
 }
 
 // stop sends SIGTERM and checks what a daemon has to leave behind.
-func (w *world) stop() error {
+func (w *world) stop(ctx context.Context) error {
 	d := w.daemon
 	if d == nil {
 		return errNoDaemon
@@ -152,7 +152,7 @@ func (w *world) stop() error {
 		}
 		left := func() int { return v.Sessions() - w.orphans[v.Name()] }
 		// A busy vCenter may carry out a logout for whose answer the daemon has not waited.
-		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, stack.Slower(time.Second), true,
+		_ = wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, stack.Slower(time.Second), true,
 			func(context.Context) (bool, error) { return left() <= 0, nil })
 		if left := left(); left > 0 {
 			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
