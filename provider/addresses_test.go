@@ -66,7 +66,8 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 				t.Errorf("%s: the Node has the addresses %v, want %v", when, got, both(want...))
 			}
 		}
-		for range 6 { // so that the framework asks in the middle of one of them
+		// In the middle of one of them the framework asks.
+		for range 6 {
 			c.fleet.become(stateOf("east", starting))
 			c.pass(3*time.Minute - time.Second)
 			check("while it starts", "10.0.0.1")

@@ -73,7 +73,8 @@ type recorder struct {
 func (r *recorder) after(call string, hook func(*v1.Node)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hooked, r.hook = call, hook
+	r.hooked = call
+	r.hook = hook
 }
 
 func (r *recorder) answered(call string, n *v1.Node) {
@@ -213,7 +214,8 @@ func keepStatus(client *fake.Clientset) {
 				n.Status = *is.Status.DeepCopy()
 			}
 		}
-		return false, nil, nil // it is updated as usual
+		// The fake clientset updates the Node.
+		return false, nil, nil
 	})
 }
 

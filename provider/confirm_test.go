@@ -27,7 +27,8 @@ func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err 
 	node = node.DeepCopy()
 	silent(node)
 	synctest.Test(t, func(t *testing.T) {
-		p.checker = placement.NewChecker(f, p.placer) // with channels of the bubble
+		// The channels of this checker belong to the bubble.
+		p.checker = placement.NewChecker(f, p.placer)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { p.checker.Run(ctx, func(types.UID) {}) })
@@ -121,7 +122,8 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"a vCenter is added":   func(c *cluster) { c.fleet.become(east, west, stateOf("north")) },
 		"a vCenter is removed": func(c *cluster) { c.fleet.become(east) },
-		"a vCenter gets another address": func(c *cluster) { // and is read again at once
+		// The vCenter at the other address is read at once.
+		"a vCenter gets another address": func(c *cluster) {
 			c.fleet.mu.Lock()
 			c.fleet.generation++
 			c.fleet.mu.Unlock()
@@ -253,11 +255,13 @@ func TestManyAbsentMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
-				began, now := 0, 0
+				began := 0
+				now := 0
 				p, f := provide(states{stateOf("east")})
 				f.confirm = func(ctx context.Context, _ inventory.Identity) error {
 					mu.Lock()
-					began, now = began+1, now+1
+					began++
+					now++
 					if now > searchesAtOnce {
 						t.Errorf("%d searches at once", now)
 					}

@@ -82,12 +82,13 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 		return inventory.LastSeen{VCenter: vcenter, ID: "vm-8", At: noon.Add(after)}
 	}
 	for _, c := range []struct {
-		name     string
-		node     *v1.Node
-		seen     inventory.LastSeen
-		states   states
-		exists   bool
-		searched bool // and the Node is deleted, since the search finds nothing
+		name   string
+		node   *v1.Node
+		seen   inventory.LastSeen
+		states states
+		exists bool
+		// searched reports whether the VM is searched for. The search finds nothing, so the Node is deleted.
+		searched bool
 	}{
 		{"never seen", ours(), inventory.LastSeen{}, states{stateOf("east"), unreadable("west", "", noon)}, false, false},
 		{"seen beside it", ours(), seen("west", 0), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
@@ -195,17 +196,20 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 		"another, and the machine is":   {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
 		"removed, and one of that name": {states{as("east", "three")}, false},
 	} {
-		for _, restarted := range []bool{false, true} { // then only the Node says which vCenter it was
+		// After a restart only the Node's annotations tell which vCenter had its VM.
+		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", restarted ", restarted), func(t *testing.T) {
 				n := running()
 				n.Annotations = nil
 				before := states{as("east", "one", machine(uuidA)), as("west", "two")}
 				if restarted {
-					n.Annotations, before = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: "one"}, c.after
+					n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: "one"}
+					before = c.after
 				}
 				silent(n)
 				alone(t, &fakeFleet{states: before, confirm: nobody}, func(cl *cluster) {
-					cl.settle() // and the machine is seen
+					// The provider sees the VM.
+					cl.settle()
 					cl.fleet.become(c.after...)
 					cl.settle()
 					exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1"))

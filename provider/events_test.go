@@ -162,7 +162,8 @@ func TestLastSeen(t *testing.T) {
 		later := failingWith(east, "refused")
 		later.LastContact = time.Now()
 		c.fleet.become(later, stateOf("west"))
-		seen(first) // what a failing vCenter showed last does not count
+		// The contact with a failing vCenter is ignored.
+		seen(first)
 
 		// An answer without a change is no change of the states; the round of a
 		// minute sees it.
@@ -195,7 +196,8 @@ func TestManyEvents(t *testing.T) {
 	}
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
-			time.Sleep(50 * time.Millisecond) // as the client's own limit has it
+			// The client's own rate limit delays a request as long.
+			time.Sleep(50 * time.Millisecond)
 			return false, nil, nil
 		})
 		for i := range 200 { // whatever else happens

@@ -23,7 +23,8 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		heap := func() uint64 {
-			c.pass(2 * time.Minute) // what is to be decided about again later is in a queue until then
+			// Until then the queue has the Nodes whose next decision is delayed.
+			c.pass(2 * time.Minute)
 			c.fleet.mu.Lock()
 			c.fleet.follows = nil
 			c.fleet.mu.Unlock()

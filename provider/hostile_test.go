@@ -75,7 +75,8 @@ var ofMachines = map[string]func(*inventory.Machine, string){
 		cluster1(m).Path = "/dc1/host/" + s
 	},
 	"a tag's fault": func(m *inventory.Machine, s string) {
-		cluster1(m).TagsErr = fmt.Errorf("vCenter: %s", quote.Text(s)) // as package vcenter has it
+		// Package vcenter quotes the text of a fault too.
+		cluster1(m).TagsErr = fmt.Errorf("vCenter: %s", quote.Text(s))
 	},
 }
 
@@ -137,7 +138,8 @@ func testHostileValues(t *testing.T, asJSON bool) {
 			if shutDown {
 				t.Errorf("%s is shut down", n.Name)
 			}
-			c.node(n.Name) // it is there
+			// This fails if the Node was deleted.
+			c.node(n.Name)
 		}
 		checkTold(c, errs)
 	}, nodes...)

@@ -171,7 +171,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		name   string
 		node   *v1.Node
 		states states
-		reason string // of the Event
+		// reason is the reason of the Event.
+		reason string
 	}{
 		{"no zone", node, states{stateOf("east", machine(uuidA, in("east", "")))}, "TopologyMissing"},
 		{"no region", node, states{stateOf("east", machine(uuidA, in("", "a")))}, "TopologyMissing"},
@@ -379,7 +380,8 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf("west", machine(uuidA))
-			s.Err, s.LastContact = c.err, time.Now().Add(-c.age)
+			s.Err = c.err
+			s.LastContact = time.Now().Add(-c.age)
 			p, fleet := provide(states{s})
 			fleet.quiet = true
 			node := aNode("node-1", withSystemUUID(uuidA))

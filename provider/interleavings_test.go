@@ -78,7 +78,8 @@ func (p *play) asked() []string {
 
 func (p *play) run(seed uint64) {
 	p.Rand = rand.New(rand.NewPCG(seed, 0))
-	p.nodes, p.behind = map[string]*v1.Node{}, map[string][]watch.Event{}
+	p.nodes = map[string]*v1.Node{}
+	p.behind = map[string][]watch.Event{}
 	p.mu.Lock()
 	p.asks = map[string]bool{}
 	p.mu.Unlock()
@@ -123,8 +124,10 @@ func (p *play) writes(kind watch.EventType, n *v1.Node) {
 func (p *play) play() {
 	for quiet := false; ; {
 		p.settle()
-		asks, behind := p.asked(), slices.Sorted(maps.Keys(p.behind))
-		switch steps := len(asks) + len(behind); {
+		asks := p.asked()
+		behind := slices.Sorted(maps.Keys(p.behind))
+		steps := len(asks) + len(behind)
+		switch {
 		case steps == 0 && quiet:
 			return
 		case steps == 0:
@@ -185,8 +188,10 @@ func (p *play) framework(names ...string) {
 				return
 			}
 			now := n.DeepCopy()
-			now.Spec.ProviderID, now.Status.Addresses = m.ProviderID, m.NodeAddresses
-			now.Labels = map[string]string{nodeinfo.KeyInitialized: "true"} // as the guard's client adds
+			now.Spec.ProviderID = m.ProviderID
+			now.Status.Addresses = m.NodeAddresses
+			// The guard's client adds this label.
+			now.Labels = map[string]string{nodeinfo.KeyInitialized: "true"}
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			answers[name] = now
@@ -195,13 +200,15 @@ func (p *play) framework(names ...string) {
 	asking.Wait()
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		n := answers[name]
-		switch is := p.nodes[name]; {
+		is := p.nodes[name]
+		switch {
 		case is == nil || !nodeinfo.IsUninitialized(is):
 		case p.IntN(8) == 0:
 			p.ask(name)
 		default:
 			initialized := n.DeepCopy()
-			initialized.Spec.Taints, initialized.Status.Addresses = nil, is.Status.Addresses
+			initialized.Spec.Taints = nil
+			initialized.Status.Addresses = is.Status.Addresses
 			p.writes(watch.Modified, initialized)
 			n.Spec.Taints = nil
 			p.writes(watch.Modified, n)

@@ -207,7 +207,8 @@ func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string,
 		c.asked.after("InstanceMetadata", func(*v1.Node) { meanwhile(c) })
 		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
 		c.pass(20 * time.Second)
-		writes, joined = c.writes(), c.node(n.Name)
+		writes = c.writes()
+		joined = c.node(n.Name)
 		c.client.ClearActions()
 		for i := range 60 { // an hour of changes elsewhere
 			c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB, in("east", []string{"a", "b"}[i%2]))), stateOf("west"))
@@ -249,11 +250,12 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		label   string
 		current bool
 	}{
-		{v1.LabelTopologyZone, true},            // which is overwritten
-		{v1.LabelFailureDomainBetaRegion, true}, // likewise
-		{topology.LabelRack, true},              // likewise
-		{"example.com/row", false},              // a level without a value
-		{"example.com/zone", false},             // one with another
+		// The labels of the place are overwritten.
+		{v1.LabelTopologyZone, true},
+		{v1.LabelFailureDomainBetaRegion, true},
+		{topology.LabelRack, true},  // likewise
+		{"example.com/row", false},  // a level without a value
+		{"example.com/zone", false}, // one with another
 		{"example.com/what-nobody-configured", true},
 	} {
 		cfg := testConfig()
@@ -403,7 +405,9 @@ func TestANodeWaitsForTheFirstReading(t *testing.T) {
 			}
 			m := machine(uuidA)
 			for _, o := range m.Paths[0].Objects {
-				o.Tags, o.TagsErr, o.HostGroups = nil, c.tagsErr, c.groups
+				o.Tags = nil
+				o.TagsErr = c.tagsErr
+				o.HostGroups = c.groups
 			}
 			p := New(&fakeFleet{states: states{stateOf("east", m)}}, cfg, Options{})
 			metadata, err := p.InstanceMetadata(t.Context(), aNode("node-1", withSystemUUID(uuidA)))

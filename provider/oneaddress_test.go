@@ -14,9 +14,10 @@ import (
 
 // waitingVM is a Node that has no address yet, and its VM.
 type waitingVM struct {
-	name    string
-	made    int    // when the Node was created, in minutes
-	reports string // as nics reads it
+	name string
+	made int // when the Node was created, in minutes
+	// reports are the reported addresses, as nics reads them.
+	reports string
 	node    []func(*v1.Node)
 	vm      []func(*inventory.Machine)
 }
@@ -70,7 +71,8 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 					n := aNode(vm.name, append([]func(*v1.Node){withSystemUUID(uuidOf(i)), madeAt(vm.made)}, vm.node...)...)
 					nodes = append(nodes, n)
 					changes := []func(*inventory.Machine){func(m *inventory.Machine) {
-						m.Name, m.HostName = vm.name, vm.name
+						m.Name = vm.name
+						m.HostName = vm.name
 						if vm.reports != "" {
 							m.NICs = nics(vm.reports)
 						}

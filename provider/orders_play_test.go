@@ -73,14 +73,17 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 			continue // its machines are those of another Node
 		}
 		host := func(m *inventory.Machine) {
-			m.HostName, m.Name, m.Ref.ID = fmt.Sprint("node-", i), fmt.Sprint("node-", i), p.homeID(i)
+			m.HostName = fmt.Sprint("node-", i)
+			m.Name = fmt.Sprint("node-", i)
+			m.Ref.ID = p.homeID(i)
 		}
 		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", p.zoneNow(vcenter))), withNICs("a="+n.address(vcenter, i))
 		if p.isDestroyed(i) {
 			n = n.after()
 		}
 		instance := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(n.instanceUUID(vcenter, i)) }
-		switch power := n.machines[vcenter]; {
+		power := n.machines[vcenter]
+		switch {
 		case n.hidden && n.home == vcenter, p.isLacking(i, vcenter):
 		case power == on:
 			machines = append(machines, machine(nodeUUID(i), here, address, host, instance))
@@ -145,7 +148,9 @@ func (p *orderPlay) readAgain() {
 	p.mu.Unlock()
 	p.change(m.vcenter, func(s *inventory.State) {
 		if s.Snapshot != nil && s.Err == nil {
-			s.Err, s.Cause, s.Outdated = errPending, inventory.CausePending, true
+			s.Err = errPending
+			s.Cause = inventory.CausePending
+			s.Outdated = true
 			s.LastContact = time.Now()
 		}
 	})
@@ -322,7 +327,11 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
-	p.states, p.readings, p.named, p.homes, p.subscribers = nil, make([]inventory.Reading, len(l.plans)), nil, nil, nil
+	p.states = nil
+	p.readings = make([]inventory.Reading, len(l.plans))
+	p.named = nil
+	p.homes = nil
+	p.subscribers = nil
 	cfg := testConfig()
 	cfg.VCenters = nil
 	for i := range l.plans {
@@ -332,7 +341,9 @@ func (p *orderPlay) runDaemon(l life, last bool) {
 		cfg.VCenters = append(cfg.VCenters, config.VCenter{Name: vcenterName(i), IPFamilies: []string{"ipv4"}})
 	}
 	p.mu.Unlock()
-	cfg.Topology.Drift, cfg.Topology.Settle, cfg.Topology.Backfill = config.DriftUpdate, time.Second, true
+	cfg.Topology.Drift = config.DriftUpdate
+	cfg.Topology.Settle = time.Second
+	cfg.Topology.Backfill = true
 	stop := p.daemon(cfg)
 	defer stop()
 	passed := time.Duration(0)

@@ -40,8 +40,9 @@ type nodeFact struct {
 	byName bool
 	// twin is the number of another Node with the same UUID, and so the same machines,
 	// behind itself, zero if there is none.
-	twin     int
-	machines []power // by vCenter
+	twin int
+	// machines are the power states of the Node's VM, one for each vCenter.
+	machines []power
 	// hidden says that the account does not see the machine in the vCenter home, where the Node's annotation
 	// says that it was found, if it is recorded.
 	hidden bool
@@ -94,7 +95,8 @@ type outage struct{ fails, read, ends float64 }
 
 // A life is one run of the daemon.
 type life struct {
-	plans []outage // by vCenter
+	// plans are the outages, one for each vCenter.
+	plans []outage
 	lasts float64
 }
 
@@ -158,10 +160,13 @@ func newOrder(r *rand.Rand) *order {
 			n.machines = append(n.machines, power(r.IntN(3)))
 		}
 		if i > 0 && !n.byName && !o.nodes[0].byName && one(3) {
-			n.twin, n.machines, n.evidence = i, o.nodes[0].machines, o.nodes[0].evidence
+			n.twin = i
+			n.machines = o.nodes[0].machines
+			n.evidence = o.nodes[0].evidence
 			o.nodes[0].dies = -1
 		} else if i := r.IntN(vcenters); n.machines[i] == off {
-			n.dies, n.diesAt = i, 60*r.Float64()
+			n.dies = i
+			n.diesAt = 60 * r.Float64()
 		}
 		o.nodes = append(o.nodes, n)
 		o.created = append(o.created, 12*r.Float64()-4)
@@ -212,9 +217,11 @@ func (o *order) planOrder(r *rand.Rand, i int, calm bool) outage {
 	if calm {
 		return p
 	}
-	switch how := r.IntN(6); {
+	how := r.IntN(6)
+	switch {
 	case o.never[i] && how < 3:
-		return outage{-1, -1, -1} // it hangs
+		// The vCenter hangs from the start.
+		return outage{-1, -1, -1}
 	case o.never[i]:
 		return outage{r.Float64(), -1, -1}
 	case how == 0:
@@ -234,8 +241,9 @@ func (o *order) planOrder(r *rand.Rand, i int, calm bool) outage {
 // An end is what becomes of a Node.
 type end struct {
 	gone, waits bool
-	zone        int // that of a vCenter
-	shut        bool
+	// zone is the index of the vCenter whose zone the Node has.
+	zone int
+	shut bool
 }
 
 // later reports whether another Node with the machine of a Node is before it: one that vzones
@@ -297,7 +305,8 @@ func (o *order) allowed(i int) []end {
 			keeps = append(keeps, e)
 			continue
 		}
-		e.waits, e.zone = !n.runs, n.home
+		e.waits = !n.runs
+		e.zone = n.home
 		keeps = append(keeps, w.kept(e)...)
 	}
 	return keeps
@@ -342,7 +351,8 @@ func (o *order) mayGetFormerZone(i int) bool {
 func (o *order) allowedAt(i int) []end {
 	n := o.nodes[i]
 	ends := o.alone(n.after())
-	if n.dies >= 0 && o.unsure[n.dies] { // it may not have been received that the machine is destroyed
+	// The vCenter may not have reported that the VM is destroyed.
+	if n.dies >= 0 && o.unsure[n.dies] {
 		ends = append(ends, o.alone(n.before())...)
 	}
 	if n.dies >= 0 && n.silent && slices.ContainsFunc(o.alone(n.before()), func(e end) bool { return e.shut }) {
@@ -350,7 +360,8 @@ func (o *order) allowedAt(i int) []end {
 			ends = append(ends, end{gone: e.gone, waits: e.waits, zone: e.zone, shut: !e.gone})
 		}
 	}
-	if len(n.flips) > 0 && !n.silent { // it was silent once, and a deletion is final
+	// A Node that flips was silent once, and a deletion is final.
+	if len(n.flips) > 0 && !n.silent {
 		n.silent = true
 		if was := o.alone(n.after()); slices.Contains(was, end{gone: true}) {
 			ends = append(ends, end{gone: true})
@@ -375,7 +386,8 @@ func (o *order) alone(n nodeFact) []end {
 	if n.byName {
 		return o.allowedByName(n)
 	}
-	var received [][]bool // which of the vCenters may have been received, in all ways
+	// received has each set of vCenters that may have been read.
+	var received [][]bool
 	for mask := range 1 << len(n.machines) {
 		ways := make([]bool, len(n.machines))
 		ok := true
@@ -398,7 +410,8 @@ func (o *order) allowedByName(n nodeFact) []end {
 	has := func(p power) bool { return p != none }
 	i := slices.IndexFunc(n.machines, has)
 	waits := end{waits: true, zone: n.home}
-	switch sure := !slices.Contains(o.unsure, true); {
+	sure := !slices.Contains(o.unsure, true)
+	switch {
 	case i < 0, n.machines[i] == off, slices.ContainsFunc(n.machines[i+1:], has):
 		return []end{waits}
 	case sure:
@@ -490,7 +503,8 @@ func mixed(ends []end) []end {
 
 // TestOrders plays random orders of events. What comes of a world is the same in each.
 func TestOrders(t *testing.T) {
-	began, exact, unsure, sharing, oneAddress := time.Now(), 0, 0, 0, 0
+	began := time.Now()
+	var exact, unsure, sharing, oneAddress int
 	for i := range *ordersCount {
 		seed := *ordersSeed + uint64(i)
 		o := newOrder(rand.New(rand.NewPCG(seed, 26)))
@@ -505,7 +519,8 @@ func TestOrders(t *testing.T) {
 		if slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.shares }) {
 			oneAddress++
 		}
-		playOrder(t, seed, o) // which ends the test if it fails
+		// A failure ends the test.
+		playOrder(t, seed, o)
 	}
 	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not; two Nodes have one machine in %d, and one address in %d",
 		*ordersCount, time.Since(began).Round(time.Millisecond), exact, unsure, sharing, oneAddress)

@@ -89,10 +89,12 @@ func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	now := slices.Clone(f.states)
 	for i := range now {
 		if now[i].LastContact.IsZero() && now[i].Snapshot != nil && !f.quiet {
-			now[i].LastContact = time.Now() // it was read a moment ago
+			// A state without a contact was read a moment ago.
+			now[i].LastContact = time.Now()
 		}
 	}
-	reading, f.reading = f.reading, nil
+	reading = f.reading
+	f.reading = nil
 	return now, reading
 }
 
@@ -249,7 +251,8 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 		s.Names[m.HostName] = append(s.Names[m.HostName], inventory.NameEntry{Entry: e, ByHostName: true})
 		s.Machines[placed.Ref.ID] = &placed
 	}
-	s.Homes = map[string]inventory.Reply{} // of whatever else Nodes were last found as
+	// Homes has replies about VMs that are no longer in the snapshot.
+	s.Homes = map[string]inventory.Reply{}
 	for i := range 10 {
 		id := fmt.Sprint("vm-", i)
 		if s.Homes[id] = inventory.Gone; s.Machines[id] != nil {

@@ -188,13 +188,15 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 			switch {
 			case fails.Load():
 				return errors.New("the API server is not itself")
-			case to.Metadata.UID != c.node(name).UID: // as the API server answers
+			case to.Metadata.UID != c.node(name).UID:
+				// The API server rejects another UID like this.
 				return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
 			}
 			return nil
 		})
 		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
-		c.pass(time.Second / 2) // it failed and is to be tried again
+		// The write fails, and its retry is due later.
+		c.pass(time.Second / 2)
 		c.delete("node-1")
 		recreated := aNode("node-1", withSystemUUID(uuidB))
 		recreated.UID = "recreated"

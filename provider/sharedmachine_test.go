@@ -50,11 +50,13 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	swapped := mustUUID(uuidA).Swapped().String()
 	there := states{stateOf("east", machine(uuidA))}
 	for _, c := range []struct {
-		name      string
-		states    states
-		one, two  []func(*v1.Node)
-		waits     string // which of them waits for the other, if any
-		complains string // which are said to be of one machine
+		name     string
+		states   states
+		one, two []func(*v1.Node)
+		// waits names the Node that waits for the other, if any.
+		waits string
+		// complains names the Nodes with an Event about their common VM.
+		complains string
 	}{
 		{"both new", there, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"both new, made at one time", there, []func(*v1.Node){withSystemUUID(uuidA)}, []func(*v1.Node){withSystemUUID(uuidA)}, "two", "two"},
@@ -319,7 +321,8 @@ func TestANodeThatIsReplaced(t *testing.T) {
 					cl.asked.after("", nil)
 					cl.delete("n")
 					cl.create(c.new)
-					time.Sleep(gather) // and the informer has it
+					// The informer receives the Node meanwhile.
+					time.Sleep(gather)
 				})
 				cl.create(c.old)
 				for range 4 {

@@ -264,7 +264,8 @@ func belongs(o *Object, field string) bool {
 			continue
 		}
 		m := &Membership{}
-		switch why, unreadable := strings.CutPrefix(rest, "!"); {
+		why, unreadable := strings.CutPrefix(rest, "!")
+		switch {
 		case unreadable && why == "no Read":
 			m.Err = ErrNotPermitted
 		case unreadable:

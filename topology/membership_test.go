@@ -179,8 +179,9 @@ func TestMembershipIsTheTable(t *testing.T) {
 
 func TestNotCSI(t *testing.T) {
 	p := Policy{
-		Rules:  Rules{{Label: LabelRegion, Inventory: InventoryDatacenter}, {Label: LabelZone, HostGroup: "site-*"}, {Label: "rack", Category: "rack"}},
-		Levels: Rules{{Label: "l", HostGroup: "x"}}, // which the driver has nothing to do with
+		Rules: Rules{{Label: LabelRegion, Inventory: InventoryDatacenter}, {Label: LabelZone, HostGroup: "site-*"}, {Label: "rack", Category: "rack"}},
+		// The CSI driver ignores levels.
+		Levels: Rules{{Label: "l", HostGroup: "x"}},
 	}
 	var got []string
 	for _, c := range p.NotCSI() {

@@ -264,7 +264,8 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo("pipe", 0o600); err != nil { // as a shell's <(…) is one
+	// A shell's <(…) is a named pipe too.
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -30,7 +30,8 @@ func TestMatchDatacenters(t *testing.T) {
 		{"dc1", "2 4"}, // in folders too
 		{"DC1", ""},
 		{"dc", ""},
-		{"a/b", "5"}, // as vSphere shows it
+		// vSphere shows the slash of a name unescaped.
+		{"a/b", "5"},
 		{"a%2fb", "5"},
 		{"100%", "9"},
 		{`c:\x`, "8"},
@@ -59,7 +60,8 @@ func TestMatchDatacenters(t *testing.T) {
 		{"/p*/dc?", "3"},
 		{"/prod/...", "3 4"},
 		{"/...", "2 3 4 5 6 7 8 9 10 11"},
-		{"...", "11"}, // as in govmomi it is none without a slash
+		// Without a slash it is no wildcard in govmomi either.
+		{"...", "11"},
 		{"/", ""},
 		{"Datacenter:datacenter-3", "3"},
 		{"Datacenter:datacenter-33", ""},

@@ -70,7 +70,8 @@ func jsonValue(v any) any {
 			v[i] = jsonValue(value)
 		}
 	case time.Time:
-		return v.Format(time.DateOnly) // as it is written below
+		// The files below have dates without a time.
+		return v.Format(time.DateOnly)
 	}
 	return v
 }
@@ -80,7 +81,8 @@ func schemaSays(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
 	v, err := asJSON(data)
 	if err != nil {
-		return err // which an editor's parser says too
+		// An editor's parser reports this error too.
+		return err
 	}
 	return s.Validate(v)
 }
@@ -115,7 +117,8 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 	configtest.Each(t, "mistakes", 200, func(t *testing.T, c configtest.Case) {
 		why, beyond := left[c.Name]
 		delete(left, c.Name)
-		switch err := schemaSays(t, s, c.Data); {
+		err := schemaSays(t, s, c.Data)
+		switch {
 		case err == nil && !beyond:
 			t.Errorf("the schema takes it")
 		case err != nil && beyond:

@@ -192,7 +192,8 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 		t.Fatalf("Select with a usable report: addresses %v, error %v, want some addresses", got.Addresses, err)
 	}
 	in = input()
-	in.NICs, in.Refused = nil, refused
+	in.NICs = nil
+	in.Refused = refused
 	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.Unreported) != 1 {
 		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.Unreported, err, ErrNone, refused)
 	}
@@ -211,7 +212,8 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 	}
 	withIP, runs := waits(), waits()
 	withIP.Annotations = map[string]string{provided: "10.0.0.9"}
-	runs.Spec.Taints, runs.Status.Addresses = nil, []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.2"}}
+	runs.Spec.Taints = nil
+	runs.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.2"}}
 	for name, c := range map[string]struct {
 		node       *v1.Node
 		rules      config.AddressRules

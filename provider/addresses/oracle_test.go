@@ -14,7 +14,8 @@ import (
 // oracle says the same as Select by other means: each address gets a score for
 // each kind, and the least one wins. It is nil where Select gives an error.
 func oracle(in Input) []v1.NodeAddress {
-	provided := map[bool]netip.Addr{} // by being IPv4
+	// The keys report whether the address is IPv4.
+	provided := map[bool]netip.Addr{}
 	for part := range strings.SplitSeq(in.Provided, ",") {
 		if in.Provided == "" {
 			break
@@ -74,7 +75,8 @@ func oracle(in Input) []v1.NodeAddress {
 			for i, kind := range sides {
 				for _, c := range all {
 					if _, allowed := c.score[kind]; allowed && c.a == p && !repaired && !c.taken {
-						best[i], repaired = c, true
+						best[i] = c
+						repaired = true
 					}
 				}
 			}

@@ -16,7 +16,8 @@ func TestSlim(t *testing.T) {
 	whole := slimNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
 	whole.Labels = map[string]string{"a": "b"}
 	whole.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
-	whole.Finalizers, whole.OwnerReferences = []string{"example.com/f"}, []metav1.OwnerReference{{Name: "o"}}
+	whole.Finalizers = []string{"example.com/f"}
+	whole.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
 	whole.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 	whole.Spec.PodCIDR = "10.0.0.0/24"
 	whole.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeHostName, Address: "node-1"}}

@@ -124,7 +124,8 @@ func FuzzProviderIDOfUUID(f *testing.F) {
 		}
 		u := inventory.UUID(b)
 		if _, err := inventory.ParseUUID(u.String()); err != nil {
-			return // it identifies no machine
+			// This UUID identifies no VM.
+			return
 		}
 		id := ProviderID(u)
 		if id != strings.ToLower(id) || len(id) != len("vsphere://")+36 {
@@ -193,7 +194,8 @@ func TestRecordOfANode(t *testing.T) {
 		"neither ID nor UUID":       {aNode(recorded, untainted), false},
 		"another provider's ID too": {aNode(withProviderID("aws:///i-1"), withSystemUUID(uuidA), recorded), false},
 	} {
-		id, _ := IdentityOf(c.node) // of another provider's ID there is none
+		// For another provider's ID there is an error, and no record.
+		id, _ := IdentityOf(c.node)
 		if got := id.Recorded.ID == "vm-1" && id.RecordedInstance == "instance"; got != c.want || id.WasFound() != c.want {
 			t.Errorf("%s: recorded as %+v in %q, want one: %t", name, id.Recorded, id.RecordedInstance, c.want)
 		}

@@ -82,8 +82,9 @@ type situation struct {
 	policy *Policy
 	node   *v1.Node
 	placed topology.Placement
-	lost   bool // it has no placement
-	age    time.Duration
+	// lost reports whether the decision has no placement.
+	lost bool
+	age  time.Duration
 }
 
 var (
@@ -168,7 +169,8 @@ func asAny(m map[string]string) any {
 
 // broken says what a plan does that it must not, or nothing.
 func (s situation) broken(t *testing.T, p *Plan) string {
-	n, after := s.node, p.appliedTo(t, s.node)
+	n := s.node
+	after := p.appliedTo(t, s.node)
 	configured := s.policy.Policy.Labels()
 	ours := ownedBy(n)
 	for _, key := range written(n, after) {

@@ -184,7 +184,8 @@ func TestInstanceType(t *testing.T) {
 	} {
 		for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
 			for _, backfill := range []bool{true, false} {
-				n, p := placed.Node(c.has...), aPolicy(drift)
+				n := placed.Node(c.has...)
+				p := aPolicy(drift)
 				p.Backfill = backfill
 				begun := p.For(n, made, nil, nil, noon)
 				todo := p.For(n, made, nil, begun.Resized, noon.Add(settle))
@@ -193,7 +194,8 @@ func TestInstanceType(t *testing.T) {
 					want = c.noBackfill
 				}
 				if drift != config.DriftUpdate && len(begun.Resized) > 0 {
-					want = c.has // it is reported
+					// The difference is reported and not written.
+					want = c.has
 				}
 				if d := gocmp.Diff(placed.Node(want...).Labels, todo.appliedTo(t, n).Labels, cmpopts.EquateEmpty()); d != "" || todo.Taint || len(begun.Changes) > 0 && len(begun.Resized) > 0 {
 					t.Errorf("%q, %s, backfill %t: taint %t, at once %v, (-want +got):\n%s", c.has, drift, backfill, todo.Taint, begun.Changes, d)
@@ -220,8 +222,10 @@ func TestLabelsOfEachNode(t *testing.T) {
 		"no backfill":   {nil, nil, placement.Decision{}, true},
 		"and its place": {nil, []string{a + "=1", b + "=", rack + "=r"}, placement.Decision{Placement: placed.In(rack + "=r")}, false},
 	} {
-		p, n := aPolicy(config.DriftUpdate), placed.Node(c.has...)
-		p.Backfill, c.made.NodeLabels = !c.noBackfill, each
+		p := aPolicy(config.DriftUpdate)
+		n := placed.Node(c.has...)
+		p.Backfill = !c.noBackfill
+		c.made.NodeLabels = each
 		todo := p.For(n, &c.made, nil, nil, noon)
 		after := todo.appliedTo(t, n)
 		if d := gocmp.Diff(placed.Node(c.want...).Labels, after.Labels, cmpopts.EquateEmpty()); d != "" {
@@ -237,8 +241,10 @@ func TestLabelsOfEachNode(t *testing.T) {
 	}
 
 	// A level becomes a label of each Node: its value is removed as that of a level, and never again.
-	p, n := aPolicy(config.DriftReport), placed.Node(rack+"=r1")
-	p.Policy.Levels, n.Annotations[nodeinfo.KeyLabels] = nil, rack
+	p := aPolicy(config.DriftReport)
+	n := placed.Node(rack + "=r1")
+	p.Policy.Levels = nil
+	n.Annotations[nodeinfo.KeyLabels] = rack
 	made := placement.Decision{NodeLabels: map[string]string{rack: "each"}}
 	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
 	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)

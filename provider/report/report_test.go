@@ -46,7 +46,8 @@ func TestTracker(t *testing.T) {
 	busy = true // nothing can be recorded now
 	look("", 30*time.Second)
 	busy = false
-	look("b", 30*time.Second) // it never was over
+	// The problem has never been over.
+	look("b", 30*time.Second)
 	look("", time.Minute)
 	want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
 	if !slices.Equal(got, want) {

@@ -82,7 +82,8 @@ func TestExamplesAreApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _, _ := strings.Cut(string(openshift), "#   helm install ") // what its comment says to do first
+	// The comment of the example tells what to do before the installation.
+	before, _, _ := strings.Cut(string(openshift), "#   helm install ")
 	for line := range strings.Lines(before) {
 		if command, ok := strings.CutPrefix(line, "#   "); ok {
 			mustEnter(t, c, t.TempDir(), command)

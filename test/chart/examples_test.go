@@ -27,7 +27,8 @@ func objects(t *testing.T, rendered []byte) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for {
 		o := &unstructured.Unstructured{}
-		switch err := decoder.Decode(&o.Object); {
+		err := decoder.Decode(&o.Object)
+		switch {
 		case errors.Is(err, io.EOF):
 			return all
 		case err != nil:

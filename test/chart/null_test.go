@@ -38,7 +38,8 @@ func TestNull(t *testing.T) {
 				return
 			}
 			var empty string
-			switch first := v.Default[:1]; {
+			first := v.Default[:1]
+			switch {
 			case v.Name() == "config" || v.Name() == "credentials":
 				// Without a vCenter nothing is rendered, and accounts are only of those.
 				return

@@ -46,7 +46,8 @@ func (w *world) play(l *lie, at moment) playResult {
 	if l.left[waiting] != "" {
 		within = quietPeriod
 	}
-	if l.becomes == impostor { // it comes first, and the others to what is left
+	// An impostor is first, and the other Nodes get what is left.
+	if l.becomes == impostor {
 		out.unlike = w.becomes(k, l.becomes)
 	}
 	w.victims(out.gained, within)
@@ -265,7 +266,8 @@ func isOf(n *v1.Node, m fleet.Machine) error {
 		return fmt.Errorf("its provider ID is %.100q, not %q", id, m.ProviderID())
 	}
 	if n.Spec.ProviderID == "" {
-		return nil // it was never initialized: vzones keeps its labels, and does not write its addresses
+		// The Node was never initialized: vzones keeps its labels, and does not write its addresses.
+		return nil
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type != v1.NodeHostName && a.Address != m.IPs[0] {
@@ -296,7 +298,8 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 		gained[ownZone] = fmt.Sprintf("it has zone %s, and its machine is in west-b", z)
 	}
 	if !stack.Initialized(n) || l.becomes == reported {
-		return // what is there is what the kubelet wrote
+		// The kubelet wrote the provider ID and the addresses.
+		return
 	}
 	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {
 		gained[identity] = "it is initialized as " + id

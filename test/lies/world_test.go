@@ -162,7 +162,8 @@ func (w *world) renew() {
 		return
 	}
 	spared := cluster.NodeSpec{Name: "spared", SystemUUID: ghostUUID, ProviderID: "vsphere://" + ghostUUID}.Node()
-	spared.Spec.Taints = nil // it was initialized long ago, of a machine in west
+	// The Node was initialized long ago, with a VM in west.
+	spared.Spec.Taints = nil
 	spared.Annotations = map[string]string{nodeinfo.KeyMachine: "west/vm-4711"}
 	w.create(spared)
 	if err := w.s.Cluster.SetNodeReady(w.t.Context(), "spared", v1.ConditionUnknown); err != nil {

@@ -113,7 +113,8 @@ func TestAChildSurvivesTheThreadThatAskedForIt(t *testing.T) {
 		var err error
 		var asked sync.WaitGroup
 		asked.Go(func() {
-			runtime.LockOSThread() // and never unlocked, so the thread ends with the goroutine
+			// The thread stays locked, so it ends with the goroutine.
+			runtime.LockOSThread()
 			p, err = Start(dir, nil, "self", os.Args[0])
 		})
 		asked.Wait()

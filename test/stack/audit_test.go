@@ -70,7 +70,8 @@ func requests(t *testing.T, log string, offset int) []request {
 	for line := range bytes.Lines(data[min(offset, len(data)):]) {
 		var r request
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // it is being written
+			// The API server is still writing the line.
+			break
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("decoding a line of the audit log: %v\n%s", err, line)

@@ -107,7 +107,8 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	running.Wait() // and nobody writes to it any more
+	// After this no goroutine sets successor.
+	running.Wait()
 	factory.Shutdown()
 	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "replaced", metav1.GetOptions{})
 	if err != nil || successor == nil || n.UID != successor.UID || n.DeletionTimestamp != nil {

@@ -214,7 +214,8 @@ func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
 			return err
 		}
 		select {
-		case <-time.After(1500 * time.Millisecond): // it is read
+		case <-time.After(1500 * time.Millisecond):
+			// The daemon has read the file meanwhile.
 		case <-ctx.Done():
 			return ctx.Err()
 		}

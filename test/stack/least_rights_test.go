@@ -155,7 +155,8 @@ func takeAway(t *testing.T, s *Stack, r grantedRight) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(300 * time.Millisecond) // until the API server has heard of it
+	// The API server watches the roles: it applies them a moment later.
+	<-time.After(300 * time.Millisecond)
 }
 
 // giveBack applies the manifest's roles and bindings.

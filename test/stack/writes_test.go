@@ -47,7 +47,8 @@ topology:
 				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue }), err
 		})
 	}
-	time.Sleep(5 * time.Second) // what else would be written is due after two
+	// Any further write would be due after two seconds.
+	time.Sleep(5 * time.Second)
 	if _, err := d.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,9 @@ type nodeRecorder struct {
 	nodes typedv1.NodeInterface
 	done  chan struct{} // closed when the watch has ended
 
-	mu      sync.Mutex
-	kept    map[string]*v1.Node // as they have to stay
+	mu sync.Mutex
+	// kept are the Nodes as they have to stay.
+	kept    map[string]*v1.Node
 	except  []exception
 	changes []string
 }
@@ -113,7 +114,8 @@ func (w *nodeRecorder) see(e watch.Event) {
 	defer w.mu.Unlock()
 	was := w.kept[is.Name]
 	if was == nil || version(is) <= version(was) {
-		return // it is new, or from before keep
+		// The Node is new, or its update is older than keep.
+		return
 	}
 	if e.Type == watch.Deleted {
 		w.changes = append(w.changes, is.Name+" is deleted")

@@ -68,7 +68,8 @@ func changed(line string) (string, bool) {
 	if end < 0 {
 		return "", false
 	}
-	switch word := strings.Trim(strings.TrimSpace(value), `"'`); word {
+	word := strings.Trim(strings.TrimSpace(value), `"'`)
+	switch word {
 	case "true", "false":
 		return parts[1] + strconv.FormatBool(word == "false") + parts[3], true
 	case "csi", "nearest":

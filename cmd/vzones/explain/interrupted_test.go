@@ -34,7 +34,9 @@ func TestInterruptedSearch(t *testing.T) {
 	run := func(ctx context.Context) (string, error) {
 		var out, errs bytes.Buffer
 		cmd := explain.Command(&cli.Tool{Stdout: &out, Stderr: &errs})
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true // as those of the root command
+		// The root command does the same.
+		cmd.SilenceErrors = true
+		cmd.SilenceUsage = true
 		cmd.SetArgs([]string{"gone", "-c", config})
 		err := cmd.ExecuteContext(ctx)
 		return out.String(), err

@@ -46,7 +46,8 @@ func TestFind(t *testing.T) {
 	labeled := func(key, value string) func(*v1.Pod) {
 		return func(p *v1.Pod) { p.Labels = map[string]string{key: value} }
 	}
-	hostile := func(p *v1.Pod) { // it names a server of its own, and was made last
+	// The hostile Pod names a server of its own, and is the youngest.
+	hostile := func(p *v1.Pod) {
 		p.CreationTimestamp = metav1.Now()
 		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "VSPHERE_VCENTER", Value: "hostile.example.com"}}
 	}
