@@ -1,4 +1,5 @@
-// Package placed makes the placements and the Nodes of tests about labels.
+// Package placed makes the placements and the Nodes of tests about labels. It is no part of package fixture,
+// which topology's own tests import and which therefore must not import topology.
 package placed
 
 import (
