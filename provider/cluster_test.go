@@ -352,6 +352,13 @@ func (c *cluster) wantEvents(want ...string) {
 	}
 }
 
+// isKnown reports whether the store has anything about a Node.
+func (c *cluster) isKnown(node types.UID) bool {
+	c.provider.store.Lock()
+	defer c.provider.store.Unlock()
+	return c.provider.store.Kept(node) != nil
+}
+
 // lastSeen is where the machine of a Node was last seen, as this process remembers.
 func (c *cluster) lastSeen(node types.UID) inventory.LastSeen {
 	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})

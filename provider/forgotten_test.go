@@ -59,7 +59,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 				_, _ = c.provider.InstanceExists(c.ctx, n)
 				_, _ = c.provider.InstanceShutdown(c.ctx, n)
 			}
-			if kept := c.provider.store.Kept(nodes[0].UID); kept == nil {
+			if !c.isKnown(nodes[0].UID) {
 				c.Fatal("nothing is known of a Node that is there")
 			}
 			for i, n := range nodes {
@@ -72,7 +72,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 			}
 			c.pass(time.Second)
 			for _, n := range nodes {
-				if c.provider.store.Kept(n.UID) != nil {
+				if c.isKnown(n.UID) {
 					c.Fatalf("something is kept of Node %s, which is gone", n.Name)
 				}
 			}

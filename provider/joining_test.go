@@ -185,7 +185,7 @@ func TestWaitsAreForgotten(t *testing.T) {
 		}
 		w.delete("node-1")
 		synctest.Wait()
-		if w.provider.store.Kept("uid-node-1") != nil {
+		if w.isKnown("uid-node-1") {
 			t.Error("the Node is kept")
 		}
 	})

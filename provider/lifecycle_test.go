@@ -1,17 +1,23 @@
 package provider
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/vcenter/inventory"
 )
 
 // TestTheFrameworkIsNotAskedInVain: the lifecycle controller sees the Nodes that are ready, and those about which there
 // is an answer: a machine that exists, or whose absence is confirmed.
 func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
-	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
+	const took = time.Second
+	confirm := func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
+	fleet := &fakeFleet{confirm: confirm, states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
 	alone(t, fleet, func(c *cluster) {
 		wantListed := func(when string, want ...string) {
 			c.Helper()
@@ -36,7 +42,7 @@ func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
 		wantListed("while another may have it", "metal-ready")
 		fleet.become(stateOf("east"), stateOf("west"))
 		wantListed("before the search has ended", "metal-ready")
-		c.settle()
+		c.pass(2 * took)
 		wantListed("after the search", "metal-ready", "node-1")
 	},
 		gone(),
