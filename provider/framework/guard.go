@@ -33,16 +33,16 @@ type Guard struct {
 	Answers AnswerStore
 }
 
-// AnswerStore has the answers about each Node, under one lock: nodes.Store.
+// AnswerStore contains the answers about each Node, under one lock. It is nodes.Store.
 type AnswerStore interface {
 	sync.Locker
-	// AnswersAbout returns those about a Node, to be read and changed under the lock. They are kept for as long as the
-	// Node is there.
+	// AnswersAbout returns the answers about a Node, to be read and changed under the lock. They are kept until the Node is
+	// deleted.
 	AnswersAbout(*v1.Node) *Answers
 }
 
-// Answers are the last ones about a Node, from which the framework's next writes follow. The zero value is that of a Node
-// that the framework has not asked about.
+// Answers are the last answers about a Node, from which the framework's next writes follow. The zero value means that the
+// framework has not asked yet.
 type Answers struct {
 	// metadata has the last answer to the framework's worker that initializes and the last answer to its
 	// loop that updates addresses, the newer of the two first.

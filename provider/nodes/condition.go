@@ -44,7 +44,7 @@ func readinessBy(p report.Problem) readiness {
 func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readiness {
 	is := map[string]state{}
 	for i := range found {
-		is[found[i].about] = found[i].is
+		is[found[i].about] = found[i].state
 	}
 	d := r.decision
 	switch {
@@ -74,7 +74,7 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
-		w.paces.conditions.leave(r)
+		w.limiters.conditions.release(r)
 		return 0
 	}
 	w.store.Lock()
@@ -97,7 +97,7 @@ func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *record) tim
 // sendCondition sends a patch of the condition, which leaves the Node's other conditions alone. The content is the same
 // for patches that write the same.
 func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
-	return w.send(ctx, n, r, &r.condition, w.paces.conditions, patch{
+	return w.send(ctx, n, r, &r.condition, w.limiters.conditions, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []any{condition}}},
 	})

@@ -54,7 +54,7 @@ type Controller struct {
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	events           events
-	paces            paces
+	limiters         limiters
 	writer           *writer
 	passes           passes
 	// logged is the last sum in the log. The goroutine that decides owns it.
@@ -84,9 +84,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer end()
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
-	c.paces = newPaces(c.store)
-	c.events = events{recorder, c.paces.events, c.checker}
-	c.writer = &writer{client: c.client, store: c.store, paces: c.paces, enqueue: c.queue.Add}
+	c.limiters = newLimiters(c.store)
+	c.events = events{recorder, c.limiters.events, c.checker}
+	c.writer = &writer{client: c.client, store: c.store, limiters: c.limiters, enqueue: c.queue.Add}
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	})
 	g.Go(func() { c.notifyOf(ctx, changes) })
-	g.Go(func() { c.paces.serve(ctx, c.queue.Add) })
+	g.Go(func() { c.limiters.run(ctx, c.queue.Add) })
 	defer c.writer.requests.Wait()
 	for c.next(ctx) {
 	}

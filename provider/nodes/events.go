@@ -14,7 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/internal/quote"
-	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
@@ -29,8 +28,8 @@ const eventsPerSecond = 20
 // be called again, 0 for none.
 type events struct {
 	recorder report.Recorder
-	// pace limits the Events about all Nodes.
-	pace    *pace
+	// limiter limits the Events about all Nodes.
+	limiter *limiter
 	checker *placement.Checker
 }
 
@@ -51,7 +50,7 @@ func (r *record) tracker(about string) *report.Tracker {
 func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
 	for i := range all {
 		v := &all[i]
-		switch v.is {
+		switch v.state {
 		case unknown:
 		case wrong:
 			next = sooner(next, e.problem(ctx, n, r, v))
@@ -80,19 +79,20 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 		return 0
 	}
 	p := v.problem
-	if v.isAbsent {
-		isKnown, outside := e.outside(n)
-		if !isKnown {
-			return 0 // the end of the search enqueues the Node
+	if v.absent != nil {
+		there := e.checker.Outside(n, *v.absent)
+		if errors.Is(there, placement.ErrConfirming) {
+			// The end of the search requeues the Node.
+			return 0
 		}
-		if outside != nil {
-			p = *outside
+		if there != nil {
+			p = report.ProblemOf(there)
 			p.Key = v.problem.Key
 			p.Cause = ""
 			t.Observe(p, v.after, report.RepeatAfter(string(n.UID)), now)
 		}
 	}
-	if !e.isTurn(n, r) {
+	if !e.mayRecord(n, r) {
 		return 0
 	}
 	_, again := t.Said()
@@ -104,41 +104,21 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 	return 0
 }
 
-// outside returns what a search outside of the configured datacenters says of an absent machine, nil if it has not found it,
-// and whether the search has ended.
-func (e *events) outside(n *v1.Node) (isKnown bool, is *report.Problem) {
-	id, err := nodeinfo.IdentityOf(n)
-	if err != nil {
-		return true, nil
-	}
-	there := e.checker.Outside(n, id)
-	switch {
-	case there == nil:
-		return true, nil
-	case errors.Is(there, placement.ErrConfirming):
-		return false, nil
-	default:
-		p := report.ProblemOf(there)
-		return true, &p
-	}
-}
-
-// isTurn reports whether an Event about a Node may be recorded now. If not, the Node is decided about again when its turn
-// has come.
-func (e *events) isTurn(n *v1.Node, r *record) bool {
-	r.eventWaits = !e.pace.take(n, r)
+// mayRecord reports whether the limiter allows an Event about a Node now. If not, the Node is requeued once it does.
+func (e *events) mayRecord(n *v1.Node, r *record) bool {
+	r.eventWaits = !e.limiter.acquire(n, r)
 	return !r.eventWaits
 }
 
 // over records an Event about the end of a problem of a Node, if an Event was about the problem. It reports whether that
-// is done, or the Event waits for its turn.
+// is done. Otherwise the Event waits for a slot.
 func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) (isDone bool) {
 	t := r.problems[about]
 	if t == nil {
 		return true
 	}
 	if t.End() {
-		if !e.isTurn(n, r) {
+		if !e.mayRecord(n, r) {
 			return false
 		}
 		was, _ := t.Said()
@@ -266,7 +246,7 @@ func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 	was := r.addresses
 	is := n.Status.Addresses
 	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
-		if !e.isTurn(n, r) {
+		if !e.mayRecord(n, r) {
 			return
 		}
 		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")

@@ -100,11 +100,11 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r 
 		return 0
 	}
 	if !todo.Writes() {
-		c.paces.labels.leave(r)
+		c.limiters.labels.release(r)
 		return 0
 	}
 	log := r.log(ctx)
-	return c.writer.send(ctx, n, r, &r.labelPatches, c.paces.labels, patch{
+	return c.writer.send(ctx, n, r, &r.labelPatches, c.limiters.labels, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.store.Lock()

@@ -16,6 +16,7 @@ import (
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // The subjects of a Node's problems.
@@ -53,37 +54,37 @@ const (
 	mostLabels = 10
 )
 
-// A verdict says what a decision about a Node means for one subject.
+// A verdict is the result of a decision about a Node for one subject.
 type verdict struct {
 	about string
-	is    state
-	// problem is what is wrong, and after how long that lasts before it is recorded.
+	state state
+	// problem is set in state wrong, and recorded once it has lasted for the time after.
 	problem report.Problem
 	after   time.Duration
-	// isSilent reports whether no Event says so, but only the condition.
+	// isSilent reports whether only the condition contains the problem, and no Event.
 	isSilent bool
-	// isAbsent reports whether no vCenter has the machine. Before an Event says that, a search looks for it outside of the
-	// configured datacenters.
-	isAbsent bool
+	// absent identifies a machine that no vCenter has, nil for any other problem. It is searched for outside of the
+	// configured datacenters before the Event.
+	absent *inventory.Identity
 }
 
-// A state is what is so about a subject.
+// state is the state of a subject.
 type state int
 
 const (
-	// unknown: nothing new is known, and what was wrong stays so.
+	// unknown: the facts cannot be read. A recorded problem remains.
 	unknown state = iota
 	wrong
-	// over: nothing is wrong. If an Event has said that something was, another one says that this is over.
+	// over: nothing is wrong. If an Event reported a problem, another Event reports its end.
 	over
-	// dropped: nothing is wrong, and there is nothing to say.
+	// dropped: nothing is wrong, and no Event reports the end of a problem.
 	dropped
-	// interrupted: nothing is wrong for now. What comes next has to last from its beginning.
+	// interrupted: nothing is wrong for now. The next problem has to last for the whole time after.
 	interrupted
 )
 
-// problemsOf returns the verdicts about an initialized Node, in the order in which Events are recorded. Todo is the plan of
-// its labels by a policy, nil unless labels are kept.
+// problemsOf returns the verdicts about an initialized Node in the order of their Events. Todo is the plan of its labels, nil
+// unless labels are kept.
 func problemsOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
 	all := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
@@ -97,8 +98,8 @@ func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
 
-// mayBeAnothers reports whether nothing says that an initialized Node is ours: it has no provider ID, no vCenter is known to
-// have its machine, and none ever had.
+// mayBeAnothers reports whether an initialized Node may belong to another provider: it has no provider ID, and vzones neither
+// finds its machine nor ever found it.
 func mayBeAnothers(n *v1.Node, d *placement.Decision) bool {
 	err := machineProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
@@ -109,9 +110,9 @@ func machineOf(n *v1.Node, d *placement.Decision) verdict {
 	err := machineProblem(n, d)
 	switch {
 	case err == nil:
-		return verdict{about: aboutMachine, is: over}
+		return verdict{about: aboutMachine, state: over}
 	case mayBeAnothers(n, d):
-		return verdict{about: aboutMachine, is: dropped}
+		return verdict{about: aboutMachine, state: dropped}
 	default:
 		return withoutMachine(n, err, runningBeforeEvent)
 	}
@@ -119,19 +120,20 @@ func machineOf(n *v1.Node, d *placement.Decision) verdict {
 
 // withoutMachine returns the verdict about a Node whose machine is not certain.
 func withoutMachine(n *v1.Node, err error, after time.Duration) verdict {
+	v := verdict{about: aboutMachine, state: wrong, problem: report.ProblemOf(err), after: after}
 	id, unidentified := nodeinfo.IdentityOf(n)
-	return verdict{
-		about: aboutMachine, is: wrong, problem: report.ProblemOf(err), after: after,
-		isAbsent: errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0,
+	if errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
+		v.absent = &id
 	}
+	return v
 }
 
 // ownerOf is about a Node whose condition may have been right when it was written.
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeAnothers(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
-		return verdict{about: aboutOwner, is: wrong, problem: report.ProblemOf(d.MachineErr), after: runningBeforeEvent, isSilent: true}
+		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), after: runningBeforeEvent, isSilent: true}
 	}
-	return verdict{about: aboutOwner, is: dropped}
+	return verdict{about: aboutOwner, state: dropped}
 }
 
 // leftOutOf is about addresses that an initialized Node does not get because of --node-ip.
@@ -140,10 +142,10 @@ func leftOutOf(d *placement.Decision) verdict {
 	switch {
 	case d.Addresses.LeftOut != nil:
 		text := d.Addresses.LeftOut.Error()
-		v.is = wrong
+		v.state = wrong
 		v.problem = report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}
 	case len(d.Addresses.Addresses) > 0:
-		v.is = over
+		v.state = over
 	}
 	return v
 }
@@ -171,7 +173,7 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 	}
 	if len(texts) == 0 {
 		if _, uncertain := plan.UncertainLabel(n, d.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			v.is = over
+			v.state = over
 		}
 		return v
 	}
@@ -179,7 +181,7 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 		texts = append(texts, held.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	v.is = wrong
+	v.state = wrong
 	v.problem = report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}
 	return v
 }
@@ -191,7 +193,7 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 	if len(todo.Resized) == 0 {
 		// Without the machine's type it is not known to be right again.
 		if d.InstanceType != "" {
-			v.is = over
+			v.state = over
 		}
 		return v
 	}
@@ -200,7 +202,7 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 		return v
 	}
 	text := quote.NoteWith(one.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	v.is = wrong
+	v.state = wrong
 	v.problem = report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}
 	return v
 }
@@ -208,13 +210,13 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 // placeOf is about a machine without a placement.
 func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
-	v := verdict{about: aboutPlace, is: wrong, after: unplacedBeforeEvent}
+	v := verdict{about: aboutPlace, state: wrong, after: unplacedBeforeEvent}
 	switch {
 	case d.Machine == nil:
-		v.is = interrupted
+		v.state = interrupted
 		return v
 	case err == nil:
-		v.is = over
+		v.state = over
 		return v
 	case errors.Is(err, topology.ErrUnknown):
 		v.after = runningBeforeEvent
@@ -226,9 +228,9 @@ func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 func labelOf(d *placement.Decision) verdict {
 	unread := d.Placement.Uncertainty()
 	if unread == nil {
-		return verdict{about: aboutLabel, is: dropped}
+		return verdict{about: aboutLabel, state: dropped}
 	}
-	return verdict{about: aboutLabel, is: wrong, problem: report.ProblemOf(unread), after: runningBeforeEvent, isSilent: true}
+	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), after: runningBeforeEvent, isSilent: true}
 }
 
 // deletionOf is about a Node that is kept although it is not ready and its machine is not found. Absent and err are those of
@@ -238,12 +240,12 @@ func deletionOf(absent bool, err error) verdict {
 	switch {
 	case placement.IsSearching(err): // its end enqueues the Node
 	case absent && err == nil:
-		v.is = dropped // nothing is over: it is being deleted
+		v.state = dropped // nothing is over: it is being deleted
 	case placement.KeptBy(err) == "":
-		v.is = over
+		v.state = over
 	default:
 		why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
-		v.is = wrong
+		v.state = wrong
 		v.after = runningBeforeEvent
 		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
 	}

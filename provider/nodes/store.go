@@ -17,8 +17,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Store has all that this process knows of each Node: one record, under one lock. A record is made only while the
-// informer has the Node, and forgetting the Node is one delete, so nothing of it is left behind.
+// A Store contains the state of each Node: one record, under one lock. A record is created only while the informer has the
+// Node, and one delete removes it.
 type Store struct {
 	cache  *framework.Cache
 	placer *placement.Placer
@@ -56,7 +56,7 @@ func (s *Store) Kept(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// record returns the record of a Node. That of a Node which is gone is empty, and nobody keeps it. The lock is held.
+// record returns the record of a Node, with the lock held. For a deleted Node it returns a new record that is not kept.
 func (s *Store) record(n *v1.Node) *record {
 	r := s.records[n.UID]
 	if r == nil {
@@ -75,7 +75,7 @@ func (s *Store) forget(node types.UID) {
 	delete(s.records, node)
 }
 
-// A phase is how far a Node is, as the last sync left it.
+// phase is the phase of a Node at its last sync.
 type phase int
 
 const (
@@ -89,7 +89,7 @@ const (
 	running
 )
 
-// phaseOf returns how far a Node is that was decided about.
+// phaseOf returns the phase of a Node after a sync.
 func phaseOf(n *v1.Node, r *record) phase {
 	switch {
 	case !nodeinfo.IsUninitialized(n):
@@ -113,7 +113,7 @@ type record struct {
 	announcedAt time.Time
 	// problems are the Node's, by their subject.
 	problems map[string]*report.Tracker
-	// eventWaits reports whether an Event waits for the Node's turn to record one.
+	// eventWaits reports whether the last sync left an Event that waits for a slot.
 	eventWaits bool
 	// addresses are the Node's at the last sync, nil before the first one after its initialization.
 	addresses []v1.NodeAddress
@@ -132,8 +132,8 @@ type record struct {
 	node    *v1.Node
 	phase   phase
 	counted counted
-	// event is the Node's turn to record an Event.
-	event turn
+	// event is the Node's slot at the limiter of Events.
+	event slot
 	// absent reports whether the machine is absent by all snapshots, so that a search has to confirm it.
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.

@@ -42,7 +42,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	r.phase = phaseOf(n, r)
 	c.store.Unlock()
 	if !r.eventWaits {
-		c.paces.events.leave(r) // the Event that waited is not due any more
+		c.limiters.events.release(r)
 	}
 	if next > resyncEvery {
 		return 0 // resync comes before
@@ -75,7 +75,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 			r.announcedAt = time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.events.tell(ctx, n, r, verdict{about: aboutMachine, is: over})
+		return c.events.tell(ctx, n, r, verdict{about: aboutMachine, state: over})
 	}
 	r.metadata = nil
 	if errors.Is(err, placement.ErrQuiet) {

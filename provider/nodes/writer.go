@@ -52,7 +52,7 @@ type patch struct {
 
 // patches has the state of the patches of one kind to a Node.
 type patches struct {
-	turn turn
+	slot slot
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
 	// retries the delays if the same fails.
 	content  string
@@ -63,10 +63,10 @@ type patches struct {
 // A writer sends patches of Nodes. A duration that a method returns is the time after which the method has to be called
 // again, 0 for none.
 type writer struct {
-	client  kubernetes.Interface
-	store   *Store
-	paces   paces
-	enqueue func(item)
+	client   kubernetes.Interface
+	store    *Store
+	limiters limiters
+	enqueue  func(item)
 	// requests waits for the requests to the API server that are under way.
 	requests sync.WaitGroup
 }
@@ -83,18 +83,18 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Durat
 		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
 	}
 	if len(to) == 1 {
-		w.paces.annotations.leave(r)
+		w.limiters.annotations.release(r)
 		return 0
 	}
-	return w.send(ctx, n, r, &r.annotation, w.paces.annotations, patch{
+	return w.send(ctx, n, r, &r.annotation, w.limiters.annotations, patch{
 		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
 	})
 }
 
 // send sends a patch in a goroutine of its own, so that a slow API server delays no other Node. One patch of a
 // Node is sent at a time. send returns the time after which it has to be called again. It returns 0 if it has
-// started the patch, whose end enqueues the Node, or if the Node waits for its turn, which enqueues it too.
-func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, at *pace, p patch) time.Duration {
+// started the patch, whose end enqueues the Node, or if the Node waits for a slot of the limiter, which enqueues it too.
+func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limited *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
 		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
@@ -112,7 +112,7 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 	case same && again > 0:
 		return again
 	}
-	if !at.take(n, r) {
+	if !limited.acquire(n, r) {
 		return 0
 	}
 	w.store.Lock()

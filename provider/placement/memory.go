@@ -22,7 +22,8 @@ const (
 	namesServeFor = time.Minute
 )
 
-// A Memory is what this process remembers of one Node beyond what the Node says. The zero value is that of a new Node.
+// A Memory contains the facts about one Node that this process remembers and the Node does not report. The zero value is
+// the memory of a new Node.
 type Memory struct {
 	// lastSeen is where and when the machine was found last.
 	lastSeen inventory.LastSeen
@@ -51,13 +52,12 @@ type Memory struct {
 	outside *search
 }
 
-// Memories are what is remembered of all Nodes, under one lock: nodes.Store.
+// Memories contains the memory of each Node, under one lock. It is nodes.Store.
 type Memories interface {
 	sync.Locker
-	// Of returns what is remembered of a Node, to be read and changed under the lock. It is kept for as long as the Node is
-	// there.
+	// Of returns the memory of a Node, to be read and changed under the lock. It is kept until the Node is deleted.
 	Of(*v1.Node) *Memory
-	// Kept returns what is remembered of a Node, nil if that is nothing.
+	// Kept returns the memory of a Node, nil if there is none.
 	Kept(types.UID) *Memory
 }
 

@@ -9,8 +9,8 @@ import (
 	"vzones/topology"
 )
 
-// TestAnOutageLeavesNoQueue: Nodes whose problem is over before its Event had a turn give up their turns. So a problem of
-// another Node after a short outage of many gets its Event when it is due.
+// TestAnOutageLeavesNoQueue: Nodes whose problem ends before its Event leave the queue of the limiter, so the Event of
+// another Node after a short outage of many is recorded when it is due.
 func TestAnOutageLeavesNoQueue(t *testing.T) {
 	nodes, names := fleetOf(2500, zoned("r", "a")...)
 	nodes = append(nodes, named("west-1", zoned("r", "b")...))
