@@ -17,32 +17,26 @@ import (
 	"vzones/config"
 )
 
-// Credentials log in to one vCenter in one of three ways: with a user and a
-// password; with a certificate and its key, for which the vCenter's token service
-// gives a SAML token; or with a session that a shared session manager hands out.
-// The fields of the other ways are empty. They print as String, whatever prints
-// them.
+// Credentials log in to one vCenter with a user name and password, a certificate and key, or a
+// session from a session manager. The other fields are empty. They print and encode as String.
 type Credentials struct {
 	User     string
 	Password config.Password
 
-	// Certificate and Key are PEM. The certificate itself comes first, those
-	// that signed it may follow.
+	// Certificate and Key are PEM. The certificate's issuers may follow it.
 	Certificate string
 	Key         config.Password
 
-	// SessionManagerURL is where a session is asked for, by showing the token.
+	// SessionManagerURL issues a session in exchange for the token.
 	SessionManagerURL   string
 	SessionManagerToken config.Password
 
-	// Revision changes when the Secret or the files that have them are written again, even with
-	// the same content. It does not count for Equal.
+	// Revision changes with each write of the Secret or the files. Equal ignores it.
 	Revision string
 }
 
-// FromAccount returns the credentials that a user name and a password are: a
-// certificate and its key if the user name is PEM, as in the CPI. Both may be
-// empty. An error shows neither.
+// FromAccount returns credentials with a certificate if the user name is PEM, as in the CPI.
+// Errors contain no secrets.
 func FromAccount(user string, password config.Password) (Credentials, error) {
 	if !isPEM(user) {
 		return Credentials{User: user, Password: password}, nil
@@ -56,7 +50,7 @@ func FromAccount(user string, password config.Password) (Credentials, error) {
 
 func isPEM(s string) bool { return strings.Contains(s, "-----BEGIN") }
 
-// KeyPair returns the certificate with its key. An error shows nothing of them.
+// KeyPair parses the certificate and key. Errors contain no secrets.
 func (c Credentials) KeyPair() (tls.Certificate, error) {
 	block, _ := pem.Decode([]byte(c.Certificate))
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -65,7 +59,7 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 		return tls.Certificate{}, errors.New("the certificate in it is damaged: write the whole certificate")
 	}
-	// openssl writes the parameters of a key before it, and some keep the certificate there.
+	// openssl writes a key's parameters before the key.
 	block, rest := pem.Decode([]byte(c.Key.Reveal()))
 	for block != nil && !strings.HasSuffix(block.Type, "PRIVATE KEY") {
 		block, rest = pem.Decode(rest)
@@ -83,19 +77,17 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// Equal reports whether both log in the same way with the same secrets.
+// Equal compares everything but Revision.
 func (c Credentials) Equal(other Credentials) bool {
 	return c.User == other.User && c.Password.Equal(other.Password) &&
 		c.Certificate == other.Certificate && c.Key.Equal(other.Key) &&
 		c.SessionManagerURL == other.SessionManagerURL && c.SessionManagerToken.Equal(other.SessionManagerToken)
 }
 
-// IsEmpty reports whether there is nothing to log in with.
+// IsEmpty reports whether c equals the zero value.
 func (c Credentials) IsEmpty() bool { return c.Equal(Credentials{}) }
 
-// String returns who logs in: the user name, the certificate's subject or the
-// session manager's address without what may be secret in it. It is empty for
-// empty Credentials.
+// String returns the user name, the certificate's subject or the session manager's public URL.
 func (c Credentials) String() string {
 	switch {
 	case c.SessionManagerURL != "":
@@ -118,8 +110,7 @@ func (c Credentials) subject() string {
 	return DistinguishedName(cert.Subject)
 }
 
-// PublicURL returns a URL without user, query and fragment, where secrets may
-// be. Nothing is left of what is not a URL.
+// PublicURL removes the user, query and fragment of a URL, which may contain secrets.
 func PublicURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
@@ -128,23 +119,23 @@ func PublicURL(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// GoString is String.
+// GoString returns String.
 func (c Credentials) GoString() string { return c.String() }
 
-// Format writes String for every verb, flag and width.
+// Format writes String.
 func (c Credentials) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
 
-// MarshalText is String, for encodings that know nothing better.
+// MarshalText returns String.
 func (c Credentials) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// MarshalJSON is String as a JSON text.
+// MarshalJSON returns String.
 func (c Credentials) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// MarshalYAML is String as a YAML text.
+// MarshalYAML returns String.
 func (c Credentials) MarshalYAML() (any, error) { return c.String(), nil }
 
-// MarshalLog is String, for logr's sinks.
+// MarshalLog returns String.
 func (c Credentials) MarshalLog() any { return c.String() }
 
-// LogValue is String, for slog.
+// LogValue returns String.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }

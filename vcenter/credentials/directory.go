@@ -9,17 +9,15 @@ import (
 	"vzones/config"
 )
 
-// FromDirectory is Find with the files of a directory, such as a Secret that is
-// mounted as a volume: a file's name is the key, its content the value. Hidden
-// files, subdirectories and what is not a file are left out, and files that are not
-// for this vCenter are not read. A directory that is not there is an error
-// that is fs.ErrNotExist.
+// FromDirectory is Find for a directory with one file for each key, such as a mounted Secret.
+// Hidden files and other vCenters' files are ignored. If dir does not exist, the error wraps
+// fs.ErrNotExist.
 func FromDirectory(dir, server string) (Credentials, error) {
 	for tries := 3; ; tries-- {
 		now := current(dir)
 		data, revision, err := readFiles(now, server)
 		if tries > 1 && current(dir) != now {
-			// The kubelet has replaced the directory, and removes the files of the previous one.
+			// The kubelet replaced the volume and is removing the previous files.
 			continue
 		}
 		var c Credentials
@@ -34,9 +32,8 @@ func FromDirectory(dir, server string) (Credentials, error) {
 	}
 }
 
-// current returns the directory to read. A volume is replaced as a whole by
-// pointing the link ..data elsewhere: what it points to is read, be it gone by now, not some of the
-// old and some of the new.
+// current returns the target of the link ..data, which the kubelet changes atomically, so that
+// old and new files are never mixed.
 func current(dir string) string {
 	target, err := os.Readlink(filepath.Join(dir, "..data"))
 	switch {
@@ -48,7 +45,6 @@ func current(dir string) string {
 	return filepath.Join(dir, target)
 }
 
-// readFiles returns the files that can matter for an address, and when they were written.
 func readFiles(dir, server string) (data map[string][]byte, revision string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,7 +57,7 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 			continue
 		}
 		path := filepath.Join(dir, name)
-		info, err := os.Stat(path) // follows links
+		info, err := os.Stat(path)
 		if err != nil {
 			return nil, "", err
 		}
@@ -76,7 +72,6 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 	return data, revision, nil
 }
 
-// concerns reports whether a key can matter for an address.
 func concerns(key, server string) bool {
 	if prefix, ok := address(key); ok && Same(prefix, server) {
 		return true

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// wordless are the attributes in names of vCenter's own authority for which package pkix writes
-// digits, with the words of RFC 4514 and of OpenSSL.
+// wordless names the attribute types of vCenter's own CA that package pkix prints as digits,
+// according to RFC 4514 and OpenSSL.
 var wordless = map[string]string{
 	"0.9.2342.19200300.100.1.25": "DC",
 	"1.2.840.113549.1.9.1":       "emailAddress",
@@ -15,8 +15,7 @@ var wordless = map[string]string{
 
 var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}
 
-// DistinguishedName returns a name of a certificate that was read, its owner's or its issuer's, such as
-// CN=CA,DC=vsphere,DC=local.
+// DistinguishedName formats a parsed name, such as CN=CA,DC=vsphere,DC=local.
 func DistinguishedName(name pkix.Name) string {
 	parts := make([]string, 0, len(name.Names))
 	for i := len(name.Names) - 1; i >= 0; i-- {
@@ -26,7 +25,7 @@ func DistinguishedName(name pkix.Name) string {
 			parts = append(parts, pkix.RDNSequence{{attribute}}.String())
 			continue
 		}
-		// Package pkix escapes the value of a type that it knows.
+		// Package pkix escapes values of known types only.
 		attribute.Type = commonName
 		parts = append(parts, word+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
 	}

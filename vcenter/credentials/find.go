@@ -15,11 +15,10 @@ import (
 	"vzones/config"
 )
 
-// ErrNone says that there is nothing for a vCenter, not even a part.
+// ErrNone means that no key exists for a vCenter.
 var ErrNone = errors.New("there are no credentials")
 
-// The keys, after a vCenter's address and a dot, or before any suffix that the
-// three with the same have in common. They are the CPI's.
+// A key is an address, a dot and a name, or a prefix and a suffix that a vCenter's keys share.
 const (
 	keyUser     = "username"
 	keyPassword = "password"
@@ -31,12 +30,9 @@ const (
 	prefixPassword = "password_"
 )
 
-// Find returns the credentials for the vCenter with an address, from the data of
-// a Secret or from files by their names. What belongs to other vCenters does not
-// matter. A session manager comes before user and password, and the keys with a
-// suffix before those with the address; keys with the address as it is written
-// come before those with another way to write it. Errors name keys, never values;
-// without any key for the address the error is ErrNone.
+// Find returns the credentials for a vCenter from the data of a Secret, or from files by name. A
+// session manager takes precedence over a user name, keys with a suffix over keys with the address,
+// and the literal address over other spellings. Errors name keys, never values.
 func Find(data map[string][]byte, server string) (Credentials, error) {
 	s, err := choose(data, server)
 	if err != nil {
@@ -45,14 +41,12 @@ func Find(data map[string][]byte, server string) (Credentials, error) {
 	return s.read(data)
 }
 
-// keys are those that belong together. One that the data does not have is the
-// one to be added.
+// keys are the key names for one vCenter. Some may be missing from the data.
 type keys struct {
 	user, password string
 	url, token     string
 }
 
-// choose finds the keys for an address.
 func choose(data map[string][]byte, server string) (keys, error) {
 	byAddress, err := withAddress(data, server)
 	if err != nil {
@@ -75,7 +69,6 @@ func choose(data map[string][]byte, server string) (keys, error) {
 	return *byAddress, nil
 }
 
-// withAddress finds the keys that begin with an address, nil if there are none.
 func withAddress(data map[string][]byte, server string) (*keys, error) {
 	written := map[string]bool{}
 	for key := range data {
@@ -92,8 +85,6 @@ func withAddress(data map[string][]byte, server string) (*keys, error) {
 	return only(data, sets, func(k keys) string { return k.present(data) })
 }
 
-// withSuffix finds the keys that have the suffix of one that holds an address,
-// nil if there is none.
 func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	var sets []keys
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -105,7 +96,7 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	return only(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
 }
 
-// only returns the one set of keys, or one of several that hold the same.
+// only rejects sets with different values and returns the first set.
 func only(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -121,7 +112,6 @@ func only(data map[string][]byte, sets []keys, name func(keys) string) (*keys, e
 
 func (k keys) all() []string { return []string{k.user, k.password, k.url, k.token} }
 
-// present returns the first of the keys that there is.
 func (k keys) present(data map[string][]byte) string {
 	for _, key := range k.all() {
 		if _, ok := data[key]; ok {
@@ -131,7 +121,6 @@ func (k keys) present(data map[string][]byte) string {
 	return ""
 }
 
-// only reports whether those of the keys that there are are among some.
 func (k keys) only(data map[string][]byte, some ...string) bool {
 	first := k.present(data)
 	return first != "" && slices.Contains(some, first)
@@ -141,7 +130,7 @@ func (k keys) equal(other keys, data map[string][]byte) bool {
 	return slices.EqualFunc(k.all(), other.all(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
 }
 
-// address returns what is before the dot of a key with an address.
+// address returns the address in a key.
 func address(key string) (string, bool) {
 	for _, kind := range []string{keyUser, keyPassword, keyURL, keyToken} {
 		if prefix, ok := strings.CutSuffix(key, "."+kind); ok && prefix != "" {
@@ -151,7 +140,7 @@ func address(key string) (string, bool) {
 	return "", false
 }
 
-// Same reports whether two texts are the same address, each written in one of its ways.
+// Same reports whether two spellings mean the same address.
 func Same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
 
 func canonical(server string) string {
@@ -161,7 +150,6 @@ func canonical(server string) string {
 	return strings.ToLower(strings.TrimSuffix(server, "."))
 }
 
-// none returns an error with the keys that are missing, and those that were perhaps meant.
 func none(data map[string][]byte, server string) error {
 	meant := ""
 	var others []string
@@ -183,7 +171,6 @@ func none(data map[string][]byte, server string) error {
 	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone, server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, meant)
 }
 
-// read reads the values of keys.
 func (k keys) read(data map[string][]byte) (Credentials, error) {
 	if trimmed(data[k.url]) != "" {
 		return k.sessionManager(data)
@@ -227,10 +214,9 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
 
-// CheckURL returns why a session manager cannot be at an address, nil if it can. Only https is accepted: over http
-// others can read the token, and the writer of a Secret could send requests to any server, such as those that listen
-// only on the daemon's own Node. An error continues a sentence that begins with where the URL is from, and
-// shows nothing of it.
+// CheckURL rejects a session manager's URL that is not https: http exposes the token and reaches
+// servers that listen only on the daemon's Node, and the author of a Secret may choose the URL.
+// The error continues a sentence and does not contain the URL.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -245,26 +231,23 @@ func CheckURL(s string) error {
 	return nil
 }
 
-// missing returns the error that one of two keys is missing or empty.
 func (k keys) missing(data map[string][]byte, key, beside, what string) error {
 	if _, ok := data[key]; ok {
 		return fmt.Errorf("the key %q is empty: write %s into it", key, what)
 	}
 	if _, ok := data[beside]; !ok {
-		// The keys have a suffix, and the address has a key of its own.
+		// The keys have a suffix, so prefixServer exists.
 		beside = prefixServer + strings.TrimPrefix(k.user, prefixUser)
 	}
 	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, beside, what)
 }
 
-// trimmed returns a value without the line break that editors and echo leave at
-// the end of a file. The CPI keeps it in keys with a suffix, where nobody could
-// log in with it.
+// trimmed removes the line break that editors and echo append. The CPI keeps it in keys with a
+// suffix, and the login fails.
 func trimmed(value []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 }
 
-// plain refuses what can be neither sent nor meant.
 func plain(key, value string) error {
 	if !utf8.ValidString(value) {
 		return fmt.Errorf("the key %q holds bytes that are not UTF-8 text: write its value as text", key)

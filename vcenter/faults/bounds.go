@@ -2,21 +2,21 @@ package faults
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// These bound what is kept of one vCenter. A vCenter has up to 45,000 registered VMs, 8,000 tags and 150,000
-// associations of tags.
+// These bound the memory for one vCenter, which supports 45,000 registered VMs, 8,000 tags and
+// 150,000 tag associations.
 const (
-	// MaxID is the length of the ID of an object, a tag or a category, in bytes.
+	// MaxID is the length of an object's, tag's or category's ID, in bytes.
 	MaxID = 128
-	// MaxVMs is the number of VMs, and of objects of one reading.
+	// MaxVMs also bounds the objects of one read.
 	MaxVMs = 100_000
-	// MaxTags is the number of tags, and of categories, MaxAttached that of associations, and MaxTagName the length of
-	// a name in bytes: a vCenter takes 256 characters.
+	// MaxTags also bounds the categories, MaxAttached the associations. MaxTagName is in bytes;
+	// vCenter allows 256 characters.
 	MaxTags     = 10_000
 	MaxAttached = 150_000
 	MaxTagName  = 1024
 )
 
-// These are the errors of answers that exceed a bound.
+// These are the errors for exceeded bounds.
 const (
 	LongID      = RefusedAnswer("the ID of an object has more than 128 bytes: is it a vCenter that answers?")
 	ManyObjects = RefusedAnswer("the vCenter reports more than 100,000 VMs or objects, and a vCenter has at most 45,000 VMs: it is not read")
@@ -24,7 +24,7 @@ const (
 	LongTagName = RefusedAnswer("the name of a tag or a category has more than 1,024 bytes: it is not read")
 )
 
-// CheckRef returns LongID for a reference that is longer than one of a vCenter.
+// CheckRef returns LongID if a part of the reference exceeds MaxID.
 func CheckRef(ref types.ManagedObjectReference) error {
 	if max(len(ref.Type), len(ref.Value), len(ref.ServerGUID)) > MaxID {
 		return LongID
@@ -32,7 +32,7 @@ func CheckRef(ref types.ManagedObjectReference) error {
 	return nil
 }
 
-// CheckTag returns what is too long of a tag or a category: its ID, or its name.
+// CheckTag returns LongID or LongTagName for a tag or category that exceeds its bound.
 func CheckTag(id, name string) error {
 	switch {
 	case len(id) > MaxID:

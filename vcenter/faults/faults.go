@@ -7,11 +7,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Gone reports whether an object that was asked for is no longer there.
+// Gone reports whether the requested object no longer exists.
 func Gone(err error) bool { return Is[*types.ManagedObjectNotFound](err) }
 
-// Is reports whether an error holds a vSphere fault of type F. An F such as types.BaseInvalidLogin stands for
-// InvalidLogin and what extends it, as PasswordExpired does. Causes of faults count too.
+// Is reports whether an error contains a vSphere fault of type F, including causes of faults.
+// A base type such as types.BaseInvalidLogin also matches extensions such as PasswordExpired.
 func Is[F any](err error) bool {
 	_, ok := Of[F](err)
 	return ok
@@ -26,15 +26,15 @@ func Of[F any](err error) (found F, ok bool) {
 	return found, ok
 }
 
-// ErrRejected says that a vCenter does not accept credentials. See package session.
+// ErrRejected means that a vCenter rejects credentials.
 var ErrRejected = errors.New("the user name or password is rejected")
 
-// A RefusedAnswer says why an answer of a server is not accepted.
+// A RefusedAnswer is the reason to reject a server's answer.
 type RefusedAnswer string
 
 func (r RefusedAnswer) Error() string { return string(r) }
 
-// FromServer reports whether the server has answered, with a fault.
+// FromServer reports whether an error contains a SOAP fault.
 func FromServer(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
@@ -44,7 +44,6 @@ func FromServer(err error) bool {
 	return false
 }
 
-// anyFault reports whether a fault in an error's tree, or a cause of one, is as wanted.
 func anyFault(err error, wanted func(types.BaseMethodFault) bool) bool {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree itself
 	case nil:

@@ -12,27 +12,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A Guard turns panics in what is done for one vCenter into that vCenter's errors:
-// libraries trust answers more than they deserve, and no answer of one vCenter may
-// end what is done for the others. The zero value is ready; it may be used concurrently.
+// A Guard converts panics in the work for one vCenter into errors, so that no vCenter's answer stops
+// the work for another vCenter. The zero value is ready. It is safe for concurrent use.
 type Guard struct {
 	mu sync.Mutex
-	// logged are the stacks in the log. A server can choose the text of a panic and alternate between several, but
-	// not the code that panics.
+	// logged contains stacks. A server can vary a panic's text, but not its stack.
 	logged map[string]bool
 }
 
-// stacksMax bounds the stacks in the log.
 const stacksMax = 20
 
-// A panicError is a panic as an error.
 type panicError struct {
 	where string
 	value any
 }
 
 func (p *panicError) Error() string {
-	text, _, _ := strings.Cut(fmt.Sprint(p.value), "\n") // one that was passed on has its stack behind it
+	text, _, _ := strings.Cut(fmt.Sprint(p.value), "\n") // Panics from Go include a stack.
 	return p.where + ": panic: " + text
 }
 
@@ -41,7 +37,7 @@ func (p *panicError) Unwrap() error {
 	return err
 }
 
-// Run calls f. If f panics, the error contains the reason and the place. Each stack is logged once.
+// Run calls f and returns a panic of f as an error. Each stack is logged once.
 func (g *Guard) Run(ctx context.Context, where string, f func() error) (err error) {
 	defer func() {
 		value := recover()
@@ -50,7 +46,7 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 		}
 		err = &panicError{where, value}
 		if trace := stack(); g.isNew(trace) {
-			// Go passes a panic on with the stack of its origin behind the text.
+			// A panic from Go contains the stack of its origin.
 			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" {
 				trace = origin + "; " + trace
 			}
@@ -60,7 +56,6 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 	return f()
 }
 
-// isNew records a stack, and reports whether to log it.
 func (g *Guard) isNew(trace string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,10 +69,10 @@ func (g *Guard) isNew(trace string) bool {
 	return true
 }
 
-// stack returns the calls that led to the panic of this goroutine, the last one first, on one line.
+// stack returns the calls that led to the current panic, innermost first.
 func stack() string {
 	var counters [24]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(4, counters[:])]) // without the recovery and gopanic
+	frames := runtime.CallersFrames(counters[:runtime.Callers(4, counters[:])]) // This skips the recovery and gopanic.
 	var calls []string
 	for more := true; more; {
 		var call runtime.Frame
@@ -87,16 +82,14 @@ func stack() string {
 	return strings.Join(calls, "; ")
 }
 
-// Recovered reports whether an error comes of a panic.
+// Recovered reports whether an error comes from a panic.
 func Recovered(err error) bool {
 	return errors.As(err, new(*panicError))
 }
 
-// Go starts f in a goroutine of its own and returns a function that waits for its
-// end. The goroutine closes ended. A panic of f becomes that of the waiting
-// function: whoever started f is responsible for it.
+// Go runs f in a goroutine. ended closes when f ends. wait also repeats a panic of f.
 func Go(f func()) (ended <-chan struct{}, wait func()) {
-	done := make(chan struct{}) // closed by the goroutine
+	done := make(chan struct{})
 	var panicked any
 	go func() {
 		defer close(done)

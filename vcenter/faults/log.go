@@ -11,9 +11,9 @@ import (
 	"vzones/internal/quote"
 )
 
-// BoundedLog returns a logger that writes each message and each value on one line of at most quote.LongestLine bytes,
-// without characters that cannot be printed. The daemon logs through it alone, the framework's lines included, so
-// nothing that a vCenter, a kubelet or a guest sends can fill the log, forge a line or reach a terminal.
+// BoundedLog returns a logger that writes each message and value on one line of at most
+// quote.LongestLine bytes, without unprintable characters. All log lines of the daemon go through it,
+// so no vCenter, kubelet or guest can fill the log, forge a line or reach a terminal.
 func BoundedLog(l klog.Logger) klog.Logger {
 	if l.GetSink() == nil {
 		return l
@@ -21,21 +21,16 @@ func BoundedLog(l klog.Logger) klog.Logger {
 	return l.WithSink(&boundedSink{l.WithCallDepth(1).GetSink()})
 }
 
-// A boundedSink bounds what it passes to another sink.
 type boundedSink struct{ next klog.LogSink }
 
-// Init implements klog.LogSink. The next sink was initialized before.
 func (s *boundedSink) Init(klog.RuntimeInfo) {}
 
-// Enabled implements klog.LogSink.
 func (s *boundedSink) Enabled(level int) bool { return s.next.Enabled(level) }
 
-// Info implements klog.LogSink.
 func (s *boundedSink) Info(level int, msg string, keysAndValues ...any) {
 	s.next.Info(level, quote.Line(msg), boundedPairs(keysAndValues)...)
 }
 
-// Error implements klog.LogSink.
 func (s *boundedSink) Error(err error, msg string, keysAndValues ...any) {
 	if err != nil {
 		err = boundedError(err)
@@ -43,17 +38,15 @@ func (s *boundedSink) Error(err error, msg string, keysAndValues ...any) {
 	s.next.Error(err, quote.Line(msg), boundedPairs(keysAndValues)...)
 }
 
-// WithValues implements klog.LogSink.
 func (s *boundedSink) WithValues(keysAndValues ...any) klog.LogSink {
 	return &boundedSink{s.next.WithValues(boundedPairs(keysAndValues)...)}
 }
 
-// WithName implements klog.LogSink.
 func (s *boundedSink) WithName(name string) klog.LogSink {
 	return &boundedSink{s.next.WithName(quote.Line(name))}
 }
 
-// WithCallDepth implements logr.CallDepthLogSink, for which klog has no name.
+// WithCallDepth implements logr.CallDepthLogSink, for which klog has no alias.
 func (s *boundedSink) WithCallDepth(depth int) klog.LogSink {
 	if next, ok := s.next.(interface{ WithCallDepth(int) klog.LogSink }); ok {
 		return &boundedSink{next.WithCallDepth(depth)}
@@ -61,7 +54,7 @@ func (s *boundedSink) WithCallDepth(depth int) klog.LogSink {
 	return s
 }
 
-// boundedPairs bounds the values of a log line. Their keys are constants, which a linter checks.
+// boundedPairs also bounds the keys, which are constants.
 func boundedPairs(keysAndValues []any) []any {
 	pairs := make([]any, len(keysAndValues))
 	for i, v := range keysAndValues {
@@ -70,7 +63,7 @@ func boundedPairs(keysAndValues []any) []any {
 	return pairs
 }
 
-// bounded returns a value as it is if it is printed within the bounds, and otherwise as bounded text.
+// bounded returns the value itself if it prints within the bounds, otherwise text.
 func bounded(value any) (result any) {
 	switch v := value.(type) {
 	case nil, bool, time.Duration, time.Time, klog.ObjectRef:
@@ -79,7 +72,7 @@ func bounded(value any) (result any) {
 		return quote.Line(v)
 	case error:
 		if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() {
-			return value // klog prints it without a panic
+			return value // klog handles this.
 		}
 		return boundedError(v)
 	case []string:
@@ -90,7 +83,7 @@ func bounded(value any) (result any) {
 			return value
 		}
 	}
-	text := fmt.Sprintf("%+v", value) // fmt recovers from the panics of methods
+	text := fmt.Sprintf("%+v", value) // fmt recovers from panics.
 	if line := quote.Line(text); line != text {
 		return line
 	}
@@ -99,7 +92,6 @@ func bounded(value any) (result any) {
 
 func boundedError(err error) error { return errors.New(quote.Line(err.Error())) }
 
-// boundedStrings returns the first strings, and how many there are beyond the bound of a line.
 func boundedStrings(all []string) []string {
 	var shown []string
 	size := 0

@@ -9,16 +9,14 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An Outage is the time in which a vCenter, or its tagging API, fails. What it says varies from
-// one attempt to the next, so that an error is logged once for each of its causes. The zero value
-// is that nothing fails.
+// An Outage is a period of failure of a vCenter or its tagging API. Error texts vary between
+// attempts, so an error is logged once for each cause. The zero value means no outage.
 type Outage struct {
-	since time.Time
-	// logged are the causes.
+	since  time.Time
 	logged map[inventory.Cause]bool
 }
 
-// Begins notes an error, and reports whether no error of that cause was noted in this outage.
+// Begins records a cause and reports whether it is new in this outage.
 func (o *Outage) Begins(cause inventory.Cause) bool {
 	if o.since.IsZero() {
 		*o = Outage{time.Now(), map[inventory.Cause]bool{}}
@@ -30,8 +28,8 @@ func (o *Outage) Begins(cause inventory.Cause) bool {
 	return true
 }
 
-// Log logs an error: with first as the message if no error of that cause was noted in this outage, and
-// otherwise at a higher verbosity. That a login is postponed follows from the failures before.
+// Log logs first if the cause is new in this outage, otherwise still at V(4). A postponed login
+// follows from earlier failures and is never new.
 func (o *Outage) Log(log klog.Logger, cause inventory.Cause, err error, first, still string) {
 	if (cause != inventory.CausePostponed || !o.Lasts()) && o.Begins(cause) {
 		log.WithCallDepth(1).Error(err, first)
@@ -40,10 +38,10 @@ func (o *Outage) Log(log klog.Logger, cause inventory.Cause, err error, first, s
 	}
 }
 
-// Lasts reports whether an outage has begun and not ended.
+// Lasts reports whether an outage is in progress.
 func (o *Outage) Lasts() bool { return !o.since.IsZero() }
 
-// End ends the outage. It returns how long it has lasted, and false if there was none.
+// End ends the outage. ended is false if there was none.
 func (o *Outage) End() (lasted time.Duration, ended bool) {
 	if o.since.IsZero() {
 		return 0, false
@@ -53,8 +51,7 @@ func (o *Outage) End() (lasted time.Duration, ended bool) {
 	return lasted, true
 }
 
-// CauseOf returns what fails: errors with the same cause are the same
-// outage, however they are worded. An error of another package may have a method Cause.
+// CauseOf returns an error's cause. Other packages set it with a method Cause.
 func CauseOf(err error) inventory.Cause {
 	var own interface{ Cause() inventory.Cause }
 	switch {

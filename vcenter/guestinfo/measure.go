@@ -5,22 +5,18 @@ import (
 	"fmt"
 )
 
-// These bound what is read at all.
 const (
-	// MaxEncoded bounds the text as the machine has it, in bytes: ErrSize is of a
-	// longer one. It has room for MaxPlain in base64.
+	// MaxEncoded bounds the encoded text in bytes. It allows MaxPlain in base64.
 	MaxEncoded = 96 << 10
-	// MaxPlain bounds the text, in bytes, once base64 and gzip are undone. A network
-	// configuration with a thousand addresses has half of it.
+	// MaxPlain bounds the decoded text in bytes. A thousand addresses need half of it.
 	MaxPlain = 64 << 10
 )
 
-// ErrSize is of a text that is too long to be read at all.
+// ErrSize rejects a text longer than MaxEncoded or MaxPlain.
 var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d once base64 and gzip are undone", MaxEncoded, MaxPlain)
 
-// These bound what a parser is given. What it makes of a text costs many times the text,
-// in time and in memory: a node for each sign, and on each level a look at those above.
-// A line of a network configuration has three signs, and it is ten levels deep.
+// These bound the parser's input. Parsing creates a node for each sign and scans the enclosing levels
+// at each level. A line of a network configuration has three signs, on at most ten levels.
 const (
 	maxLines = 4_000
 	maxSigns = 8_000
@@ -33,8 +29,8 @@ var (
 	errDepth = fmt.Errorf("the text is nested more than %d deep", maxDepth)
 )
 
-// measure refuses a text that would be costly to parse. It counts the signs that YAML is
-// made of wherever they are, in quotes and comments too: there are no more nodes.
+// measure rejects a text that is expensive to parse. It counts YAML's indicators, even in quotes and
+// comments, so there are no more nodes.
 func measure(text []byte) error {
 	if len(text) > MaxPlain {
 		return ErrSize
@@ -42,7 +38,7 @@ func measure(text []byte) error {
 	lines := 1
 	signs := 0
 	openBrackets := 0
-	// Each dash of a line may open a list or a mapping.
+	// Each dash of a line may start a list or a mapping.
 	dashes := 0
 	for i, c := range text {
 		switch c {

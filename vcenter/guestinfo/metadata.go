@@ -12,39 +12,30 @@ import (
 )
 
 const (
-	// Key is the key in a machine's extraConfig.
+	// Key is a key in a VM's extraConfig.
 	Key = "guestinfo.metadata"
 
-	// maxNodes bounds how much of a document is looked at, since aliases can
-	// make one of any length out of a short text.
+	// maxNodes bounds the visited nodes. Aliases expand a short text without limit.
 	maxNodes = 10_000
 )
 
-// These say why a text has no addresses to give, without a word of it.
 var (
 	errEncoding  = errors.New("the text is neither YAML, nor base64 of YAML, nor base64 of gzipped YAML")
 	errNodes     = errors.New("the network configuration is too long")
 	errAddresses = fmt.Errorf("the network configuration has more than %d addresses", maxAddresses)
 )
 
-// Addresses returns the addresses that metadata configures, in the order in
-// which it has them, each once. Metadata without a network configuration has
-// none, and neither have interfaces that ask a server for theirs.
+// Addresses returns the configured addresses in order, without duplicates. With DHCP or without a
+// network configuration it returns none.
 //
-// The metadata is YAML or JSON, as it is or in base64, gzipped before that or
-// not. What it is shows: a mapping has characters that base64 does not, and
-// gzip begins with two bytes that no YAML has. So guestinfo.metadata.encoding
-// need not be read too. The network configuration in it is cloud-init's, of
-// version 1 or 2 (netplan), and may be encoded likewise.
-//
-// Of an error nothing is read. It says which bound a text exceeds, and otherwise no
-// more than that it cannot be read.
+// The metadata is YAML or JSON: plain, in base64, or gzipped in base64. The text shows its encoding:
+// a mapping has characters that base64 lacks, and gzip starts with bytes that are invalid in YAML.
+// The network configuration is cloud-init's, version 1 or 2 (netplan), and may itself be encoded.
 func Addresses(metadata string) ([]netip.Addr, error) {
 	return guarded(func() ([]netip.Addr, error) { return addresses(metadata) })
 }
 
-// guarded turns a panic into an error: a parser may have defects, and whoever writes the
-// text may look for them.
+// guarded returns a panic as an error. A guest may exploit a defect of the parser.
 func guarded(read func() ([]netip.Addr, error)) (found []netip.Addr, err error) {
 	defer func() {
 		if recover() != nil {
@@ -70,7 +61,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 			return nil, err
 		}
 	}
-	// A file of netplan has its content under this key, too.
+	// A netplan file has its own key network.
 	if inner := r.get(network, "network"); inner != nil {
 		network = inner
 	}
@@ -85,7 +76,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 	return r.found, nil
 }
 
-// document returns the mapping that a text is, nil for an empty text.
+// document returns the root mapping, nil for an empty text.
 func document(text string) (*node, error) {
 	plain, err := decode(strings.TrimSpace(text))
 	if err != nil || len(plain) == 0 {
@@ -100,7 +91,7 @@ func document(text string) (*node, error) {
 		return nil, errEncoding
 	}
 	if len(doc.Content) == 0 {
-		return nil, nil // nothing but comments
+		return nil, nil // Only comments.
 	}
 	root := doc.Content[0]
 	if root.Kind != mappingNode {
@@ -109,12 +100,11 @@ func document(text string) (*node, error) {
 	return root, nil
 }
 
-// decode undoes base64, then gzip, as far as the text has them.
 func decode(text string) ([]byte, error) {
 	if strings.ContainsAny(text, ":{#") {
 		return []byte(text), nil
 	}
-	raw, err := base64.StdEncoding.DecodeString(text) // line breaks are skipped
+	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, errEncoding
 	}

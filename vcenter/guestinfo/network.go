@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// maxAddresses bounds what is found.
 const maxAddresses = 256
 
-// reader gathers addresses. What does not have the form of a network
-// configuration is passed over, as by the guest.
+// A reader collects addresses. Like the guest, it skips other content.
 type reader struct {
 	found []netip.Addr
-	// left is how many more nodes may be looked at; below 0 nothing is.
+	// left is the number of nodes that may still be visited.
 	left int
 }
 
-// version1 reads a list of devices, each with its subnets.
+// version1 reads a list of devices with subnets.
 func (r *reader) version1(network *node) {
 	for device := range r.items(r.get(network, "config")) {
 		for subnet := range r.items(r.get(device, "subnets")) {
@@ -27,15 +25,15 @@ func (r *reader) version1(network *node) {
 	}
 }
 
-// kinds are netplan's kinds of devices that may have addresses.
+// kinds are netplan's device types with addresses.
 var kinds = []string{"ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "dummy-devices", "vrfs"}
 
-// version2 reads mappings of devices, by kind, each with its addresses.
+// version2 reads mappings of devices by type.
 func (r *reader) version2(network *node) {
 	for _, kind := range kinds {
 		for _, device := range r.pairs(r.get(network, kind)) {
 			for address := range r.items(r.get(device, "addresses")) {
-				if address.Kind == mappingNode { // the address with its options
+				if address.Kind == mappingNode { // The value contains options.
 					for key := range r.pairs(address) {
 						r.address(key)
 					}
@@ -47,7 +45,6 @@ func (r *reader) version2(network *node) {
 	}
 }
 
-// address takes an address, with a prefix length or without.
 func (r *reader) address(n *node) {
 	if n == nil || n.Kind != scalarNode || len(r.found) > maxAddresses {
 		return
@@ -55,14 +52,13 @@ func (r *reader) address(n *node) {
 	text, _, _ := strings.Cut(strings.TrimSpace(n.Value), "/")
 	a, err := netip.ParseAddr(text)
 	if err != nil {
-		return // such as dhcp
+		return // For example "dhcp".
 	}
 	if a = a.Unmap().WithZone(""); !slices.Contains(r.found, a) {
 		r.found = append(r.found, a)
 	}
 }
 
-// get returns the value of a key, nil if there is none.
 func (r *reader) get(mapping *node, key string) *node {
 	for k, v := range r.pairs(mapping) {
 		if k.Value == key {
@@ -72,7 +68,7 @@ func (r *reader) get(mapping *node, key string) *node {
 	return nil
 }
 
-// pairs goes through a mapping; what is none is empty.
+// pairs iterates over a mapping. Any other node is empty.
 func (r *reader) pairs(n *node) iter.Seq2[*node, *node] {
 	return func(yield func(_, _ *node) bool) {
 		if n = follow(n); n == nil || n.Kind != mappingNode {
@@ -86,7 +82,7 @@ func (r *reader) pairs(n *node) iter.Seq2[*node, *node] {
 	}
 }
 
-// items goes through a list; what is none is empty.
+// items iterates over a list. Any other node is empty.
 func (r *reader) items(n *node) iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		if n = follow(n); n == nil || n.Kind != sequenceNode {
@@ -105,7 +101,7 @@ func (r *reader) take() bool {
 	return r.left >= 0
 }
 
-// follow returns the node that an alias stands for.
+// follow resolves an alias.
 func follow(n *node) *node {
 	if n != nil && n.Kind == aliasNode {
 		return n.Alias

@@ -2,7 +2,7 @@ package guestinfo
 
 import "go.yaml.in/yaml/v3"
 
-// A node is one of a YAML document. This file alone names the library, the maintained fork, which Kubernetes' libraries link already.
+// node is from the maintained fork, which Kubernetes already links.
 type node = yaml.Node
 
 const (

@@ -16,25 +16,21 @@ import (
 
 const (
 	sessionHeader = "vmware-api-session-id"
-	// drained is how much of an answer that is not used is read, so that its
-	// connection serves again.
+	// drained bounds the read of an unused body, so that the connection is reused.
 	drained = 64 << 10
 )
 
-// A Client is a session of the API. Its methods may be called concurrently
-// once it is logged in.
+// A Client is one session. After Login it is safe for concurrent use.
 type Client struct {
 	http    *soap.Client
 	session string
-	// legacy reports whether resources are asked for below /rest, at first where the session was opened;
-	// found whether the vCenter has answered a request for one there.
+	// legacy selects the root of requests, initially home. found means that a response confirmed it.
 	legacy, found atomic.Bool
-	// home is the root where the session was opened.
-	home root
+	home          root
 }
 
-// A root is where the API begins: vCenters before 7.0 U2 have resources below /rest only,
-// and later ones may have them below /api only.
+// A root is a path prefix. vCenters before 7.0 U2 have resources only below /rest, later vCenters
+// perhaps only below /api.
 type root bool
 
 const (
@@ -42,20 +38,19 @@ const (
 	rest root = true
 )
 
-// NewClient returns a client that goes the way of another, trusts the same and has the same cookies. It
-// contacts nothing.
+// NewClient returns a client with the transport, trust and cookies of a SOAP client.
 func NewClient(c *soap.Client) *Client {
 	own := c.NewServiceClient("/api", "")
 	own.Jar = c.Jar
 	return &Client{http: own}
 }
 
-// Login opens a session, below /rest first if legacy is set and below /api first otherwise. Only if
-// nobody has looked at the password there, since nothing serves the path, it is shown at the other
-// root. Sign adds to a request what proves who asks.
+// Login opens a session below /rest if legacy is set, otherwise below /api. If the path does not
+// exist, so the server has not checked the password, it tries the second root. sign adds the
+// credentials.
 func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, legacy bool) error {
 	login := Request{Method: http.MethodPost, Resource: resourceSession, prepare: func(req *http.Request) error {
-		req.Header.Set("vmware-use-header-authn", "true") // no cookie
+		req.Header.Set("vmware-use-header-authn", "true") // The header prevents a cookie.
 		return sign(req)
 	}}
 	c.home = root(legacy)
@@ -73,27 +68,26 @@ func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, lega
 	return err
 }
 
-// Join uses a session that was opened otherwise, which is not the client's to end.
+// Join uses a session that the client does not own.
 func (c *Client) Join(session string) { c.session = session }
 
-// Logout ends the session that Login has opened.
+// Logout ends the session that Login opened.
 func (c *Client) Logout(ctx context.Context) error {
 	return c.send(ctx, c.home, &Request{Method: http.MethodDelete, Resource: resourceSession}, nil)
 }
 
 const resourceSession = "session"
 
-// A Request is one that both roots know, each by another path.
+// A Request is independent of the root.
 type Request struct {
 	Method string
-	// Resource is the path below that of the infrastructure services, ID and Action are
-	// appended to it; they may be empty.
+	// Resource is the path below the infrastructure services. ID and Action are optional.
 	Resource, ID, Action string
-	// LegacyID is an ID that is in the path at /rest only.
+	// LegacyID is an ID for /rest only.
 	LegacyID string
-	// Body is encoded as JSON, unless it is nil.
+	// Body is encoded as JSON.
 	Body any
-	// NotNull has an answer refused that is null.
+	// NotNull rejects the response null.
 	NotNull bool
 
 	prepare func(*http.Request) error
@@ -121,11 +115,9 @@ func (r *Request) address(at root) (path, query string) {
 	return path, query
 }
 
-// Do sends a request and decodes the answer, unless that is nil. A failure that the server
-// answers with is a *StatusError.
-//
-// Until the vCenter has answered one for a resource, the other root is tried if nothing serves the path
-// below the one, and is stayed with if it serves the path.
+// Do sends a request and decodes the response into answer, which may be nil. The error for an
+// unsuccessful HTTP status is a *StatusError. Until a request succeeds, Do also tries the second
+// root if the path does not exist, and keeps the root where it exists.
 func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
 	at := root(c.legacy.Load())
 	err := c.send(ctx, at, r, answer)
@@ -143,8 +135,7 @@ func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
 	return err
 }
 
-// isPathMissing reports whether an answer says that nothing serves the path. A session that is
-// opened is no object that could be missing.
+// isPathMissing reports whether the path does not exist. A login names no object that could be missing.
 func isPathMissing(err error, r *Request) bool {
 	class := ClassOf(err)
 	return class == NoSuchPath || class == NotFound && r.Resource == resourceSession
@@ -183,7 +174,7 @@ func (c *Client) send(ctx context.Context, at root, r *Request, answer any) erro
 	})
 }
 
-// read parses an answer. At /rest values are in an envelope.
+// read parses a response. Below /rest it has an envelope.
 func read(at root, res *http.Response, answer any, notNull bool) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)
@@ -200,12 +191,12 @@ func read(at root, res *http.Response, answer any, notNull bool) error {
 	}
 	err := json.NewDecoder(res.Body).Decode(into)
 	if err == nil {
-		err = json.Unmarshal(envelope.Value, answer) // a syntax error where there is no value
+		err = json.Unmarshal(envelope.Value, answer) // Fails without a value.
 	}
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &syntax) || errors.As(err, &mismatch) || err == nil && notNull && string(envelope.Value) == "null" {
-		// What the answer holds may be the page of a proxy.
+		// The body may be a proxy's page.
 		return &unusable{requestOf(res.Request)}
 	}
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package rest speaks the REST API of one vCenter, which is a service of its own beside SOAP.
+// Package rest is a client for the REST API of one vCenter, a service apart from SOAP.
 //
-// A [Client] is one session of that API. It speaks /api, and /rest with a vCenter that has only
-// that. The transport that it is given bounds answers. No error holds anything of a body but the type of
-// the API's own error: a body may be the page of a proxy.
-//
-// The package knows no resource but the session. It never logs in on its own, and repeats no
-// request but at the other root.
+// A [Client] is one session. It uses /api, or /rest with a vCenter that has only /rest. The caller's
+// transport bounds responses. Errors contain nothing from a body, which may be a proxy's page, except
+// the API's error type. The package knows only the session resource, never logs in on its own, and
+// never retries, except at the second root.
 package rest

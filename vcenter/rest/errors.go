@@ -14,30 +14,27 @@ import (
 	"time"
 )
 
-// A Class is what an answer of failure says.
+// A Class is the kind of an unsuccessful response.
 type Class int
 
 const (
-	// Unclassified is an error that is no answer, or an answer that says none of the following.
+	// Unclassified is any other error.
 	Unclassified Class = iota
-	// Denied means that the account lacks a privilege. The tagging service also answers so for an object that it does not
-	// know.
+	// Denied means that the account lacks a privilege. The tagging service also denies unknown objects.
 	Denied
-	// NotFound means that the service does not have the object.
+	// NotFound means that the object does not exist.
 	NotFound
-	// NoSuchPath means that nothing serves the path. The vCenter has it below the other root, or vAPI is
-	// starting.
+	// NoSuchPath means that the path is below the second root only, or that vAPI is starting.
 	NoSuchPath
-	// Unauthenticated means that the service does not know the session, or rejects the login.
+	// Unauthenticated means an unknown session or a rejected login.
 	Unauthenticated
-	// Busy means that the service, or a proxy in front of it, is throttling or starting.
+	// Busy means that the service or a proxy is throttling or starting.
 	Busy
-	// Refused means that the service cannot work with the request, or has failed at it. One of the objects
-	// that the request names may be why.
+	// Refused means that the service failed, perhaps because of an object in the request.
 	Refused
 )
 
-// ClassOf returns the class of an answer that an error holds.
+// ClassOf returns the class of an error.
 func ClassOf(err error) Class {
 	var e *StatusError
 	if !errors.As(err, &e) {
@@ -67,17 +64,16 @@ const (
 	typeNoOperation     = "OPERATION_NOT_FOUND"
 )
 
-// A StatusError is an answer with an HTTP status of failure. It holds nothing of the
-// body but the type of the error: that may be the page of a proxy.
+// A StatusError is a response with an unsuccessful HTTP status.
 type StatusError struct {
-	// Call is method and path of the request.
+	// Call is the method and path of the request.
 	Call string
 	// Code is the HTTP status.
 	Code int
-	// Type is the vAPI error's, such as NOT_FOUND; empty if the answer is not of the API. For a path
-	// that is not served it is OPERATION_NOT_FOUND, and UNAUTHENTICATED wherever the body has that.
+	// Type is the vAPI error type, such as NOT_FOUND, or empty if the response is not from the API.
+	// A missing path yields OPERATION_NOT_FOUND.
 	Type string
-	// RetryAfter is the pause that the server asks for, zero if it asks for none.
+	// RetryAfter is the requested pause, or zero.
 	RetryAfter time.Duration
 }
 
@@ -85,26 +81,25 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Call, e.Code, http.StatusText(e.Code))
 }
 
-// unusable is an answer with a status of success that is not of the API.
+// unusable is a successful response that is not from the API.
 type unusable struct{ call string }
 
 func (e *unusable) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
 
-// HasStatus reports whether an error is the server's answer with this HTTP status.
+// HasStatus reports whether an error is a response with this HTTP status.
 func HasStatus(err error, code int) bool {
 	var status *StatusError
 	return errors.As(err, &status) && status.Code == code
 }
 
-// Answered reports whether an error is an answer of the server, and not that of a
-// connection that failed or of a deadline.
+// Answered reports whether an error is a response, not a failed connection or a timeout.
 func Answered(err error) bool {
 	var status *StatusError
 	var other *unusable
 	return errors.As(err, &status) || errors.As(err, &other)
 }
 
-// RetryAfter returns the pause that the server asks for in an error, zero if none.
+// RetryAfter returns the requested pause, or zero.
 func RetryAfter(err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -113,7 +108,7 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// maxError bounds what is read of an error's body, in bytes.
+// maxError bounds the read of an error's body, in bytes.
 const maxError = 64 << 10
 
 func newStatusError(res *http.Response) *StatusError {
@@ -145,7 +140,7 @@ func newStatusError(res *http.Response) *StatusError {
 	return e
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses the header: seconds or a date.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(0, min(seconds, 24*60*60))) * time.Second
@@ -156,7 +151,6 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// requestOf returns method and path of a request.
 func requestOf(req *http.Request) string {
 	return req.Method + " " + (&url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}).String()
 }
