@@ -14,33 +14,33 @@ import (
 	"vzones/topology"
 )
 
-// choice is the choice of the addresses of one family.
+// choice chooses the internal and the external IP of one family.
 type choice struct {
 	family string
-	// provided is the zero Addr if the kubelet was given none.
+	// provided is the family's address in --node-ip, or the zero Addr.
 	provided netip.Addr
 	claims   map[netip.Addr]Claim
-	// results are the Selection's Results of the family, in their order.
-	results []*Result
-	sides   [2]side
-	// conflict is an address that the configuration asks for and another Node claims,
-	// where it asks for no other: one that it does not ask for is no replacement.
+	results  []*Result
+	sides    [2]side
+	// conflict is an address that the configuration selects and another Node claims, nil if the configuration also
+	// selects a free one.
 	conflict *Result
 }
 
-// side is the internal or the external half of a choice.
 type side struct {
 	kind    v1.NodeAddressType
 	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
-	has     netip.Addr // the former address if it is open, else the Node's address, the zero Addr if it has none
-	open    []*Result  // those that may be chosen, in order
-	claimed []*Result  // those that might be chosen if no other Node claimed them
+	// has is the former address if it is open, else the Node's current address, or the zero Addr.
+	has netip.Addr
+	// open are the candidates, in order.
+	open []*Result
+	// claimed would be candidates if no other Node claimed them.
+	claimed []*Result
 	chosen  *Result
 }
 
-// newChoice begins a choice: excluded addresses get their result.
 func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *choice {
 	c := &choice{family: family, provided: provided, claims: in.Claims}
 	for i := range s.Results {
@@ -91,7 +91,6 @@ func containing(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// choose applies the rules in their order and returns the Node's addresses.
 func (c *choice) choose() []v1.NodeAddress {
 	internal := &c.sides[0]
 	external := &c.sides[1]
@@ -116,10 +115,9 @@ func (c *choice) choose() []v1.NodeAddress {
 	return out
 }
 
-// byConfiguration takes the first address in the first subnet that has one, or
-// else the first on the network. The kubelet's address, and then what the Node has, come before others that the
-// same part of the configuration asks for. So the order of the report does not decide whether the framework leaves
-// the address out because of --node-ip.
+// byConfiguration chooses an address in the first configured subnet that contains a candidate, else an address on
+// the configured network. --node-ip takes precedence over the Node's current address, and both over the order of the
+// report, so that this order does not decide whether the framework drops the address because of --node-ip.
 func (s *side) byConfiguration(provided netip.Addr) {
 	for _, preferred := range []netip.Addr{provided, s.has} {
 		for _, v := range s.open {
@@ -157,8 +155,7 @@ func (s *side) byConfiguration(provided netip.Addr) {
 	s.take(on[0], Reason{Rule: Network})
 }
 
-// unmet returns an address that the configuration asks for and another Node claims,
-// where there is no other that it asks for.
+// unmet returns a claimed address that the configuration selects if nothing could be chosen.
 func (s *side) unmet() *Result {
 	for _, v := range s.claimed {
 		if _, in := containing(s.subnets, v.Address); s.chosen == nil && (in || s.onNetwork(v)) {
@@ -168,8 +165,8 @@ func (s *side) unmet() *Result {
 	return nil
 }
 
-// onNetwork reports whether an address is on the configured network. One that the
-// Node has, and that is not reported now, was.
+// onNetwork reports whether an address is on the configured network. An address of the Node that VMware Tools do not
+// report now was on it when it was chosen.
 func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.has
@@ -177,8 +174,7 @@ func (s *side) onNetwork(v *Result) bool {
 	return s.network != "" && config.IsNetwork(s.network, v.Network)
 }
 
-// byDefault takes the kubelet's address, or else what the Node has, as one of this
-// kind or of the other, or else the first.
+// byDefault chooses --node-ip, else an address that the Node already has as either kind, else the first candidate.
 func (s *side) byDefault(provided, other netip.Addr) {
 	if s.byKubelet(provided) || len(s.open) == 0 {
 		return
@@ -198,7 +194,7 @@ func (s *side) byDefault(provided, other netip.Addr) {
 	s.take(s.open[0], Reason{Rule: rule})
 }
 
-// byKubelet takes the kubelet's address, in the place of what was taken before.
+// byKubelet chooses --node-ip, also in place of an address chosen before.
 func (s *side) byKubelet(provided netip.Addr) bool {
 	for _, v := range s.open {
 		if v.Address == provided {
@@ -226,8 +222,8 @@ func (c *choice) hasProvided() bool {
 	return false
 }
 
-// check returns what is missing of a choice that was made. Refused is why the report
-// of VMware Tools does not count, nil if it does.
+// check returns an error if the choice is incomplete. refused is the reason to ignore the report of VMware Tools, nil
+// if it is valid.
 func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
 		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have (%s): correct it, or the address rules in the configuration"
@@ -264,14 +260,13 @@ func (c *choice) check(refused error) error {
 	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the machine's addresses", c.family, c.reported())
 }
 
-// claimed is the error of an address that another Node claims.
 func (c *choice) claimed(who string, v *Result) error {
 	claim := c.claims[v.Address]
 	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
 		who, v.Address, claim.Node, claim.Why, claim.Node)
 }
 
-// reported lists what is there instead, for an error.
+// reported lists the VM's addresses of the family for an error.
 func (c *choice) reported() string {
 	const most = 5
 	var b strings.Builder

@@ -14,21 +14,18 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Claim is the claim of another Node to an address.
+// A Claim is another Node's claim to an address.
 type Claim struct {
-	// Node is that Node's name.
 	Node string
-	// Void reports whether nothing but that Node's own statement supports the claim, or its machine is
-	// known not to have the address any more. Such an address may be given to another Node, after others
-	// of its interface.
+	// Void means that only that Node's own statement supports the claim, or that its VM does not have the address.
+	// Such an address may be given away, after the other addresses of its interface.
 	Void bool
-	// Why says in words why the claim is not void.
+	// Why is the reason in words if the claim is not void.
 	Why string
 }
 
-// ClaimedBy returns the addresses that a Node claims: for each family the first
-// internal and the first external IP in its status, and what its kubelet was given as
-// --node-ip. It is a handful, whatever the kubelet writes.
+// ClaimedBy returns the addresses that a Node claims: its first internal and external IP of each family, and --node-ip.
+// The kubelet cannot make it more than six.
 func ClaimedBy(node *v1.Node) []netip.Addr {
 	var all usable
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -40,7 +37,6 @@ func ClaimedBy(node *v1.Node) []netip.Addr {
 	return all
 }
 
-// usable are addresses that a Node can have, each once.
 type usable []netip.Addr
 
 func (u *usable) add(some ...netip.Addr) {
@@ -51,20 +47,19 @@ func (u *usable) add(some ...netip.Addr) {
 	}
 }
 
-// Backing is a machine's answer about an address that its Node claims.
+// Backing is the evidence from a VM for an address that its Node claims.
 type Backing int
 
 const (
-	// Unclear means that the machine may have the address: it reports none of that family although it is not
-	// powered off, or its report or metadata is not known completely.
+	// Unclear means that the VM is running and reports no address of the family, or that its data is incomplete.
 	Unclear Backing = iota
-	// Backed means that the machine reports the address, or its metadata has it.
+	// Backed means that the VM reports the address or its metadata contains it.
 	Backed
-	// Unbacked means that the machine has other addresses, or is powered off.
+	// Unbacked means that the VM has other addresses or is powered off.
 	Unbacked
 )
 
-// Back returns what a machine says of an address that its Node claims, and why in words.
+// Back returns a VM's backing for an address that its Node claims, and the reason in words.
 func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	switch {
 	case has(m.Static, a):
@@ -93,8 +88,7 @@ func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	return Unclear, "its machine reports no address now"
 }
 
-// Candidates returns the addresses to which the claims of other Nodes count: those of
-// interfaces with a virtual device, and those that the kubelet was given.
+// Candidates returns the VM's addresses that claims of other Nodes may exclude, and --node-ip.
 func (in *Input) Candidates() []netip.Addr {
 	all := ofDevices(in.NICs)
 	all.add(provided(in.Provided)...)
@@ -104,15 +98,13 @@ func (in *Input) Candidates() []netip.Addr {
 // IsOfFamily reports whether an address is of a configured family.
 func (in *Input) IsOfFamily(a netip.Addr) bool { return slices.Contains(in.Families, familyOf(a)) }
 
-// Reported returns the addresses that a machine reports and that its Node may get: those of interfaces with a virtual
-// device, or the address without an interface.
+// Reported returns the addresses that a VM reports and its Node may get.
 func Reported(m *inventory.Machine) []netip.Addr {
 	all := ofDevices(m.NICs)
 	all.add(m.GuestAddress)
 	return all
 }
 
-// ofDevices returns the addresses of interfaces with a virtual device.
 func ofDevices(nics []inventory.NIC) (all usable) {
 	for i := range nics {
 		for _, a := range nics[i].Addresses {
@@ -124,15 +116,14 @@ func ofDevices(nics []inventory.NIC) (all usable) {
 	return all
 }
 
-// IsWithout reports whether a Node has no address of the family of an address yet. The addresses of a Node that waits
-// are its kubelet's statement.
+// IsWithout reports whether a Node has no address of a's family yet. An uninitialized Node has none; its kubelet wrote
+// its addresses.
 func IsWithout(node *v1.Node, a netip.Addr) bool {
 	return nodeinfo.IsUninitialized(node) ||
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
-// provided returns the addresses in a kubelet's annotation, at most two. If there are more, it returns none,
-// because no kubelet writes that.
+// provided parses the annotation of --node-ip. More than two addresses are ignored, because no kubelet writes them.
 func provided(annotation string) []netip.Addr {
 	parts := strings.SplitN(annotation, ",", 3)
 	if len(parts) > 2 {
@@ -147,7 +138,7 @@ func provided(annotation string) []netip.Addr {
 	return all
 }
 
-// first returns the first address of a kind and a family, the zero Addr if none.
+// first returns the first address of a kind and a family, or the zero Addr.
 func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
 	for _, one := range all {
 		if one.Type != kind {
@@ -160,19 +151,16 @@ func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.A
 	return netip.Addr{}
 }
 
-// parse reads an address. One with a zone is none that a Node can have: what a kubelet
-// writes behind the percent sign has any length.
+// parse rejects IPv6 zones, because a kubelet can write any text there.
 func parse(s string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(s)
 	return a.Unmap(), err == nil && a.Zone() == ""
 }
 
-// has returns the address of a kind and a family that the Node has already.
 func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
 	return first(in.Has, kind, family)
 }
 
-// formerOf returns the addresses in a Node's annotation nodeinfo.KeyFormerAddresses.
 func formerOf(node *v1.Node) (all []v1.NodeAddress) {
 	for _, part := range strings.SplitN(node.Annotations[nodeinfo.KeyFormerAddresses], ",", 5) {
 		kind, a, _ := strings.Cut(part, "=")
@@ -181,9 +169,9 @@ func formerOf(node *v1.Node) (all []v1.NodeAddress) {
 	return all
 }
 
-// Former returns the annotation nodeinfo.KeyFormerAddresses of a Node that gets addresses. For each type and
-// family it has the first address that the machine stopped reporting while an interface had no usable one, until
-// the Node gets that back. An address that another machine took over while its interface kept others is none.
+// Former returns the annotation nodeinfo.KeyFormerAddresses for a Node that gets new addresses. For each type and
+// family it contains the first address that the VM stopped reporting while an interface had no usable address, until
+// the Node gets that address back. An address that moved to another VM while its interface kept others is not former.
 func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
 	var all []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -206,8 +194,7 @@ func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string 
 	return strings.Join(all, ",")
 }
 
-// claim returns the claim of another Node to an address, unless the Node itself has
-// that already: nobody takes an address from a Node that runs.
+// claim returns another Node's claim to an address. A running Node never loses an address to a claim.
 func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	claim, claimed := in.Claims[a]
 	if !claimed || a == in.has(v1.NodeInternalIP, familyOf(a)) || a == in.has(v1.NodeExternalIP, familyOf(a)) {
@@ -216,8 +203,7 @@ func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	return claim, true
 }
 
-// unreported returns results about addresses that the Node and the machine's metadata have, and that VMware
-// Tools do not report now.
+// unreported returns results for the Node's addresses that the VM's metadata contains but VMware Tools do not report.
 func (in *Input) unreported(reported []Result) []Result {
 	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -235,7 +221,6 @@ func (in *Input) unreported(reported []Result) []Result {
 	return out
 }
 
-// familyOf returns the family of an address, as the configuration names it.
 func familyOf(a netip.Addr) string {
 	if a.Is4() {
 		return "ipv4"
@@ -243,10 +228,9 @@ func familyOf(a netip.Addr) string {
 	return "ipv6"
 }
 
-// Written returns what the framework's node controller makes of a Node's
-// addresses before it writes them: where they have no host name, the Node keeps
-// its own; an address that the kubelet was given comes first, as the only one
-// of its type. The error is the framework's, which writes nothing then.
+// Written returns the addresses that the framework's node controller would write: it keeps the Node's host name if
+// addresses has none, and --node-ip replaces all other addresses of its type. An error is the framework's, which then
+// writes nothing.
 func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error) {
 	isHostName := func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName }
 	if !slices.ContainsFunc(addresses, isHostName) {
@@ -263,11 +247,9 @@ func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error
 	return addresses, nil
 }
 
-// Unchanged reports whether the Node already has what the framework would write.
-// The framework itself compares one address of each type, and so writes a Node
-// with two internal IPs again and again. The order of the types does not count:
-// the API server changes it. That of the addresses of a type does, for the first
-// internal IP is the Node's primary one.
+// Unchanged reports whether the Node already has the addresses that the framework would write. The framework compares
+// only one address of each type, and would rewrite a Node with two internal IPs forever. The order of types is ignored,
+// because the API server changes it; the order within a type matters, because the first internal IP is the primary one.
 func Unchanged(node *v1.Node, addresses []v1.NodeAddress) bool {
 	written, err := Written(node, addresses)
 	return err == nil && slices.Equal(byType(written), byType(node.Status.Addresses))

@@ -6,9 +6,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// hostName returns the Node's Hostname, empty if no name is valid: the Hostname that the Node was initialized with,
-// the guest's host name, or one of the Node's own names. So the guest, whose host name changes while it starts, decides
-// only once.
+// hostName returns the Node's Hostname: the one it was initialized with, else the guest's host name, else one of
+// OwnNames, whichever is first valid; empty if none is. The guest's name changes while it boots, so it decides only once.
 func (in *Input) hostName() string {
 	for _, name := range append([]string{hostNameIn(in.Has), in.HostName}, in.OwnNames...) {
 		if inventory.IsHostName(name) {
@@ -18,7 +17,6 @@ func (in *Input) hostName() string {
 	return ""
 }
 
-// hostNameIn returns the first Hostname among addresses, empty if there is none.
 func hostNameIn(all []v1.NodeAddress) string {
 	for _, a := range all {
 		if a.Type == v1.NodeHostName {

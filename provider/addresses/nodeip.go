@@ -11,9 +11,9 @@ import (
 	"vzones/internal/quote"
 )
 
-// leaveOut drops the addresses that the framework would drop: where one of a type is an address of --node-ip, it writes
-// no other address of that type. So the Node of a kubelet that has an address of one family is of that family alone,
-// as the kubelet and its Pods on the host network are.
+// leaveOut drops the addresses that the framework would drop: if an address of a type is in --node-ip, the framework
+// writes no other address of that type. A Node whose kubelet has one family is therefore single-stack, like the kubelet
+// and its host-network Pods.
 func (s *Selection) leaveOut(in *Input, provided map[string]netip.Addr) {
 	isProvided := func(a v1.NodeAddress) bool {
 		ip, ok := parse(a.Address)
@@ -47,7 +47,6 @@ func (s *Selection) leaveOut(in *Input, provided map[string]netip.Addr) {
 	s.LeftOut = fmt.Errorf("%s: %w", in.Ref.Located(in.InventoryPath), leftOut(in, dropped, provided))
 }
 
-// leftOut is the error about the addresses that are left out.
 func leftOut(in *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
 	var names []string
 	for _, a := range dropped {

@@ -7,45 +7,37 @@ import (
 	"vzones/internal/quote"
 )
 
-// Rule is the reason for which an address was chosen or dropped.
+// Rule is the reason why an address was chosen or dropped.
 type Rule uint8
 
-// The rules. Those from Subnet on have chosen the address.
+// The rules. Subnet and the rules below it choose an address; the rules above drop it.
 const (
-	// NotChosen: nothing is wrong with the address, and another was chosen, or
-	// none was wanted.
+	// NotChosen: the address is usable, but another address was chosen or none was needed.
 	NotChosen Rule = iota
-	// GuestMade: the interface has no virtual device; the guest has made it.
+	// GuestMade: the guest created the interface; it has no virtual device.
 	GuestMade
-	// Loopback, LinkLocal, Unspecified and Multicast addresses lead to no Node.
 	Loopback
 	LinkLocal
 	Unspecified
 	Multicast
-	// LeftOut: the interface is on a network that does not count.
+	// LeftOut: the configuration excludes the interface's network.
 	LeftOut
-	// Unusable: the guest says that the address is invalid or a duplicate.
+	// Unusable: the guest reports the address as invalid or a duplicate.
 	Unusable
-	// OtherFamily: the address is of a family that is not configured.
 	OtherFamily
-	// Excluded: the address is in an excluded subnet.
 	Excluded
-	// Claimed: the address is another Node's.
 	Claimed
-	// NotNodeIP: the Node gets an address of --node-ip of the same kind, and then only that.
+	// NotNodeIP: an address in --node-ip replaces all other addresses of its type.
 	NotNodeIP
 
-	// Subnet: the address is in a configured subnet.
 	Subnet
-	// Network: the interface is on the configured network.
 	Network
-	// Kubelet: the address is the kubelet's --node-ip.
 	Kubelet
-	// Kept: nothing else decides, and the Node has the address already.
+	// Kept: the Node already has the address, and no rule above decides.
 	Kept
-	// Static: nothing else decides, and the machine's metadata has the address.
+	// Static: the VM's metadata contains the address, and no rule above decides.
 	Static
-	// First: nothing else decides, and the address is the first.
+	// First: the address is the first candidate, and no rule above decides.
 	First
 )
 
@@ -57,19 +49,19 @@ var ruleNames = [...]string{
 	Subnet:    "subnet", Network: "network", Kubelet: "kubelet", Kept: "kept", Static: "static", First: "first",
 }
 
-// String returns a short name, in words.
+// String returns the rule in words.
 func (r Rule) String() string { return ruleNames[r] }
 
-// Reason is a rule and, for Subnet and Excluded, which subnet.
+// Reason is a rule and, for Subnet and Excluded, the subnet.
 type Reason struct {
 	Rule   Rule
 	Subnet netip.Prefix
 }
 
-// Chosen reports whether the address was chosen.
+// Chosen reports whether the rule chooses the address.
 func (r Reason) Chosen() bool { return r.Rule >= Subnet }
 
-// String returns the rule's name with its subnet.
+// String returns the rule in words with its subnet.
 func (r Reason) String() string {
 	if r.Subnet.IsValid() {
 		return r.Rule.String() + " " + r.Subnet.String()
@@ -77,24 +69,21 @@ func (r Reason) String() string {
 	return r.Rule.String()
 }
 
-// A Result is the choice about one address of a machine.
+// A Result is the decision about one address of a VM.
 type Result struct {
 	Address netip.Addr
-	// Network and Device are those of the interface, see inventory.NIC. They
-	// are empty if VMware Tools do not report the address.
+	// Network and Device identify the interface, see inventory.NIC. They are empty if Assumed is set.
 	Network string
 	Device  int32
-	// Assumed reports whether VMware Tools do not report the address, but nothing speaks against
-	// it: it is the kubelet's --node-ip, or the Node and the machine's metadata have it.
+	// Assumed means that VMware Tools do not report the address, but it is in --node-ip, or in both the Node's status
+	// and the VM's metadata.
 	Assumed bool
-	// Static reports whether the machine's metadata has the address.
+	// Static means that the VM's metadata contains the address.
 	Static bool
 
-	// Internal and External say why the address is the Node's internal or
-	// external IP, or why not.
 	Internal, External Reason
 
-	// order is the place among the configured addresses.
+	// order is the position in the metadata; addresses that are not there come last.
 	order int
 }
 
@@ -113,7 +102,7 @@ func (v Result) String() string {
 	return fmt.Sprintf("%s %s: internal %s, external %s", v.Address, from, v.Internal, v.External)
 }
 
-// drop says why an address never counts, whatever is configured.
+// drop returns the rule that forbids an address in every configuration, or NotChosen.
 func drop(a netip.Addr) Rule {
 	switch {
 	case a.IsLoopback():
@@ -128,8 +117,7 @@ func drop(a netip.Addr) Rule {
 	return NotChosen
 }
 
-// reported reports whether an address shows that VMware Tools know those of its
-// family, even if this one does not count.
+// reported reports whether the address shows that VMware Tools report its family, even if it was dropped.
 func (v *Result) reported() bool {
 	return !v.Assumed && v.Internal.Rule != GuestMade && drop(v.Address) == NotChosen
 }

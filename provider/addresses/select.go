@@ -1,11 +1,11 @@
-// Package addresses chooses the addresses of a Node from those of its machine.
+// Package addresses chooses the addresses of a Node from the addresses of its VM.
 //
-// It owns the rules and their order: addresses that never count, the order of the others, the
-// configuration, the kubelet's --node-ip, the addresses that the Node has, and the claims of other
-// Nodes. It owns the rule for the host name too. It records, for each address, the rule that chose or dropped it; the choice follows from
-// these records, so the two cannot differ. All functions are pure: they perform no I/O, keep nothing,
-// and change neither Nodes nor their arguments. The order in which VMware Tools report decides only
-// about addresses that the Node does not have yet.
+// Rules apply in this order. Addresses that no Node may have are dropped, then addresses that another Node claims, then
+// excluded subnets. Among the rest the configuration chooses, then --node-ip, the Node's current addresses, the VM's
+// metadata, and the order in which VMware Tools report them. So that order matters only for a Node without an address.
+// A Result records the rule that decided about an address; the choice is derived from the Results.
+//
+// The package also chooses the host name. All its functions are pure.
 package addresses
 
 import (
@@ -26,8 +26,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Select chooses a Node's addresses. An error is ErrNone and says what is missing; the Selection then has
-// the results so far.
+// Select chooses a Node's addresses. Every error is an ErrNone, and the Selection then has the results so far.
 func Select(in Input) (Selection, error) {
 	var out Selection
 	if name := in.hostName(); name != "" {
@@ -76,8 +75,7 @@ func Select(in Input) (Selection, error) {
 	return out, nil
 }
 
-// parseProvided returns what the kubelet was given, by family. What the
-// framework would refuse is an error.
+// parseProvided returns the addresses of --node-ip by family, and an error for values that the framework would reject.
 func parseProvided(annotation string, families []string) (map[string]netip.Addr, error) {
 	if annotation == "" {
 		return nil, nil
@@ -99,8 +97,8 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 	return provided, nil
 }
 
-// checkNetworks refuses to fall back to just any address when network names are
-// configured for both kinds and the machine is on neither network.
+// checkNetworks returns an error if networks are configured for both kinds and the VM is on neither, because then no
+// other address may be chosen.
 func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	internal := rules.InternalNetwork
 	external := rules.ExternalNetwork
@@ -118,7 +116,6 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		names = append(names, nic.Network)
 	}
 	if names == nil {
-		// There is no address to fall back to.
 		return nil
 	}
 	slices.Sort(names)
@@ -130,58 +127,47 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		quote.Some(names, quote.Most), internal, external)
 }
 
-// ErrNone says that the machine has no address that the Node may have, or not the one
-// that its kubelet was given.
+// ErrNone means that the VM has no address that the Node may have, or not the one in --node-ip.
 var ErrNone = errors.New("no address")
 
-// ErrClaimed says that another Node of the cluster claims the address that the Node
-// would get. It comes with ErrNone.
+// ErrClaimed means that another Node claims the address. It comes with ErrNone.
 var ErrClaimed = errors.New("address of another Node")
 
-// Input is all that the choice depends on.
+// Input contains everything that the choice depends on.
 type Input struct {
-	// Machine is the VM as it was found. If its Refused is set, it has no NICs and its addresses are unknown.
+	// Machine is the VM. If its Refused is set, it has no NICs and its addresses are unknown.
 	inventory.Machine
 	Rules *config.AddressRules
-	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
+	// Families contains "ipv4", "ipv6" or both, the preferred family first.
 	Families []string
-	// OwnNames are the Hostname that the Node has and the Node's name. The first valid one is its Hostname if
-	// the guest reports none.
+	// OwnNames are the Node's current Hostname and its name, for a guest that reports no valid host name.
 	OwnNames []string
-	// Provided is what the kubelet was given as --node-ip, as it stands in its
-	// annotation: an address, two of different families between a comma, or
-	// nothing.
+	// Provided is the kubelet's annotation of --node-ip: empty, an address, or one of each family with a comma.
 	Provided string
-	// Has are the addresses that the Node was initialized with, in their order; none
-	// while it waits.
+	// Has are the addresses of an initialized Node, in order.
 	Has []v1.NodeAddress
-	// Former are the addresses that the Node had before its machine stopped reporting them. They go back to
-	// the Node once they are reported and no rule prefers another one.
+	// Former are addresses that the VM stopped reporting. The Node gets them back with the next report unless a
+	// rule prefers another address.
 	Former []v1.NodeAddress
-	// Claims are the claims of other Nodes to addresses of the machine, and to those
-	// in Provided.
+	// Claims are other Nodes' claims to the VM's addresses and to Provided.
 	Claims map[netip.Addr]Claim
 }
 
-// Selection is what was chosen, and why.
+// Selection is the result of a choice.
 type Selection struct {
-	// Addresses are those of the Node: the host name, if there is a valid one, and
-	// an internal and an external IP for each family in order, of which one may
-	// be missing. There are none if Select has returned an error.
+	// Addresses are the host name, if valid, and the internal and external IP of each family, of which one may be
+	// missing. It is empty if Select returns an error.
 	Addresses []v1.NodeAddress
-	// LeftOut reports the addresses that the rules choose and the Node does not get, because the framework leaves
-	// them out: see leaveOut. It is nil if there are none.
+	// LeftOut reports addresses that the framework would drop because of --node-ip, see leaveOut. It may be nil.
 	LeftOut error
-	// Results are on all addresses, those that do not count included, in the
-	// order in which they come into question.
+	// Results are in order of precedence and include dropped addresses.
 	Results []Result
-	// Unreported are the families of which VMware Tools report no address, as
-	// they do while the machine starts or where they are missing.
+	// Unreported are the families without an address from VMware Tools, for example while the VM boots.
 	Unreported []string
 }
 
-// For returns the input for a machine and its Node, which may be nil. If VMware Tools report an
-// address and no interface, a Node that waits and has no --node-ip may have that address.
+// For returns the input for a VM and its Node, which may be nil. An address reported without an interface is only
+// used for an uninitialized Node without --node-ip.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
@@ -197,16 +183,13 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	case rules.NameNetworks():
 		in.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
 	case in.Provided == "" && in.Has == nil:
-		// The last resort of a Node that has no address yet.
 		in.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
 	}
 	return in
 }
 
-// list returns the machine's addresses in the order in which they come into
-// question: configured ones first, in the order of the configuration; then in the
-// order of the report, within an interface those that it is known by before the
-// others. Addresses that do not count have their result already.
+// list returns the VM's addresses in order of precedence: static addresses in the order of the metadata, then the
+// order of the report.
 func list(in *Input) []Result {
 	var all []Result
 	for i := range in.NICs {
@@ -246,8 +229,8 @@ func (v *Result) dropBy(r Rule) {
 	v.External = Reason{Rule: r}
 }
 
-// addressesOf returns the addresses of an interface in order, each once. Those that
-// another Node claims in vain come after the others too: they float.
+// addressesOf returns the distinct addresses of an interface. Secondary addresses and addresses with a void claim come
+// last, because they may be floating IPs.
 func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {

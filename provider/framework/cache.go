@@ -18,15 +18,15 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// A Cache is a Node informer whose handlers can be called again for a Node that has not
-// changed: see Announce. Its lister leaves out the Nodes of others.
+// A Cache is a Node informer that can call the framework's handlers for an unchanged Node, see Announce. Its Lister
+// hides foreign Nodes.
 type Cache struct {
 	coreinformers.NodeInformer
-	// shared and lister are those of NodeInformer, which would make new ones at each call.
+	// shared and lister are cached because NodeInformer creates new ones at each call.
 	shared  cache.SharedIndexInformer
 	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
-	// started is closed by Start, once.
+	// started is closed by Start.
 	started chan struct{}
 	once    sync.Once
 
@@ -34,8 +34,7 @@ type Cache struct {
 	handlers []cache.ResourceEventHandler
 }
 
-// NewCache returns a cache whose lister leaves out the Nodes for which foreign reports true.
-// Watch has to be called before anything else.
+// NewCache returns a cache that hides the Nodes for which foreign returns true. Call Watch first.
 func NewCache(foreign func(*v1.Node) bool) *Cache {
 	return &Cache{foreign: foreign, started: make(chan struct{})}
 }
@@ -45,7 +44,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	c.NodeInformer = factory.Core().V1().Nodes()
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
-	// Asking for the informer now makes the factory start it.
+	// This registers the informer, so that the factory starts it.
 	c.shared = c.NodeInformer.Informer()
 	c.lister = c.NodeInformer.Lister()
 	// SetTransform fails only after the informer was started.
@@ -57,11 +56,10 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	}
 }
 
-// Start notes that the framework has handed over its informers, which it does when this
-// process leads.
+// Start must be called once this process leads and Watch has returned.
 func (c *Cache) Start() { c.once.Do(func() { close(c.started) }) }
 
-// AwaitStart returns after Start, and reports whether that is before the context is done.
+// AwaitStart waits for Start. It returns false if the context is done first.
 func (c *Cache) AwaitStart(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -71,10 +69,10 @@ func (c *Cache) AwaitStart(ctx context.Context) bool {
 	}
 }
 
-// Started is closed by Start.
+// Started returns a channel that Start closes.
 func (c *Cache) Started() <-chan struct{} { return c.started }
 
-// IsStarted reports whether Started is closed. Until then no Node may be looked up.
+// IsStarted reports whether Start was called. No Node can be read before.
 func (c *Cache) IsStarted() bool {
 	select {
 	case <-c.started:
@@ -84,17 +82,16 @@ func (c *Cache) IsStarted() bool {
 	}
 }
 
-// All returns all Nodes, those of others too.
+// All returns all Nodes, including foreign ones.
 func (c *Cache) All() []*v1.Node {
 	all, err := c.lister.List(labels.Everything())
 	if err != nil {
-		return nil // the lister reads a cache, it has no error to give
+		return nil
 	}
 	return all
 }
 
-// Has reports whether a Node is still there, and no other one of its name. Before Start it returns true, because
-// the Nodes are not known yet.
+// Has reports whether a Node exists and was not replaced by another Node of its name. It returns true before Start.
 func (c *Cache) Has(node *v1.Node) bool {
 	if !c.IsStarted() {
 		return true
@@ -103,12 +100,10 @@ func (c *Cache) Has(node *v1.Node) bool {
 	return err == nil && now.UID == node.UID
 }
 
-// Get returns the Node of a name, be it somebody else's or not.
+// Get returns the Node with a name, including foreign ones.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
-// Announce calls the handlers of Informer as if a Node were updated. The framework's node controller looks at a
-// Node only after a change of that Node, or after an error, with a delay that grows to a quarter of an hour and
-// a rate limit that 300 waiting Nodes exhaust. An answer of a vCenter, for which Nodes wait, changes no Node.
+// Announce calls the handlers of Informer as if a Node had been updated. See the package comment for the reason.
 func (c *Cache) Announce(node *v1.Node) {
 	c.mu.Lock()
 	handlers := c.handlers
@@ -118,28 +113,27 @@ func (c *Cache) Announce(node *v1.Node) {
 	}
 }
 
-// Informer returns the shared informer for the framework. Its handlers receive a Node that is not
-// initialized only through Announce, once it can be initialized.
+// Informer returns the shared informer for the framework. Its handlers are not called for an uninitialized Node until
+// Announce.
 func (c *Cache) Informer() cache.SharedIndexInformer {
 	return &announcing{c.shared, c}
 }
 
-// Quiet returns the shared informer itself: its handlers are not called by Announce.
+// Quiet returns the shared informer itself, whose handlers are called for every change but not by Announce.
 func (c *Cache) Quiet() cache.SharedIndexInformer { return c.shared }
 
-// Lister returns the Nodes that are ours.
+// Lister returns a lister without foreign Nodes.
 func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.lister, c.foreign}
 }
 
-// ownNodes is a lister without the Nodes of others. Otherwise the framework would copy labels between the beta
-// and the stable keys of those Nodes, and remove its shutdown taint, whatever the provider answers.
+// ownNodes hides foreign Nodes.
 type ownNodes struct {
 	corelisters.NodeLister
 	foreign func(*v1.Node) bool
 }
 
-// List returns the Nodes that are ours.
+// List implements corelisters.NodeLister.
 func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	all, err := l.NodeLister.List(selector)
 	if err != nil {
@@ -154,7 +148,7 @@ func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	return own, nil
 }
 
-// Get returns a Node that is ours. Another is not found.
+// Get implements corelisters.NodeLister.
 func (l ownNodes) Get(name string) (*v1.Node, error) {
 	n, err := l.NodeLister.Get(name)
 	if err == nil && l.foreign(n) {
@@ -163,7 +157,7 @@ func (l ownNodes) Get(name string) (*v1.Node, error) {
 	return n, err
 }
 
-// announcing is the shared informer, whose handlers the cache notes.
+// announcing wraps the shared informer and registers its handlers for Announce.
 type announcing struct {
 	cache.SharedIndexInformer
 	of *Cache
@@ -181,14 +175,12 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.note(h), o)
 }
 
-// note remembers a handler for Announce, and returns a handler that passes on the changes of initialized Nodes
-// and all deletions. After a change of another Node the framework would ask, get no answer, and log that.
+// note registers a handler for Announce. The returned handler gets the changes of initialized Nodes and all deletions.
 func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	s.of.mu.Lock()
 	s.of.handlers = append(s.of.handlers[:len(s.of.handlers):len(s.of.handlers)], h)
 	s.of.mu.Unlock()
-	// Nodes may have been announced once the informer has read them. A handler that is added
-	// later gets all that are there, since it may have missed that.
+	// A handler that is added after the first sync may have missed announcements, so it gets all existing Nodes.
 	late := s.HasSynced()
 	waits := func(object any) bool {
 		n, ok := object.(*v1.Node)
@@ -210,21 +202,18 @@ func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandl
 }
 
 const (
-	// addressIndex is the informer's index of all Nodes by the addresses that they
-	// claim. It changes with a Node's addresses, which is seldom.
+	// addressIndex indexes all Nodes by the addresses that they claim.
 	addressIndex = "vzones/address"
-	// machineIndex is the informer's index of all Nodes by what may say which machine they
-	// run on: each form of the UUID, or the name of a Node without one.
+	// machineIndex indexes all Nodes by each form of their UUID, or by their name if they have no UUID.
 	machineIndex = "vzones/machine"
 )
 
-// ByAddress returns the Nodes that claim an address, those of others too.
+// ByAddress returns the Nodes that claim an address, including foreign ones.
 func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 	return c.byIndex(addressIndex, address)
 }
 
-// ByMachine returns the Nodes that may run on a machine by one form of its UUID, or by a
-// nodeinfo.NameKey.
+// ByMachine returns the Nodes that may run on a VM, by one form of its UUID or by a nodeinfo.NameKey.
 func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
@@ -241,7 +230,6 @@ func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
 	return nodes, nil
 }
 
-// indexAddresses is the function of addressIndex.
 func indexAddresses(object any) ([]string, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {
@@ -255,7 +243,6 @@ func indexAddresses(object any) ([]string, error) {
 	return keys, nil
 }
 
-// indexMachines is the function of machineIndex.
 func indexMachines(object any) ([]string, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {
@@ -263,7 +250,7 @@ func indexMachines(object any) ([]string, error) {
 	}
 	id, err := nodeinfo.IdentityOf(n)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it has no machine, or is somebody else's
+		return nil, nil //nolint:nilerr // the Node has no usable identity
 	}
 	if len(id.UUIDs) == 0 {
 		return []string{nodeinfo.NameKey(n.Name)}, nil

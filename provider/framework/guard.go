@@ -23,66 +23,57 @@ import (
 	"vzones/provider/plan"
 )
 
-// A Guard remembers the answers to the framework about each Node and wraps the framework's client, so that a Node
-// that has taken over the name of another one gets nothing of that other Node. The methods may be called
-// concurrently.
+// A Guard remembers the provider's last answers about each Node and wraps the framework's client, so that a Node never
+// gets the answers about an earlier Node of its name. Its methods may be called concurrently.
 type Guard struct {
-	// Current returns the Node of a name from the cache that the framework's controllers read.
 	Current func(name string) (*v1.Node, error)
-	// Answers has the answers about each Node.
 	Answers AnswerStore
 }
 
-// AnswerStore contains the answers about each Node, under one lock. It is nodes.Store.
+// AnswerStore contains the answers about each Node under one lock. nodes.Store implements it.
 type AnswerStore interface {
 	sync.Locker
-	// AnswersAbout returns the answers about a Node, to be read and changed under the lock. They are kept until the Node is
-	// deleted.
+	// AnswersAbout returns the answers about a Node. The caller holds the lock while it uses them.
 	AnswersAbout(*v1.Node) *Answers
 }
 
-// Answers are the last answers about a Node, from which the framework's next writes follow. The zero value means that the
-// framework has not asked yet.
+// Answers are the last answers about a Node.
 type Answers struct {
-	// metadata has the last answer to the framework's worker that initializes and the last answer to its
-	// loop that updates addresses, the newer of the two first.
+	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates addresses,
+	// the newer one first.
 	metadata [2]metadata
-	// Refused reports whether the last answer about initializing the Node was that it has to wait. The framework asks
-	// again only after the Node changes or is announced, and whoever announces it again resets this.
+	// Refused means that the Node could not be initialized when the framework last asked. The framework asks again
+	// only after a change or Announce; the caller of Announce resets Refused.
 	Refused bool
-	// absent reports whether the Node's machine does not exist, off whether it is shut down.
+	// absent means that the VM does not exist, off that it is shut down.
 	absent, off bool
 }
 
-// metadata is one answer of InstanceMetadata.
 type metadata struct {
-	// given reports whether the Node does not have to wait.
+	// given is false if the answer was nil.
 	given      bool
-	joining    bool // the Node had the framework's taint
+	joining    bool
 	providerID string
 	addresses  []v1.NodeAddress
 	additions  Additions
-	// changesFormer reports whether the Node has another annotation of former addresses.
+	// changesFormer means that additions.Former differs from the Node's annotation.
 	changesFormer bool
 }
 
-// Additions has the additions to the framework's writes that initialize a Node.
+// Additions are added to the framework's writes of a Node.
 type Additions struct {
-	// Labels are in Kubernetes' own domains, which the framework leaves out. Annotations
-	// say where the machine is.
+	// Labels are reserved labels, which the framework does not write. Annotations contain the VM's location.
 	Labels, Annotations map[string]string
-	// Levels are labels that the framework is given and that may be removed later. Those that the
-	// Node gets are listed in the annotation nodeinfo.KeyLabels.
+	// Levels are labels that the framework writes. New ones are recorded in the annotation nodeinfo.KeyLabels,
+	// because vzones may remove them later.
 	Levels map[string]string
-	// Former is the annotation nodeinfo.KeyFormerAddresses, which goes with the write of other addresses.
+	// Former is the annotation nodeinfo.KeyFormerAddresses, which changes together with the addresses.
 	Former string
-	// Condition goes with the write of the addresses, nil if there is nothing to say yet. If the
-	// addresses do not change, the framework does not write them.
+	// Condition is added to the write of the addresses, which the framework omits if no address changes.
 	Condition *v1.NodeCondition
 }
 
-// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait, and the
-// additions to the writes that follow from it.
+// Metadata records an answer of InstanceMetadata, nil if the Node stays uninitialized.
 func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
 	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
@@ -105,41 +96,37 @@ func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, addition
 	})
 }
 
-// Exists notes the answer of InstanceExists.
+// Exists records an answer of InstanceExists.
 func (g *Guard) Exists(n *v1.Node, exists bool) {
 	g.note(n, func(a *Answers) { a.absent = !exists })
 }
 
-// Shutdown notes the answer of InstanceShutdown.
+// Shutdown records an answer of InstanceShutdown.
 func (g *Guard) Shutdown(n *v1.Node, down bool) {
 	g.note(n, func(a *Answers) { a.off = down })
 }
 
-// note changes the answers about a Node.
 func (g *Guard) note(n *v1.Node, change func(*Answers)) {
 	g.Answers.Lock()
 	defer g.Answers.Unlock()
 	change(g.Answers.AnswersAbout(n))
 }
 
-// last returns the last answers about a Node.
 func (g *Guard) last(n *v1.Node) Answers {
 	g.Answers.Lock()
 	defer g.Answers.Unlock()
 	return *g.Answers.AnswersAbout(n)
 }
 
-// Client returns a client for the framework's controllers. Its writes to Nodes reach only the
-// Node that the provider was last asked about, and everything else is as with the client:
+// Client returns a client for the framework's controllers that changes writes to Nodes:
 //
-//   - The update that initializes is refused for a Node that was not given its provider ID. It also
-//     writes our labels and annotations, so that the Node is complete once it has lost its taint, and a
-//     daemon which starts right after it knows the machine.
-//   - A patch carries the UID of the Node that the cache has under the name. The patch of the addresses and that of the
-//     shutdown taint have to follow from an answer about that Node. The one that follows the update also writes our condition.
-//   - The other patches follow from no answer but from the Node in the cache: the copy of
-//     labels from their beta keys, and the removal of the shutdown taint.
-//   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
+//   - The update that initializes a Node is rejected unless the Node was given its provider ID. Labels and annotations
+//     are added to it, so that they exist once the taint is gone, even if the daemon restarts then.
+//   - Every patch gets the UID of the Node in the cache. A patch of addresses or of the shutdown taint must match an
+//     answer about that Node. The first patch of addresses also gets the condition.
+//   - Other patches depend only on the cached Node: the framework copies labels from beta keys and removes the shutdown
+//     taint.
+//   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
 }
@@ -169,7 +156,7 @@ type guardedNodes struct {
 	guard *Guard
 }
 
-// Update updates a Node if InstanceMetadata was last answered about it.
+// Update updates a Node if the last answers of InstanceMetadata justify it.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.last(n).metadata {
 		if m.joining && m.given && m.providerID == n.Spec.ProviderID {
@@ -189,7 +176,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or has to wait by now; it is initialized later", n.Name)
 }
 
-// Patch patches the Node that the provider was asked about.
+// Patch patches the Node in the cache if an answer justifies it.
 func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
 	patch, err := c.guard.complete(name, patch, subresources)
 	if err != nil {
@@ -198,14 +185,14 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 	return c.NodeInterface.Patch(ctx, name, kind, patch, opts, subresources...)
 }
 
-// Delete deletes a Node if the last answer of InstanceExists was that its machine does not exist.
+// Delete deletes a Node if the last answer of InstanceExists justifies it.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	n, err := c.guard.Current(name)
 	if err != nil {
 		return fmt.Errorf("deleting Node %s: %w", name, err)
 	}
 	isAbsent := false
-	c.guard.note(n, func(a *Answers) { isAbsent, a.absent = a.absent, false }) // once
+	c.guard.note(n, func(a *Answers) { isAbsent, a.absent = a.absent, false })
 	if !isAbsent {
 		return fmt.Errorf("deleting Node %s: nothing has said that its machine does not exist", name)
 	}
@@ -218,7 +205,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete adds the Node's UID, which the API server compares, to a patch, and the additions to a patch of addresses.
+// complete adds the UID to a patch, which the API server compares, and the additions to a patch of addresses.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var is v1.Node
 	var all map[string]any
@@ -256,7 +243,7 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	if condition := m.additions.Condition; err == nil && condition != nil {
 		var added map[string]any
 		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
-			// The API server merges the conditions of a patch by their type.
+			// The API server merges conditions by type.
 			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions")
 		}
 	}
@@ -266,15 +253,15 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	return json.Marshal(all)
 }
 
-// betaKeys has the labels that the framework copies, and the keys that it copies them from.
+// betaKeys maps the labels that the framework copies to the keys that it copies from.
 var betaKeys = map[string]string{
 	v1.LabelTopologyZone:       v1.LabelFailureDomainBetaZone,
 	v1.LabelTopologyRegion:     v1.LabelFailureDomainBetaRegion,
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// followsFrom reports whether the framework derives a patch from a Node without asking the provider. It reads the
-// Node of that name again for the patch, and that may be another Node.
+// followsFrom reports whether the framework derives a patch from a Node without an answer. It reads the Node again for
+// the patch, and may get another Node of the same name.
 func followsFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
@@ -284,8 +271,7 @@ func followsFrom(n, patch *v1.Node) bool {
 	return len(patch.Labels) > 0 || nodeinfo.IsReady(n)
 }
 
-// gave returns the last answer that gave a Node these addresses, zero if none did. The
-// framework adds the host name, which is in the Node already.
+// gave returns the last answer with these addresses, or zero. The framework adds the Node's own host name.
 func (a *Answers) gave(addresses []v1.NodeAddress) metadata {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(is v1.NodeAddress) bool {

@@ -9,9 +9,9 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// LifecycleInformer returns an informer for the framework's lifecycle controller. Its lister leaves out the Nodes
-// that are not ready and about which InstanceExists would return an error. The controller does nothing with such a
-// Node but log the error, once each --node-monitor-period for as long as the Node is kept.
+// LifecycleInformer returns an informer for the framework's lifecycle controller. Its lister omits Nodes that are not
+// ready and for which InstanceExists would return an error, because the controller would only log that error every
+// --node-monitor-period.
 func LifecycleInformer(nodes coreinformers.NodeInformer, hasAnswer func(*v1.Node) bool) coreinformers.NodeInformer {
 	return lifecycleInformer{nodes, hasAnswer}
 }
@@ -31,7 +31,7 @@ type answeredNodes struct {
 	hasAnswer func(*v1.Node) bool
 }
 
-// List returns the Nodes that are ready and those whose deletion is decided.
+// List implements corelisters.NodeLister.
 func (l answeredNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	all, err := l.NodeLister.List(selector)
 	if err != nil {

@@ -12,30 +12,26 @@ import (
 )
 
 const (
-	// longestProviderID is longer than any cloud's provider IDs. One that is longer is
-	// kept as its beginning, which says whose it is, and can be nobody's UUID.
+	// longestProviderID exceeds any cloud's provider IDs. A longer one is cut to a beginning that still identifies
+	// the provider and is no valid UUID.
 	longestProviderID = 1024
-	// providerIDKept is how many bytes of it are kept; with its length it is shown whole.
+	// providerIDKept is the length of that beginning, in bytes.
 	providerIDKept = 96
 	// longestAddress is the greatest length of a host name, in bytes.
-	longestAddress = 253
-	// longestAddressType is the greatest length of an address's type, in bytes.
+	longestAddress     = 253
 	longestAddressType = 63
-	// longestCondition is more than the status, the reason and the message of a condition of
-	// ours have. A longer one is somebody else's, and is written again.
+	// longestCondition exceeds the status, reason and message of our condition. A longer condition is not ours and is
+	// overwritten.
 	longestCondition = quote.LongestNote + 128
-	// mostAddresses is more than a Node has.
-	mostAddresses = 256
+	mostAddresses    = 256
 )
 
-// slim removes fields of a Node before the Node gets into the cache. Managed fields are a third of a Node, and
-// images, conditions and the like are most of the rest; a kubelet can make them a megabyte long. The framework
-// and all other readers of Nodes share the cache.
+// slim drops the parts of a Node that are not read before it enters the cache. Managed fields are a third of a Node,
+// images and conditions most of the rest, and a kubelet can make them a megabyte long.
 //
-// The framework's node controller writes a Node back as it is in the cache. An update of a Node does not change
-// its status, and a patch of the status has only differences, so every field of the status that nobody reads may
-// go. Labels, annotations and taints stay whole, because the API server would take a change of them. A provider
-// ID that is set cannot be changed, so an update with a shortened one is refused as a whole.
+// The framework's node controller writes cached Nodes back. That is safe for the status: an update ignores it, and a
+// patch contains only differences. Labels, annotations and taints must stay whole, because an update would remove them.
+// A provider ID is immutable, so the API server rejects an update with a cut one.
 func slim(object any) (any, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {

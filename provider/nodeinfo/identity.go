@@ -1,9 +1,6 @@
-// Package nodeinfo reads facts from a Node: which machine it says that it runs on, whether it waits
-// for the cloud provider and is ready, and what vzones wrote to it.
-//
-// It owns the form of provider IDs, the order in which a Node's statements count, what
-// contradicts them, the annotation that records a machine's location, and the keys of ours. It looks
-// for no machine, changes no Node and remembers nothing: see package placement.
+// Package nodeinfo reads facts from a Node object: which VM it names, whether it is initialized and ready, and what
+// vzones wrote to it. It owns the format of provider IDs, the precedence of a Node's identifiers, and the keys of our
+// annotations, labels, taint and condition. All its functions are pure; package placement finds the VM.
 package nodeinfo
 
 import (
@@ -20,12 +17,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// IdentityOf returns what a Node says about its machine: its provider ID, else
-// its system UUID in both byte orders, else its name. Only the first that the
-// Node has is used. A provider ID of ours without a usable UUID is
-// topology.ErrUnknown: another machine must not be taken for the one it meant.
-// The annotations with the location are read unless vzones cannot have written
-// them yet: the Node has the taint and no provider ID.
+// IdentityOf returns the identifiers of a Node's VM: the provider ID, else the system UUID in both byte orders, else the
+// name. An invalid provider ID is a topology.ErrUnknown; a fallback might find another VM. The location annotations are
+// ignored while only the kubelet can have written them: on a tainted Node without a provider ID.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	id := inventory.Identity{Name: node.Name, Joins: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
@@ -37,7 +31,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	} else {
 		id.UUIDs = SystemUUIDs(node)
 		if len(id.UUIDs) == 0 || id.Joins {
-			return id, nil // without a usable UUID the name counts
+			return id, nil
 		}
 	}
 	if err := checkLocation(node); err != nil {
@@ -49,8 +43,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	return id, nil
 }
 
-// SystemUUIDs returns the system UUID that a Node's kubelet reports, in both byte orders. It returns none for an
-// unusable one.
+// SystemUUIDs returns the system UUID that the kubelet reports in both byte orders, or nil if it is unusable.
 func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil {
@@ -62,8 +55,8 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	return []inventory.UUID{u}
 }
 
-// checkLocation returns an error if the annotations with the location are longer than vzones writes them. They
-// are not treated as missing, because then the Node might be deleted.
+// checkLocation returns an error if a location annotation is longer than any that vzones writes. It must not be treated
+// as missing, because then the Node might be deleted.
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
@@ -73,15 +66,14 @@ func checkLocation(node *v1.Node) error {
 	return nil
 }
 
-// ErrNoUUID says that a Node has no UUID, and that no machine is looked for by name. It is
-// in a topology.ErrUnknown.
+// ErrNoUUID means that a Node has no UUID and that VMs are not searched for by name. It comes with topology.ErrUnknown.
 var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
 
 // ErrNoProviderID means that a Node was registered without a provider ID and without the taint.
 var ErrNoProviderID = errors.New("no provider ID")
 
-// CheckProviderID returns an error for a Node that has neither the taint nor a provider ID. No cloud provider
-// initializes that Node, and its kubelet writes its addresses.
+// CheckProviderID returns an error for a Node with neither the taint nor a provider ID, which no cloud provider
+// initializes.
 func CheckProviderID(node *v1.Node) error {
 	if node.Spec.ProviderID != "" || IsUninitialized(node) {
 		return nil
@@ -90,35 +82,30 @@ func CheckProviderID(node *v1.Node) error {
 		ErrNoProviderID, node.Name, TaintCommand(node.Name, "=true:NoSchedule"))
 }
 
-// TaintCommand returns the command that changes the cloud provider's taint of a Node. The change is what follows
-// the key.
+// TaintCommand returns the command that changes the cloud provider's taint of a Node. change follows the taint's key.
 func TaintCommand(node, change string) string {
 	return "kubectl taint node " + node + " " + cloudproviderapi.TaintExternalCloudProvider + change
 }
 
-// ErrContradiction says that a Node's provider ID and its system UUID are those of two
-// machines. It is in a topology.ErrUnknown.
+// ErrContradiction means that a Node's provider ID and system UUID belong to two VMs. It comes with topology.ErrUnknown.
 var ErrContradiction = errors.New("the provider ID is not that of the machine that the Node runs on")
 
-// Contradiction returns an error if a Node's provider ID and the system UUID that its
-// kubelet reports are of two machines, in both byte orders: a machine was rebuilt under
-// the name of an old Node, whose provider ID cannot be changed. A kubelet that reports
-// no UUID contradicts nothing.
+// Contradiction returns an error if a Node's provider ID and reported system UUID differ in both byte orders. This
+// happens if a VM is rebuilt under the name of an old Node, because spec.providerID is immutable.
 func Contradiction(node *v1.Node) error {
 	id, err := ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
-		return nil //nolint:nilerr // then nothing is said, or IdentityOf says it
+		return nil //nolint:nilerr // IdentityOf returns this error
 	}
 	system, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // a Node without a system UUID contradicts nothing
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the machine rebuilt under the name of an old Node? "+
 		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
-// WithContradiction returns a Node's contradiction, with what is known of the machine of the
-// provider ID, or else the error with which that was looked for.
+// WithContradiction returns a Node's contradiction if there is one, and otherwise the error of the search for its VM.
 func WithContradiction(node *v1.Node, looked error) error {
 	err := Contradiction(node)
 	switch {
@@ -132,9 +119,7 @@ func WithContradiction(node *v1.Node, looked error) error {
 	return err
 }
 
-// WithRemedy returns the error with which a Node's machine was looked for. If no vCenter has the machine, the error
-// also says what to do with the Node. A Node without a provider ID whose machine was never found may be bare metal,
-// or of another cloud.
+// WithRemedy adds a remedy to the error of a search that found no VM. A Node without a provider ID may be no VM.
 func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
 	mayBeMetal := node.Spec.ProviderID == "" && !wasFound
 	switch {
@@ -146,15 +131,14 @@ func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", looked)
 }
 
-// scheme begins every provider ID. spec.providerID cannot be changed once
-// it is set, and the CSI driver and Cluster API read it, so neither this
-// nor the form behind it may ever change.
+// scheme begins every provider ID. spec.providerID is immutable, and the CSI driver and Cluster API parse it, so
+// neither the scheme nor the format behind it may change.
 const scheme = "vsphere://"
 
-// ProviderID returns the provider ID of the machine with BIOS UUID u.
+// ProviderID returns the provider ID of a VM.
 func ProviderID(u inventory.UUID) string { return scheme + u.String() }
 
-// ParseProviderID returns the BIOS UUID in a provider ID of ours.
+// ParseProviderID returns the BIOS UUID in a provider ID of vzones.
 func ParseProviderID(id string) (inventory.UUID, error) {
 	rest, ok := strings.CutPrefix(id, scheme)
 	if !ok {
@@ -170,7 +154,7 @@ func ParseProviderID(id string) (inventory.UUID, error) {
 	return u, nil
 }
 
-// Scheme returns the part of a provider ID that names the provider, such as aws://.
+// Scheme returns the part of a provider ID that identifies the provider, such as aws://.
 func Scheme(id string) string {
 	provider, _, ok := strings.Cut(id, "://")
 	if ok {
@@ -179,23 +163,22 @@ func Scheme(id string) string {
 	return quote.Plain(provider)
 }
 
-// IsForeign reports whether a provider ID is another provider's.
+// IsForeign reports whether a provider ID belongs to another provider.
 func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
 
 // FormatLocation returns the value of the annotation KeyMachine.
 func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
 
 const (
-	// locationMax is more than the length of a vCenter's name in the configuration and a managed object ID.
+	// locationMax exceeds the length of a vCenter entry's name and a managed object ID.
 	locationMax = 512
-	// instanceMax is more than the length of a UUID.
 	instanceMax = 64
-	// objectIDMax is longer than a managed object ID, such as vm-1234567.
+	// objectIDMax exceeds the length of a managed object ID such as vm-1234567.
 	objectIDMax = 40
 )
 
-// ParseLocation is the reverse of FormatLocation. It returns zero for a value that it cannot read, such as one
-// that a kubelet invented. A vCenter's name may have slashes; a managed object ID has none.
+// ParseLocation is the inverse of FormatLocation, and returns zero for an invalid value. A vCenter's name may contain
+// slashes.
 func ParseLocation(s string) topology.Ref {
 	i := strings.LastIndexByte(s, '/')
 	if i <= 0 || len(s) > locationMax || !isObjectID(s[i+1:]) {
@@ -204,9 +187,7 @@ func ParseLocation(s string) topology.Ref {
 	return topology.Ref{VCenter: s[:i], Type: "VirtualMachine", ID: s[i+1:]}
 }
 
-// isObjectID reports whether a text can be a machine's managed object ID. vSphere does not
-// say what these look like. vCenters call machines vm- and a number, and all their objects
-// by letters, digits and dashes.
+// isObjectID reports whether s can be a VM's managed object ID. vSphere does not specify the format; vCenters use vm-42.
 func isObjectID(s string) bool {
 	odd := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'
@@ -214,7 +195,6 @@ func isObjectID(s string) bool {
 	return s != "" && len(s) <= objectIDMax && !strings.ContainsFunc(s, odd)
 }
 
-// parseInstance returns a vCenter's own UUID as an annotation has it, "" if it cannot be one.
 func parseInstance(s string) string {
 	if len(s) > instanceMax {
 		return ""
@@ -222,7 +202,6 @@ func parseInstance(s string) string {
 	return s
 }
 
-// parseVM returns a VM's instance UUID as an annotation has it, zero if it cannot be one.
 func parseVM(s string) inventory.UUID {
 	if len(s) > instanceMax {
 		return inventory.UUID{}
@@ -234,7 +213,7 @@ func parseVM(s string) inventory.UUID {
 	return u
 }
 
-// NameKey is the key of a Node without a UUID among the Nodes of a machine, empty for no name.
+// NameKey returns the index key of a Node without a UUID.
 func NameKey(name string) string {
 	if name == "" {
 		return ""
