@@ -1,10 +1,7 @@
-// Package provider answers the questions of Kubernetes' cloud provider framework about
-// Nodes from the snapshots of the vCenters.
+// Package provider implements the cloud provider interface of Kubernetes.
 //
-// It owns the cloud provider interface that the framework's controllers call. Calls are
-// answered from memory: no answer waits for a vCenter, and none writes anything. What the
-// answers are made of is in the packages below it. Package framework completes what the framework
-// writes to Nodes, and package nodes writes the rest.
+// Every call is answered from the vCenters' snapshots in memory, without requests to a vCenter or the API server. The
+// packages below it decide the answers; framework completes the framework's writes to Nodes, and nodes does all others.
 package provider
 
 import (
@@ -30,38 +27,35 @@ import (
 )
 
 const (
-	// Name is the cloud provider's name. It stays the incumbent's: it is part
-	// of flags, manifests and provider IDs of running clusters.
+	// Name is the cloud provider's name in flags, manifests and provider IDs. It is the incumbent's and must not change.
 	Name = "vsphere"
-	// ClientName is the name of the daemon's clients beside the framework's, as user agents
-	// and field managers have it. It is the incumbent's.
+	// ClientName is the user agent and field manager of the daemon's own clients. It is the incumbent's.
 	ClientName = "vsphere-cloud-controller-manager"
 )
 
-// Options tune a provider. The zero value is what a daemon wants.
+// Options tune a provider. The zero value is the default.
 type Options = placement.Options
 
-// Fleet is what the provider needs of the vCenters.
+// Fleet provides the states of the vCenters and searches them.
 type Fleet interface {
 	placement.Fleet
 	placement.SearchedFleet
 }
 
-// Provider is the cloud provider "vsphere". It is used in the framework's
-// order: Initialize, SetInformers, then everything else.
+// Provider is the cloud provider "vsphere". The framework calls Initialize and SetInformers before all other methods.
 type Provider struct {
 	store   *nodes.Store
 	placer  *placement.Placer
 	checker *placement.Checker
 	cache   *framework.Cache
 	guard   framework.Guard
-	// keepsLabels reports whether labels and the condition are kept current.
+	// keepsLabels reports whether KeepLabels was called.
 	keepsLabels atomic.Bool
 }
 
 var _ cloudprovider.InformerUser = (*Provider)(nil)
 
-// New returns a provider that answers from the states of a fleet.
+// New returns a provider of the Nodes whose VMs are in the fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 	store := nodes.NewStore(fleet, cfg, opts)
 	placer := store.Placer()
@@ -72,58 +66,52 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 	}
 }
 
-// Store returns what is known of each Node.
+// Store returns the state of all Nodes.
 func (p *Provider) Store() *nodes.Store { return p.store }
 
-// Checker returns what decides whether machines exist. Its Run has to run beside the
-// framework's controllers.
+// Checker returns the checker of InstanceExists. Its Run must run beside the framework's controllers.
 func (p *Provider) Checker() *placement.Checker { return p.checker }
 
-// Apply makes this the configuration from now on. Whoever calls it has the fleet
-// apply it next, whose subscribers are notified then.
+// Apply replaces the configuration. The caller must apply it to the fleet afterwards, which notifies subscribers.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
-// KeepLabels notes that the labels of running Nodes are kept current, and the condition that says
-// so: then a Node gets the condition when it is initialized.
+// KeepLabels makes a Node get the condition TopologyReady when it is initialized. Call it if labels of initialized Nodes
+// are kept current.
 func (p *Provider) KeepLabels() { p.keepsLabels.Store(true) }
 
-// Initialize does nothing: the provider writes nothing, so it needs no client.
+// Initialize does nothing.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// SetInformers is called by the framework before the informers start, when this process
-// leads.
+// SetInformers is called by the framework once this process leads, before the informers start.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.cache.Watch(factory)
 	p.cache.Start()
 }
 
-// Started is closed once the framework has handed over its informers, which it does when
-// this process leads.
+// Started is closed by SetInformers.
 func (p *Provider) Started() <-chan struct{} { return p.cache.Started() }
 
-// NodeInformer returns the informer that the framework's controllers have to
-// use, so that a Node whose machine has become known is announced to them again, and
-// they do not see those of others. It is valid once Started is closed.
+// NodeInformer returns the informer for the framework's controllers, see framework.Cache. It is valid once Started is
+// closed.
 func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.cache }
 
-// LifecycleInformer returns NodeInformer for the framework's lifecycle controller.
+// LifecycleInformer returns the informer for the framework's lifecycle controller.
 func (p *Provider) LifecycleInformer() coreinformers.NodeInformer {
 	return framework.LifecycleInformer(p.cache, p.checker.HasAnswer)
 }
 
-// Client returns the client that the framework's controllers have to use, see framework.Guard.
+// Client returns the client for the framework's controllers, see framework.Guard.
 func (p *Provider) Client(client kubernetes.Interface) kubernetes.Interface {
 	return p.guard.Client(client)
 }
 
-// InstancesV2 returns the one interface that the provider has.
+// InstancesV2 implements cloudprovider.Interface.
 func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p, true }
 
 // ProviderName returns Name.
 func (p *Provider) ProviderName() string { return Name }
 
-// HasClusterID keeps the framework from asking for a cluster ID, which serves
-// load balancers and volumes.
+// HasClusterID returns true, so that the framework requires no cluster ID.
 func (p *Provider) HasClusterID() bool { return true }
 
 // LoadBalancer is not supported.
@@ -141,18 +129,15 @@ func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false
 // Routes is not supported.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
 
-// InstanceExists reports whether a Node's machine exists. False makes the framework delete
-// the Node, see placement.Checker.
+// InstanceExists reports whether a Node's VM exists, see placement.Checker. The framework deletes the Node if not.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	exists, err := p.checker.CheckExists(ctx, node)
 	p.guard.Exists(node, exists || err != nil)
 	return exists, err
 }
 
-// InstanceShutdown reports whether a Node's machine is known to be powered off or suspended, by a
-// vCenter that can be read. A Node of another provider is not shut down. The framework taints the
-// Node of a machine that is, and does nothing otherwise: it would only log an error, of each Node
-// that is not ready, every five seconds while a vCenter is down.
+// InstanceShutdown reports whether a Node's VM is known to be powered off or suspended; the framework then taints the
+// Node. It returns no error if that is unknown, because the framework would log it every five seconds for each Node.
 func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	if p.placer.IsForeign(node) {
 		return false, nil
@@ -162,19 +147,15 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 		klog.FromContext(ctx).V(4).Info("It is not known whether the machine is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 	}
 	p.guard.Shutdown(node, down)
-	return down, nil // false after an error
+	return down, nil
 }
 
-// InstanceMetadata returns what the framework writes to a Node.
+// InstanceMetadata returns the data that the framework writes to a Node.
 //
-// For a Node that carries the framework's taint it is complete or nothing: nil
-// without an error leaves the Node alone, and it is announced to the
-// framework's controller again once there is more to say. An error instead would be
-// tried again at intervals that grow to a quarter of an hour.
+// For a Node with the framework's taint it is complete or nil. After nil the Node stays uninitialized until it is
+// announced again; an error would be retried at intervals that grow to 15 minutes.
 //
-// For a Node without the taint only the addresses count, and there are none if
-// they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
-// empty, which changes nothing.
+// For an initialized Node only the addresses matter. None means no change, for example while its VM is unknown.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
 	isForeign := p.placer.IsForeign(node)
@@ -202,8 +183,8 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 	return m, err
 }
 
-// additions returns what a Node gets that the framework does not write: where its machine is, labels
-// in Kubernetes' own domains, and the condition, unless something is not certain or not right.
+// additions returns the data that a joining Node gets in addition to the metadata. It includes the condition only if
+// the Node's topology is certain and will match.
 func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Additions {
 	b := framework.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
@@ -220,8 +201,8 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 	return b
 }
 
-// keepsAnother reports whether a Node has a label that is not its place's and that initializing it
-// leaves: one without a value, or one of a level, which the framework does not overwrite.
+// keepsAnother reports whether a Node keeps a label that differs from its placement: the placement has no value for it,
+// or it is a further level, which the framework does not overwrite.
 func keepsAnother(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays if status and reason stay the same, because the errors of one
-	// outage may differ from one attempt to the next.
+	// rewordAfter is the least age of a message that is replaced although status and reason are the same. The errors
+	// of an outage may differ from one attempt to the next.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime is how long the framework may take to write the condition with the addresses of
-	// a Node that it has initialized.
+	// frameworkTime is the time for the framework to write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second
 )
 
-// readiness is the content of the condition nodeinfo.TopologyReady. If it is zero, nothing is written,
-// because the Node is not ours, or because its problem has not lasted yet.
+// readiness is the content of the condition nodeinfo.TopologyReady. The zero value means that nothing is written,
+// because the Node is not ours or because its problem has not lasted long enough.
 type readiness struct {
 	status          v1.ConditionStatus
 	reason, message string
 }
 
-// readinessBy returns the content that says the same as the Event about a problem.
+// readinessBy returns the condition for a problem with an Event.
 func readinessBy(p report.Problem) readiness {
 	v := readiness{v1.ConditionFalse, p.Reason, quote.Note(p.Text)}
 	if p.Unknown {
@@ -39,8 +38,8 @@ func readinessBy(p report.Problem) readiness {
 	return v
 }
 
-// readinessOf returns the content of the condition of an initialized Node: that of its gravest problem, and otherwise what its
-// labels are. A problem that has not lasted yet gives none. The condition is True only if all facts behind the labels are known.
+// readinessOf returns the condition of an initialized Node: its gravest problem, or the state of its labels. It is True
+// only if all facts behind the labels are known.
 func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readiness {
 	is := map[string]state{}
 	for i := range found {
@@ -53,7 +52,7 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 	case is[aboutMachine] == wrong:
 		return r.readiness(aboutMachine)
 	case d.Machine == nil || todo.Writes():
-		return readiness{} // the labels first
+		return readiness{}
 	case is[aboutPlace] == wrong:
 		return r.readiness(aboutPlace)
 	case r.has(aboutDrift):
@@ -69,8 +68,7 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}
 }
 
-// writeCondition writes the condition of a Node if its content differs, and returns the time after which it has
-// to be called again. Conditions are merged by their type, so the conditions of others stay.
+// writeCondition writes the condition if its content differs, and returns the time after which to call it again.
 func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
@@ -89,13 +87,12 @@ func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says
 	return w.sendCondition(ctx, n, r, fmt.Sprint(says), report.NewCondition(n, says.status, says.reason, says.message))
 }
 
-// removeCondition takes the condition off a Node that is none of ours. It was written while the Node had the taint.
+// removeCondition removes the condition from a Node that is not ours. It was written while the Node had the taint.
 func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }
 
-// sendCondition sends a patch of the condition, which leaves the Node's other conditions alone. The content is the same
-// for patches that write the same.
+// sendCondition patches the condition. content identifies the patch, see patch.content.
 func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
 	return w.send(ctx, n, r, &r.condition, w.limiters.conditions, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},

@@ -16,17 +16,16 @@ import (
 	"vzones/topology"
 )
 
-// conflictsEvery is the time between two passes over all Nodes for their conflicts.
+// conflictsEvery is the time between two searches for conflicts.
 const conflictsEvery = 5 * time.Second
 
-// reasonUnread is the reason of the Event on the daemon's Pod that names objects
-// whose tags the account may not read.
+// reasonUnread is the reason of the Event on the daemon's Pod about objects whose tags the account cannot read.
 const reasonUnread = "TagsUnreadable"
 
-// namedAtMost is how many objects one Event or one log line names. The log has all of them.
+// namedAtMost limits the objects in one Event or log line. The log contains all of them, on several lines.
 const namedAtMost = 8
 
-// decidedNodes yields our initialized Nodes that have a decision, with their records.
+// decidedNodes yields our initialized Nodes with a decision, and their records.
 func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	return func(yield func(*v1.Node, *record) bool) {
 		for _, n := range c.nodes.All() {
@@ -40,10 +39,10 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	}
 }
 
-// findConflicts finds the conflicts of the whole fleet, such as a zone in two vCenters and values that are not
-// nested. If the conflicts have changed, it enqueues all Nodes.
+// findConflicts finds conflicts between Nodes, such as a zone in two vCenters. If the conflicts have changed, it
+// enqueues all Nodes.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	// Both are by vCenter, and empty for one where Nodes are placed and all objects can be read.
+	// Both are keyed by vCenter and contain an entry, perhaps empty, for each one with a placed Node.
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
 	var placements []topology.Placement
@@ -59,7 +58,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	same := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.recordUnread(ctx, unread, system)
-	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadSince.Add(report.RepeatAfter(reasonUnread)))) // to record again
+	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadSince.Add(report.RepeatAfter(reasonUnread))))
 	if same {
 		return
 	}
@@ -68,9 +67,9 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// recordUnread records the objects that count as untagged because the account may not read their tags: one
-// Event for each vCenter names the new objects, and about each hour all of them. The folders that vSphere
-// creates itself are in the log only: they are rarely tagged, and with the usual roles they are not readable.
+// recordUnread reports objects that are treated as untagged because the account cannot read their tags: one Event per
+// vCenter for new objects, and about hourly one for all. Folders that vSphere creates are only logged, because they are
+// rarely tagged, and usual roles do not make them readable.
 func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
@@ -94,11 +93,10 @@ func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]
 	}
 }
 
-// recorded has the objects that were recorded, by vCenter.
+// recorded contains the reported objects by vCenter.
 type recorded map[string]map[topology.Ref]bool
 
-// news replaces the recorded objects of a vCenter, and returns the objects that are new, in the order of their
-// paths.
+// news replaces the objects of a vCenter and returns the new ones in the order of their paths.
 func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	before := r[vcenter]
 	now := map[topology.Ref]bool{}
@@ -113,7 +111,7 @@ func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topo
 	return news
 }
 
-// unreadOf returns the objects above a machine whose tags the account may not read.
+// unreadOf returns the objects above a VM whose tags the account cannot read.
 func unreadOf(placed topology.Placement) (all []*topology.Object) {
 	for _, conflict := range placed.Conflicts {
 		if conflict.Kind == topology.ConflictUnread {

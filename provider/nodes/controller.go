@@ -1,21 +1,17 @@
 // Package nodes is the one controller of Nodes.
 //
-// It owns all writes to Nodes except the framework's: the annotations with the location of their
-// machines, topology labels, the taint of drift, the condition, and Events. It makes the fleet follow
-// the machines of all Nodes, and announces a Node to the framework when the Node can be initialized.
-// The packages below it decide: placement about a Node and its deletion, report about the texts of its problems,
-// and plan about its labels. The controller never initializes or deletes a Node, and
-// writes only labels that the configuration names or that it wrote before. It writes a topology label
-// only if the vCenter answered within the last two seconds.
+// It does all writes to Nodes except the framework's: annotations, topology labels, the drift taint, the condition and
+// Events. It tells the fleet which VMs to watch, and announces a Node to the framework when the Node can be initialized.
+// It never initializes or deletes a Node, and writes only labels that are configured or that it wrote before. The
+// packages below it decide: placement about Nodes and deletion, plan about labels, report about problems.
 //
-// One goroutine takes items from one work queue and makes all decisions, so that each Node's
-// record has one owner. Requests to the API server and searches of vCenters run in other goroutines and
-// put the Node back into the queue. An item is a Node, or a job about all Nodes:
+// One goroutine processes one work queue and makes all decisions. Requests to the API server and searches in vCenters
+// run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
 //
-//	handlers     a Node has changed          → syncNode
-//	fleet        a vCenter's state is new    → observe: syncNode for each Node concerned
-//	a Node comes, goes, or frees something   → follow, recheck: syncNode for those it concerns
-//	a minute                                 → resync: syncNode for each Node; logSum
+//	a Node changed                             → syncNode
+//	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
+//	a Node was added, deleted, or freed a VM   → follow, recheck: syncNode for the Nodes that it affects
+//	every minute                               → resync: syncNode for each Node; logSum
 package nodes
 
 import (
@@ -50,23 +46,22 @@ type Controller struct {
 	nodes   *framework.Cache
 	client  kubernetes.Interface
 
-	// Run closes running once the fields below are set, and stopped once nothing is decided any more.
+	// running is closed once the fields below are set, stopped once no more decisions are made.
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	events           events
 	limiters         limiters
 	writer           *writer
 	passes           passes
-	// logged is the last sum in the log. The goroutine that decides owns it.
-	logged sum
-	// loggedOthers are the Nodes of other providers at that time.
+	// logged is the last sum that was logged, loggedOthers the Nodes of other providers at that time.
+	logged       sum
 	loggedOthers otherProviders
 
-	// labels is nil unless labels are written.
+	// labels is nil unless labels are kept current.
 	labels atomic.Pointer[labeler]
 }
 
-// New returns a controller of the Nodes in a store that does nothing until Run.
+// New returns a controller of the Nodes in a store.
 func New(fleet Fleet, store *Store, checker *placement.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
 		fleet: fleet, placer: store.Placer(), checker: checker, store: store, nodes: store.Cache(), client: client,
@@ -74,8 +69,7 @@ func New(fleet Fleet, store *Store, checker *placement.Checker, client kubernete
 	}
 }
 
-// Run manages Nodes from the time when the framework has handed over its informers until the context is
-// done. Call it once.
+// Run manages Nodes once the framework has passed its informers, until the context is done. Call it once.
 func (c *Controller) Run(ctx context.Context) error {
 	if !c.nodes.AwaitStart(ctx) {
 		return nil
@@ -97,10 +91,10 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
-	// Before the first Node is decided about, so that no change is missed.
+	// Subscribe before the first decision, so that no change is missed.
 	changes := c.fleet.Subscribe()
 	close(c.running)
-	defer close(c.stopped) // after all that follows
+	defer close(c.stopped)
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() {
@@ -118,8 +112,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// notifyOf enqueues the jobs of the start, and then those of each change of the fleet until the context is
-// done.
+// notifyOf enqueues the first jobs, and then a job for each change of the fleet until the context is done.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: resyncNodes})
 	c.queue.AddAfter(item{job: sumNodes}, firstSum)
@@ -142,27 +135,26 @@ type item struct {
 
 func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
 
-// A job is one kind of work on an item.
+// A job is a kind of work.
 type job int
 
 const (
-	// syncNode decides about one Node.
 	syncNode job = iota
-	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
+	// observeNodes enqueues the Nodes affected by a change of the fleet or of other Nodes.
 	observeNodes
-	// recheckNodes enqueues the Nodes that a change of another Node may concern.
+	// recheckNodes enqueues the Nodes that may be affected by a change of another Node.
 	recheckNodes
 	// resyncNodes enqueues all Nodes, every resyncEvery.
 	resyncNodes
-	// followNodes has the fleet follow the machines of all Nodes.
+	// followNodes makes the fleet watch the VMs of all Nodes.
 	followNodes
-	// sumNodes logs how many Nodes are placed, every sumEvery.
+	// sumNodes logs the number of placed Nodes, every sumEvery.
 	sumNodes
-	// findConflicts looks for conflicts of the whole fleet.
+	// findConflicts searches for conflicts between Nodes.
 	findConflicts
 )
 
-// next processes the next item of the queue, and reports whether the queue goes on.
+// next processes the next item of the queue. It returns false once the queue is shut down.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
@@ -195,7 +187,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// sooner returns the shorter of two delays. One that is not positive is none.
+// sooner returns the shorter of two delays. Zero means no delay.
 func sooner(a, b time.Duration) time.Duration {
 	if b <= 0 || a > 0 && a < b {
 		return a
@@ -203,23 +195,22 @@ func sooner(a, b time.Duration) time.Duration {
 	return b
 }
 
-// Fleet is what the controller needs of the vCenters.
+// Fleet reads the vCenters.
 type Fleet interface {
-	// States returns what is known of each vCenter now, in configured order.
+	// States returns the current state of each vCenter, in configured order.
 	States() []inventory.State
-	// Follow says of which machines the details are wanted.
+	// Follow replaces the VMs whose details are watched.
 	Follow([]inventory.Identity)
-	// Subscribe returns a channel that is notified when a state has changed.
+	// Subscribe returns a channel that is notified after each change of a state.
 	Subscribe() <-chan struct{}
-	// Probe asks a vCenter for an answer: its state gets a new LastContact or an error, and subscribers
-	// are notified.
+	// Probe makes a vCenter answer soon: its state gets a new LastContact or an error.
 	Probe(vcenter string)
-	// ReadTags makes a vCenter read its tags soon, with the names of the tags that matter.
-	// Subscribers are notified of the end, also if it failed.
+	// ReadTags makes a vCenter read its tags and the names of the relevant tags soon. Subscribers are notified
+	// afterwards, also after an error.
 	ReadTags(vcenter string)
 }
 
-// placer is what the controller needs of a placement.Placer, whose documentation it shares.
+// placer is the part of placement.Placer that the controller uses.
 type placer interface {
 	NodeChanged(*v1.Node)
 
@@ -233,8 +224,8 @@ type placer interface {
 	Topology() *config.Topology
 }
 
-// handlers enqueue a Node that comes, goes, or changes in a fact that decisions depend on. Heartbeats of
-// kubelets enqueue nothing.
+// handlers enqueue a Node that is new, deleted, or different in a fact that decisions depend on. Heartbeats of kubelets
+// enqueue nothing.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.changed(nil, o) },
@@ -243,7 +234,7 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 	}
 }
 
-// nodeIn returns the Node that a handler got, nil if it got none.
+// nodeIn returns the Node in the argument of a handler, nil if there is none.
 func nodeIn(o any) *v1.Node {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -252,8 +243,7 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
-// changed enqueues the items that a change of a Node concerns. Before is nil if the Node is new, and now is
-// nil if it is gone.
+// changed enqueues the items that a change of a Node affects. before is nil for a new Node, now for a deleted one.
 func (c *Controller) changed(before, now any) {
 	b := nodeIn(before)
 	n := nodeIn(now)
@@ -276,7 +266,7 @@ func (c *Controller) changed(before, now any) {
 			c.store.Lock()
 			c.store.record(n).initialized = time.Now()
 			c.store.Unlock()
-			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after it has been decided about
+			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 		}
 		isRelevant := isRelevant(c.placer, b, n)
 		was := report.ConditionOf(b)
@@ -299,7 +289,7 @@ func (c *Controller) changed(before, now any) {
 	}
 }
 
-// followKey returns the key of the machine that the fleet follows for a Node, empty for none.
+// followKey returns the key of the VM that the fleet watches for a Node, or "".
 func followKey(p placer, n *v1.Node) string {
 	if p.IsForeign(n) {
 		return ""
@@ -311,8 +301,7 @@ func followKey(p placer, n *v1.Node) string {
 	return id.MachineKey()
 }
 
-// isRelevant reports whether a change of a Node may concern other Nodes: the Node names another machine, is
-// ours or is not, waits or does not, is ready or is not, or has other addresses.
+// isRelevant reports whether a change of a Node may affect other Nodes.
 func isRelevant(p placer, b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||

@@ -20,20 +20,18 @@ import (
 	"vzones/topology"
 )
 
-// eventsPerSecond bounds the Events about many Nodes at once, because the recorder drops Events that
-// come faster than the API server takes them.
+// eventsPerSecond bounds the rate of Events, because the recorder drops Events that come faster than the API server
+// accepts them.
 const eventsPerSecond = 20
 
-// events records the Events about Nodes. A duration that a method returns is the time after which the method has to
-// be called again, 0 for none.
+// events records the Events about Nodes. Its methods return the time after which to call them again, 0 for never.
 type events struct {
 	recorder report.Recorder
-	// limiter limits the Events about all Nodes.
-	limiter *limiter
-	checker *placement.Checker
+	limiter  *limiter
+	checker  *placement.Checker
 }
 
-// tracker returns the tracker of a problem of a Node.
+// tracker returns a Node's tracker of a subject, and creates it if needed.
 func (r *record) tracker(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {
@@ -46,7 +44,7 @@ func (r *record) tracker(about string) *report.Tracker {
 	return t
 }
 
-// tell records the Events that follow from verdicts about a Node.
+// tell records the Events that follow from the verdicts about a Node.
 func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
 	for i := range all {
 		v := &all[i]
@@ -67,7 +65,7 @@ func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict
 	return next
 }
 
-// problem records an Event about a problem of a Node, once the problem has lasted for long enough.
+// problem records an Event about a problem once it has lasted long enough.
 func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict) time.Duration {
 	t := r.tracker(v.about)
 	now := time.Now()
@@ -104,14 +102,13 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 	return 0
 }
 
-// mayRecord reports whether the limiter allows an Event about a Node now. If not, the Node is requeued once it does.
+// mayRecord reports whether the limiter allows an Event now. Otherwise the Node is requeued once it does.
 func (e *events) mayRecord(n *v1.Node, r *record) bool {
 	r.eventWaits = !e.limiter.acquire(n, r)
 	return !r.eventWaits
 }
 
-// over records an Event about the end of a problem of a Node, if an Event was about the problem. It reports whether that
-// is done. Otherwise the Event waits for a slot.
+// over records the end of a problem that had an Event. It returns false if that Event has no slot yet.
 func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) (isDone bool) {
 	t := r.problems[about]
 	if t == nil {
@@ -133,7 +130,7 @@ func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) 
 	return true
 }
 
-// log returns a logger whose lines name the vCenter that has a Node's machine.
+// log returns a logger with the vCenter of a Node's VM.
 func (r *record) log(ctx context.Context) klog.Logger {
 	log := klog.FromContext(ctx)
 	if in := r.decision.VCenter; in != "" {
@@ -142,14 +139,13 @@ func (r *record) log(ctx context.Context) klog.Logger {
 	return log
 }
 
-// has reports whether something is wrong with a Node.
+// has reports whether a Node has a problem of a subject.
 func (r *record) has(about string) bool {
 	t := r.problems[about]
 	return t != nil && !t.Since().IsZero()
 }
 
-// readiness returns the content of the condition while a Node has a problem: that of the Event, zero until
-// there was an Event.
+// readiness returns the condition for a problem. It is zero until the problem has an Event.
 func (r *record) readiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
 		if said, current := t.Said(); current {
@@ -159,13 +155,11 @@ func (r *record) readiness(about string) readiness {
 	return readiness{}
 }
 
-// reasonConflict is the reason of the Event about a conflict.
 const reasonConflict = "TopologyConflict"
 
-// conflicts records each conflict while it lasts. A conflict is over when it is not found although everything
-// behind its labels was read; only the end of the last conflict is recorded. Conflicts of objects that may not
-// be read are recorded on the daemon's Pod, because they concern many Nodes; labels that the CSI driver does not
-// see are only counted.
+// conflicts records each conflict while it lasts. A conflict is over if it is not found although everything behind its
+// labels was read; an Event reports only the end of the last conflict. Unreadable objects concern many Nodes and are
+// reported on the daemon's Pod; labels that the CSI driver cannot see are only counted.
 func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -191,13 +185,13 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 		if len(reported) == 1 && !e.over(ctx, n, r, aboutConflict+key) {
 			return next
 		}
-		delete(reported, key) // another one may be the same in other words
+		delete(reported, key)
 		delete(r.problems, aboutConflict+key)
 	}
 	return next
 }
 
-// written records the changes of a plan that was written.
+// written records the changes that were written.
 func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
@@ -214,14 +208,14 @@ func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	}
 }
 
-// reasonReaddressed is the reason of the Event about an initialized Node whose addresses changed.
+// reasonReaddressed is the reason of the Event about changed addresses of an initialized Node.
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddresses is the time after its initialization in which a Node gets further addresses without an Event,
-// because the framework writes addresses after it has removed the taint.
+// firstAddresses is the time after its initialization in which a Node gets addresses without an Event, because the
+// framework writes addresses after it has removed the taint.
 const firstAddresses = time.Minute
 
-// addressChanges says how the addresses of a Node have changed, empty if they have not.
+// addressChanges describes the differences between two lists of addresses, "" if there are none.
 func addressChanges(before, now []v1.NodeAddress) string {
 	list := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
 		var of []string
@@ -241,7 +235,7 @@ func addressChanges(before, now []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// addressChange records an Event about changed addresses of an initialized Node, whoever has written them.
+// addressChange records an Event if the addresses of an initialized Node have changed, no matter which client did it.
 func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 	was := r.addresses
 	is := n.Status.Addresses
@@ -254,7 +248,7 @@ func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 	r.addresses = append([]v1.NodeAddress{}, is...)
 }
 
-// getsFirst reports whether a Node gets addresses for the first time or, if it is new, in addition.
+// getsFirst reports whether a Node gets its first IPs or, if it is new, only additional ones.
 func getsFirst(was, is []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(was, isIP) {
@@ -263,7 +257,7 @@ func getsFirst(was, is []v1.NodeAddress, isNew bool) bool {
 	return isNew && !slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
 }
 
-// LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
+// LabelEventReasons returns the reasons of the Events about labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
 	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

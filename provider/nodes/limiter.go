@@ -9,25 +9,25 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A limiter limits the rate of one kind of Event or patch for all Nodes. A Node without a slot is queued, and leaves the
-// queue as soon as it needs none, so a short outage of many Nodes delays no later Event.
+// A limiter limits the rate of one kind of Event or patch. A Node without a slot is queued, and leaves the queue as soon
+// as it needs none, so that a short outage of many Nodes delays no later Event.
 type limiter struct {
 	limit *rate.Limiter
 	queue workqueue.TypedInterface[item]
 	store *Store
-	// slotOf returns the slot of this limiter in a record.
+	// slotOf returns the limiter's slot in a record.
 	slotOf func(*record) *slot
 }
 
-// slot is the state of a Node at a limiter, guarded by the store's lock. At most one of the fields is true.
+// slot is the state of a Node at a limiter, guarded by the store's lock. At most one field is true.
 type slot struct{ isQueued, isGranted bool }
 
 func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*record) *slot) *limiter {
 	return &limiter{limit, workqueue.NewTyped[item](), store, slotOf}
 }
 
-// acquire reports whether a Node gets a slot, and uses it up. Otherwise it queues the Node, whose sync is requeued once the
-// slot is granted.
+// acquire uses a slot if the Node has one or the rate allows it. Otherwise it queues the Node, which is requeued once it
+// has a slot.
 func (l *limiter) acquire(n *v1.Node, r *record) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -43,14 +43,14 @@ func (l *limiter) acquire(n *v1.Node, r *record) bool {
 	return false
 }
 
-// release gives up the slot of a Node that does not need it.
+// release gives up the slot of a Node that does not need one.
 func (l *limiter) release(r *record) {
 	l.store.Lock()
 	defer l.store.Unlock()
 	*l.slotOf(r) = slot{}
 }
 
-// run grants slots to the queued Nodes at the limited rate until the context is done, and calls requeue for each.
+// run grants slots until the context is done and calls requeue for each.
 func (l *limiter) run(ctx context.Context, requeue func(item)) {
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	for {
@@ -65,7 +65,7 @@ func (l *limiter) run(ctx context.Context, requeue func(item)) {
 	}
 }
 
-// isQueued reports whether a Node of the queue still needs a slot.
+// isQueued reports whether a Node still needs a slot.
 func (l *limiter) isQueued(i item) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -73,7 +73,6 @@ func (l *limiter) isQueued(i item) bool {
 	return r != nil && l.slotOf(r).isQueued
 }
 
-// grant grants a Node a slot if it still needs one.
 func (l *limiter) grant(i item) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -85,7 +84,6 @@ func (l *limiter) grant(i item) bool {
 	return true
 }
 
-// limiters are the limiter of Events and those of the three kinds of patches.
 type limiters struct{ events, annotations, labels, conditions *limiter }
 
 func newLimiters(store *Store) limiters {
@@ -97,7 +95,6 @@ func newLimiters(store *Store) limiters {
 	}
 }
 
-// run runs the limiters until the context is done.
 func (l *limiters) run(ctx context.Context, requeue func(item)) {
 	var group sync.WaitGroup
 	for _, one := range []*limiter{l.events, l.annotations, l.labels, l.conditions} {
