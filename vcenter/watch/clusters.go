@@ -14,22 +14,21 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// LargeConfigurations is for clusters whose configurations are read one by one from now on.
+// LargeConfigurations is a restart after which each cluster's configuration has its own request.
 const LargeConfigurations Restart = "a change of a single object is too large: the configurations of clusters are read one by one"
 
-// A clusterReader reads the configurations of clusters with a request for each, where the filter cannot report them:
-// the configuration of one cluster is too large for an answer. It belongs to the goroutine of the model.
+// A clusterReader reads the configuration of each cluster with its own request, if one of them is
+// too large for the filter. The model goroutine owns it.
 type clusterReader struct {
 	session Session
 	tree    *model.Tree
-	// enabled reports whether the filter leaves out the configurations.
 	enabled bool
-	// due reports whether those that were read are read again.
+	// due reports whether the next read repeats those already known.
 	due bool
 }
 
-// read reads the configurations of those of the objects that are clusters, and reports whether any has changed. One
-// that is too large is unknown.
+// read reads the configurations of the clusters among objects. A configuration that is too large
+// is recorded as unread.
 func (r *clusterReader) read(ctx context.Context, objects []types.ManagedObjectReference) (changed bool, err error) {
 	if !r.enabled {
 		return false, nil
@@ -70,8 +69,8 @@ func (r *clusterReader) readOne(ctx context.Context, ref types.ManagedObjectRefe
 	return nil
 }
 
-// separate has the next watch read the configurations of clusters one by one, if an error may be due to one of them,
-// and returns the error of this watch.
+// separate returns LargeConfigurations, and sets it in memory, if a cluster's configuration may
+// have caused err. Otherwise it returns err.
 func (r *clusterReader) separate(ctx context.Context, err error, groups bool, memory *Memory) error {
 	if r.enabled || !groups || !errors.Is(err, session.LargeAnswer) {
 		return err

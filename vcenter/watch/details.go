@@ -18,46 +18,40 @@ import (
 )
 
 const (
-	// refusedFor is the time after which a machine that the list has refused is tried again.
+	// refusedFor is the time before a rejected VM is added again.
 	refusedFor = 5 * time.Minute
-	// readAtOnce bounds how many machines are read at once when they come onto the list. The filter
-	// reports the details of each in any case, so that what is read is transferred twice. A Node
-	// that joins is not kept waiting for the filter; of many, the transfer takes longer than that.
+	// readAtOnce bounds the new VMs whose details are read at once, which is faster than waiting for
+	// the filter but transfers them twice.
 	readAtOnce = 50
-	// listRequestsMax bounds the requests for finding out which machines cannot be on
-	// a list, where the vCenter refuses all that are added together.
+	// listRequestsMax bounds the requests of one tryAll.
 	listRequestsMax = 64
-	// namedRequestsMax is the same for machines that nothing but Nodes names.
+	// namedRequestsMax is listRequestsMax for VMs known only from a Node's annotation.
 	namedRequestsMax = 16
-	// askMax bounds how many machines the vCenter is asked about at a time, whether they exist.
+	// askMax bounds the VMs per round whose existence is checked.
 	askMax = 20
 )
 
-// A detailList is the list of the machines whose details are read and watched. It belongs
-// to the goroutine of the model.
+// A detailList is the list view of the VMs whose details are watched. The model goroutine owns it.
 type detailList struct {
 	session Session
 	hosts   model.HostFacts
 	model   *model.Model
 
-	// view is the list on the server.
 	view types.ManagedObjectReference
-	// listed are the machines on the list, refused those that the vCenter did not take onto it in
-	// the last minutes, and when: they may not exist, or the account may not see them.
-	listed  map[string]*listing
+	// listed has the VMs in the view, by managed object ID.
+	listed map[string]*listing
+	// refused has the time of the last rejection. The VM may not exist, or be hidden from the account.
 	refused map[string]time.Time
 }
 
-// A listing is a machine on the list.
 type listing struct {
-	// annotatedOnly reports whether it is there only since Nodes name it.
+	// annotatedOnly reports whether only a Node's annotation names the VM.
 	annotatedOnly bool
-	// reported reports whether the filter has reported it. One that is destroyed before that is in
-	// no change: as it never came, it does not leave.
+	// reported reports whether the filter has reported the VM. If it is destroyed before that, the
+	// filter never reports that it left.
 	reported bool
 }
 
-// create makes the list, which is empty.
 func (d *detailList) create(ctx context.Context) error {
 	client := d.session.Client()
 	res, err := methods.CreateListView(ctx, client, &types.CreateListView{This: *client.ServiceContent.ViewManager})
@@ -69,22 +63,20 @@ func (d *detailList) create(ctx context.Context) error {
 	return nil
 }
 
-// isTried reports whether the vCenter has answered whether a machine can be on the list.
+// isTried reports whether the vCenter has accepted or rejected the VM.
 func (d *detailList) isTried(id string) bool { return d.listed[id] != nil || !d.refused[id].IsZero() }
 
-// waitsFor reports whether the details of a machine are still to come.
 func (d *detailList) waitsFor(id string) bool {
 	return !d.model.HasDetails(id) && d.refused[id].IsZero()
 }
 
-// retryRefused has machines tried again that were refused some time ago.
 func (d *detailList) retryRefused() {
 	maps.DeleteFunc(d.refused, func(_ string, at time.Time) bool { return time.Since(at) >= refusedFor })
 }
 
-// outside returns the machines that are or may be in the vCenter and are in none of the configured
-// datacenters, in order: those of Nodes that have left the index and are still reported, and those
-// that Nodes name, which count for these Nodes only.
+// outside returns the VMs outside the configured datacenters, sorted: left are VMs of Nodes that
+// have left the index and are still reported, named are known only from a Node's annotation and
+// apply to that Node only.
 func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
 	for id := range annotated {
 		if !d.model.Has(id) && d.refused[id].IsZero() {
@@ -101,8 +93,7 @@ func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string
 	return left, named
 }
 
-// set makes the list hold exactly these machines, those of Nodes and those that nothing but Nodes
-// names, except for refused ones, and reports whether the list was changed.
+// set replaces the VMs in the view, except for those rejected lately.
 func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) (changed bool, err error) {
 	wanted := make(map[string]bool, len(ids)+len(named))
 	missing := func(ids []string) (refs []types.ManagedObjectReference) {
@@ -134,7 +125,7 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 		return false, nil
 	}
 	if len(remove) > 0 {
-		// Those that have been deleted are no longer on the list.
+		// The view no longer contains deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.refusesWhole(err) {
 			return false, fmt.Errorf("no longer following %d machines: %w", len(remove), err)
 		}
@@ -149,8 +140,8 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 	return true, nil
 }
 
-// addMachines puts machines on the list. They are read at once, unless the first snapshot waits for the
-// filter, or there are many: then they are read if the filter has not reported them after a while.
+// addMachines adds VMs and reads their details, unless the filter is about to report them. If there
+// are many, readRest reads later what the filter has not reported by then.
 func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.refusesWhole, p)
 	if err != nil {
@@ -166,9 +157,8 @@ func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedOb
 	return d.read(ctx, listed, goneOrDenied)
 }
 
-// addNamed puts machines on the list that nothing but Nodes names, on their own, and reads them. No
-// fault that the vCenter answers ends the watch: there may be no such object, or one of another type,
-// or the account may not see it.
+// addNamed adds VMs known only from annotations, and reads them. They may not exist, have
+// another type or be hidden, so a fault never ends the watch.
 func (d *detailList) addNamed(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
 	listed, err := d.tryAll(ctx, machines, namedRequestsMax, isFault, p)
@@ -181,9 +171,9 @@ func (d *detailList) addNamed(ctx context.Context, machines []types.ManagedObjec
 	return d.read(ctx, listed, isFault)
 }
 
-// tryAll puts machines on the list with a bounded number of requests, and returns those that are on
-// it. Some vCenters return which they refuse, others refuse a whole request: then it is repeated with
-// halves, down to single machines. The rest is tried later.
+// tryAll adds VMs with at most the given number of requests and returns those accepted. Some
+// vCenters return the rejected VMs, others reject the whole request: then its halves are
+// tried, down to single VMs. VMs without an answer are tried again later.
 func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, most int, refusesWhole func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(machines) == 0 {
 		return nil, nil
@@ -203,7 +193,7 @@ func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectR
 			return nil, err
 		case len(part) == 1:
 			refused = part
-		default: // depth first, so that some are settled each time
+		default:
 			parts = append([][]types.ManagedObjectReference{part[:len(part)/2], part[len(part)/2:]}, parts...)
 			continue
 		}
@@ -219,7 +209,6 @@ func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectR
 	return listed, nil
 }
 
-// modify changes the list and returns which machines the vCenter cannot put on it.
 func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (refused []types.ManagedObjectReference, err error) {
 	res, err := methods.ModifyListView(ctx, d.session.Client(), &types.ModifyListView{This: d.view, Add: add, Remove: remove})
 	if err != nil {
@@ -228,13 +217,12 @@ func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObje
 	return res.Returnval, nil
 }
 
-// refusesWhole reports whether a change of the list was refused because of one of the machines in it.
+// refusesWhole reports whether one VM made the vCenter reject the whole request.
 func (d *detailList) refusesWhole(err error) bool {
 	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
-// readRest reads the details of the machines on the list that the filter has not reported. Those
-// that only Nodes name were read when they came onto it.
+// readRest reads the details that the filter has not reported. addNamed has read those of its VMs.
 func (d *detailList) readRest(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
 	for id, l := range d.listed {
@@ -245,7 +233,6 @@ func (d *detailList) readRest(ctx context.Context) error {
 	return d.read(ctx, machines, goneOrDenied)
 }
 
-// read reads the details of machines, some of which may not be readable.
 func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference, unreadable func(error) bool) error {
 	if err := ReadMachines(ctx, d.session, machines, d.hosts, d.model.Tree); err != nil && !unreadable(err) {
 		return fmt.Errorf("reading %d machines: %w", len(machines), err)
@@ -253,8 +240,8 @@ func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectRef
 	return nil
 }
 
-// isDoubtful reports whether a machine may be gone though no change says so: the index has it and
-// the list has refused it, or the list has it and neither index nor filter has reported it.
+// isDoubtful reports whether the VM may be gone without a reported change: it is indexed but was
+// rejected, or it is listed but neither indexed nor reported.
 func (d *detailList) isDoubtful(id string) bool {
 	if l := d.listed[id]; l != nil {
 		return !l.reported && !d.model.Has(id)
@@ -262,8 +249,8 @@ func (d *detailList) isDoubtful(id string) bool {
 	return !d.refused[id].IsZero() && d.model.Has(id)
 }
 
-// checkDoubtful has the vCenter asked about some of the machines that may be gone. Chance decides
-// which, so that none waits for ever for those that exist.
+// checkDoubtful asks about a random selection of doubtful VMs, so that each is asked about
+// eventually.
 func (d *detailList) checkDoubtful(ask func(id string)) {
 	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.refused))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !d.isDoubtful(id) })
@@ -273,8 +260,8 @@ func (d *detailList) checkDoubtful(ask func(id string)) {
 	}
 }
 
-// takeReply forgets a machine that may be gone and is, and reports whether it was that. One that the list has
-// refused and that exists is tried once more: it may have been refused while it was made.
+// takeReply forgets a doubtful VM that no longer exists. An existing VM that was rejected is tried
+// again, because it may have been rejected while it was being created.
 func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
 	switch {
 	case !d.isDoubtful(id):

@@ -1,28 +1,23 @@
-// Package watch follows the changes of one vCenter: it owns the property collector, the
-// filters and views on the server, and the model of what they report, and publishes an
-// immutable snapshot after each change.
+// Package watch keeps a model of one vCenter up to date through the property collector, and
+// publishes an immutable snapshot after each change.
 //
-// A [Watch] is built from a session, an [Inbox] that says whose machines' details are
-// wanted, and a [Reporter] that gets snapshots and what else it finds out. It knows
-// neither who runs it nor what becomes of the snapshots. It never logs in, never decides
-// when to begin again, and never writes to the inventory. What one watch leaves to the next
-// one of the same vCenter is its [Memory].
+// A [Watch] runs once, on a session that is logged in. It takes requests from an [Inbox], passes
+// its results to a [Reporter], and leaves a [Memory] to the next watch of the same vCenter. It never
+// logs in, restarts itself or writes to the inventory.
 //
-// One goroutine owns the model; others wait for changes, read tags, and
-// probe, and exchange messages with it. They end together, with the first error. The phases
-// of a watch are:
+// One goroutine owns the model (the model goroutine). The others wait for changes, read tags and
+// probe the vCenter, and exchange messages with it. All end together, with the first error.
 //
-//	phase    what holds                              next     when
-//	loading  the index has not come in whole         syncing  the last page of the first change is there
-//	syncing  what the first snapshot has is waited   ready    everything is there; or 5 s are over
-//	         for: details, tags
-//	ready    a snapshot is published after each      –
-//	         change that is there with all its pages
+//	phase    state                                        next     transition
+//	loading  the index is incomplete                      syncing  last page of the first change
+//	syncing  awaits details and tags of the first         ready    all have arrived, or 5 s are over
+//	         snapshot
+//	ready    publishes a snapshot after each change       –
 //
-// A change that concerns only VMs without a Node is followed by a rest, since others decide how often that happens. During
-// the rest the model is behind: the watch takes up no other interest, and an alarm, with a collector of its own for the
-// VMs of Nodes, ends the rest when one of them changes.
+// An error ends the watch in any phase; a [Restart] means that nothing failed. A change may have
+// several pages, and nothing is published before the last page.
 //
-// In each phase an error ends the watch; a [Restart] is one that says that nothing is wrong.
-// While a change is partial, since further pages of it are to come, nothing is published.
+// After a change of VMs without a Node, polling pauses, so that other tenants do not decide how
+// often the vCenter is polled. During the pause the model is behind, and the watch ignores new
+// interests. An alarm with its own collector ends the pause when the VM of a Node changes.
 package watch

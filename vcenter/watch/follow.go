@@ -15,14 +15,14 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// progressTime is the least time between two lines about a reading that is long.
+// progressTime is the time between two log lines about a long initial read.
 const progressTime = 10 * time.Second
 
-// syncTime bounds the wait for the filter to report the details of followed machines: all of
-// them before the first snapshot of a watch, many new ones later. Some may have none.
+// syncTime bounds the wait for the filter to report details: all before the first snapshot, many
+// new ones later.
 const syncTime = 5 * time.Second
 
-// A phase is how far a watch is. The package comment has the transitions.
+// A phase is described in the package comment.
 type phase int
 
 const (
@@ -31,34 +31,29 @@ const (
 	ready
 )
 
-// progress is the phase of a watch.
 type progress struct {
 	phase phase
-	// began is when the watch began, zero once it is logged what it has read.
+	// began is the start of the watch, zero once its duration was logged.
 	began time.Time
-	// due is when what has not come by then is no longer waited for, nil if nothing is waited for.
+	// due ends the wait for details; nil if there is none.
 	due <-chan time.Time
-	// late reports whether the first snapshot has been waited for so long.
+	// late reports whether the wait before the first snapshot has ended.
 	late bool
 }
 
-// await begins to wait for syncTime.
 func (p *progress) await() {
 	if p.due == nil {
 		p.due = time.After(syncTime)
 	}
 }
 
-// indexed begins to synchronize: the index has come in whole.
 func (p *progress) indexed() {
 	p.phase = syncing
 	p.await()
 }
 
-// expired notes that syncTime is over.
 func (p *progress) expired() { p.late, p.due = true, nil }
 
-// complete notes that everything is there.
 func (p *progress) complete() {
 	p.phase = ready
 	if !p.late {
@@ -66,20 +61,19 @@ func (p *progress) complete() {
 	}
 }
 
-// waits reports whether details that are not there are waited for.
+// waits reports whether the first snapshot still waits for details.
 func (p *progress) waits() bool { return p.phase == syncing && !p.late }
 
-// follow owns the model: it applies changes, keeps the list of followed machines, and
-// publishes.
+// follow is the model goroutine: it applies changes, maintains the detail list and publishes.
 func (w *Watch) follow(ctx context.Context) error {
-	retry := time.NewTicker(w.opts.TagRefresh) // reconcile tries again what failed before
+	retry := time.NewTicker(w.opts.TagRefresh)
 	defer retry.Stop()
 	for {
 		changed, err := w.next(ctx, retry.C)
 		if err != nil {
 			return err
 		}
-		// Between two pages the model may show a machine half moved.
+		// Between two pages the model may have half of a VM's move.
 		if changed && w.progress.phase != loading && !w.partial {
 			if err := w.reconcile(ctx); err != nil {
 				return err
@@ -94,8 +88,7 @@ func (w *Watch) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for the next thing that happens and reports whether it may have changed what is
-// to be followed or published.
+// next handles one event and reports whether the model has to be reconciled.
 func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool, err error) {
 	select {
 	case page := <-w.poller.updates:
@@ -112,7 +105,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 		return false, nil
 	case <-w.inbox.interestChanged:
 		if w.behind {
-			// A Node that joins gets no VM by an index that may lack another one.
+			// A Node that joins gets no VM while the index may lack another match.
 			w.unpublished = true
 			w.poller.hurry.Notify()
 			return false, nil
@@ -146,8 +139,8 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 	return true, nil
 }
 
-// receive applies a page of changes, which may be nil, and reports whether there is
-// anything that is not published yet.
+// receive applies a page of changes, nil if there are none, and reports whether there is
+// something to publish.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
 	w.contact = time.Now()
 	relevant, err := w.apply(page)
@@ -169,8 +162,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, 
 	return true, nil
 }
 
-// apply applies a page of a change, which may be nil, and reports whether there is
-// anything in it but names of machines.
+// apply applies a page, which may be nil, and reports whether it has more than names of VMs.
 func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	w.partial = isPartial(page)
 	if page == nil {
@@ -211,7 +203,6 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	return relevant, nil
 }
 
-// applyObject applies a change of one object, as a filter reports it.
 func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, ofNames bool) {
 	switch {
 	case w.views.index[filter]:
@@ -224,7 +215,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 	case w.views.details[filter]:
 		w.model.Tree.Apply(u)
 		if u.Kind == types.ObjectUpdateKindLeave {
-			delete(w.details.listed, u.Obj.Value) // if it is wanted, it is tried again
+			delete(w.details.listed, u.Obj.Value)
 		} else if l := w.details.listed[u.Obj.Value]; l != nil {
 			l.reported = true
 		}
@@ -234,8 +225,8 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 	}
 }
 
-// vanished returns a SessionLostError where a filter does not find what was created through
-// the session for it, or the session may not read it.
+// vanished returns a SessionLostError if an object that the session created is missing on the
+// server.
 func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
 		if err := faults.InAnswer(&m.Fault); err != nil {
@@ -248,19 +239,18 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	return nil
 }
 
-// unsetMissing has a change of an object unset what is missing in it, since the values cannot
-// be read any more.
+// unsetMissing unsets the properties that can no longer be read.
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
-		// A host's fact is kept as missing, because the reason matters.
+		// Host facts record the reason instead.
 		if !model.IsHostFact(m.Path) {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
 		}
 	}
 }
 
-// matchNames looks for the machines of Nodes without a UUID if names have changed: a guest
-// may change its host name all the time, and mostly it is not a Node's.
+// matchNames looks up the Nodes without a UUID if names have changed. Guests may change their host
+// names all the time, and most are no Node's.
 func (w *Watch) matchNames(ctx context.Context) error {
 	if !w.names.news {
 		return nil
@@ -270,16 +260,13 @@ func (w *Watch) matchNames(ctx context.Context) error {
 	return err
 }
 
-// reportContact reports that the vCenter has answered, unless there is something that the
-// last snapshot does not have, such as the first page of a change, or all that has happened
-// since the watch before this one: that snapshot is not of now.
+// reportContact reports that the vCenter has answered, if the last snapshot is up to date.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
 	if w.progress.phase == ready && !w.partial && !w.unpublished {
 		w.reporter.Contact(ctx, w.contact, probed)
 	}
 }
 
-// logProgress logs a reading of all machines that takes long, once in a while.
 func (w *Watch) logProgress(ctx context.Context) {
 	if w.progress.phase == loading && time.Since(w.logged) >= progressTime {
 		w.logged = time.Now()
@@ -287,8 +274,7 @@ func (w *Watch) logProgress(ctx context.Context) {
 	}
 }
 
-// reconcile has the list of followed machines and the wanted tags follow the model, and
-// publishes what is known.
+// reconcile updates the detail list and the wanted tags from the model, and publishes.
 func (w *Watch) reconcile(ctx context.Context) error {
 	if !w.behind {
 		w.interest = w.inbox.interest.Load()
@@ -340,7 +326,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// eligible returns those of the machines with the names of Nodes that are no templates.
+// eligible returns the VMs, without templates, that have the name of a Node.
 func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string) {
 	for _, node := range i.names {
 		for _, e := range named[node] {
@@ -352,8 +338,7 @@ func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string
 	return ids
 }
 
-// outside returns the machines that are or may be in none of the configured datacenters. Without
-// those, everything that the account can see is inside.
+// outside returns the VMs outside the configured datacenters, none if all datacenters are watched.
 func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
 	if len(w.opts.Datacenters) == 0 {
 		return nil, nil
@@ -361,7 +346,7 @@ func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool
 	return w.details.outside(uuids, annotated)
 }
 
-// isSynced reports whether everything that the first snapshot should have is there.
+// isSynced reports whether the first snapshot can be published.
 func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) bool {
 	switch {
 	case w.progress.late:
@@ -372,7 +357,6 @@ func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) boo
 	return !w.opts.Tags || len(above) == 0 || w.model.TagsSettled(above)
 }
 
-// publishSnapshot publishes what is known.
 func (w *Watch) publishSnapshot(ctx context.Context, v model.View) {
 	v.Incomplete = w.datacenters.incomplete()
 	v.Hosts = w.hosts
@@ -385,7 +369,6 @@ func (w *Watch) publishSnapshot(ctx context.Context, v model.View) {
 	w.logRead(ctx, snap)
 }
 
-// logRead logs once what was read of the vCenter, and in what time: with the first snapshot.
 func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	if w.progress.began.IsZero() {
 		return

@@ -13,39 +13,35 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Requirements are what is read of a vCenter besides machines.
+// Requirements select what is read besides VMs.
 type Requirements struct {
-	// Tags reports whether tags are read at all: without a rule none are needed.
+	// Tags reports whether tags are read. Without rules none are needed.
 	Tags bool
-	// Categories are the tag categories that are needed. Snapshots show which of them the
-	// vCenter does not have.
+	// Categories are the tag categories in use. Snapshots list those missing in the vCenter.
 	Categories []string
-	// Paths are the paths whose objects' tags are read; all if empty.
+	// Paths select the objects whose tags are read, all if empty.
 	Paths []topology.PathKind
-	// HostGroups reports whether the DRS host groups of clusters are read, and
-	// FaultDomains whether the vSAN fault domains of hosts are.
+	// HostGroups and FaultDomains select DRS host groups and vSAN fault domains.
 	HostGroups, FaultDomains bool
 }
 
-// An Inbox has the requests to the watches of one vCenter, one after the other. Any
-// goroutine may write to it at any time; the watch that runs reads it.
+// An Inbox takes requests to the successive watches of one vCenter. It is safe for concurrent use.
 type Inbox struct {
 	interest atomic.Pointer[Interest]
 	required atomic.Pointer[Requirements]
 
-	// interestChanged is about interest, and about the paths of tags.
+	// interestChanged signals a new interest, or other paths in required.
 	interestChanged signal.Signal
-	// probe asks for a proof that the vCenter answers, poll for the end of a rest.
+	// probe requests a proof that the vCenter answers, poll the end of a pause between polls.
 	probe, poll signal.Signal
-	// refreshTags asks for tags to be read now, readNames for names of tags that are
-	// recent.
+	// refreshTags requests a read of tags, readNames one with recent names.
 	refreshTags, readNames signal.Signal
 	homes                  homeQuestions
-	// catchUps are closed when the model has what was reported.
+	// catchUps contains channels to close once the model is up to date.
 	catchUps chan chan<- struct{}
 }
 
-// NewInbox returns an inbox that requires these tags and no machines.
+// NewInbox returns an inbox with an empty interest.
 func NewInbox(required *Requirements) *Inbox {
 	i := &Inbox{
 		interestChanged: signal.New(), probe: signal.New(), poll: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
@@ -63,23 +59,23 @@ func (i *Inbox) Follow(now *Interest) {
 	i.interestChanged.Notify()
 }
 
-// Require replaces which tags are read. The watch that runs follows the change if it goes on.
+// Require replaces the requirements. Without goesOn the caller restarts the watch.
 func (i *Inbox) Require(now *Requirements, goesOn bool) {
 	before := i.required.Swap(now)
 	switch {
 	case !goesOn:
 	case !slices.Equal(before.Paths, now.Paths):
-		i.interestChanged.Notify() // other objects' tags may be required
+		i.interestChanged.Notify()
 		i.refreshTags.Notify()
 	case !slices.Equal(before.Categories, now.Categories):
 		i.refreshTags.Notify()
 	}
 }
 
-// Poll has the vCenter polled soon for changes, also while the polls rest because only VMs without a Node change.
+// Poll ends the pause after a change of VMs without a Node.
 func (i *Inbox) Poll() { i.poll.Notify() }
 
-// CatchUp waits until a snapshot has everything that the vCenter has reported by now, also of VMs without a Node.
+// CatchUp waits until a snapshot contains every change reported so far.
 func (i *Inbox) CatchUp(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
@@ -95,31 +91,29 @@ func (i *Inbox) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Probe has the vCenter prove that it answers.
+// Probe requests a proof that the vCenter answers.
 func (i *Inbox) Probe() { i.probe.Notify() }
 
-// ReadTags has tags read soon, with names that are recent.
+// ReadTags requests a read of tags with recent names.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
 
-// An Interest is the Nodes whose machines' details are wanted. It is never changed.
+// An Interest is an immutable set of Nodes whose VMs are read in detail.
 type Interest struct {
 	uuids map[inventory.UUID]bool
-	// names are the Nodes without a UUID, by their lower-case name.
+	// names has the Nodes without a UUID, by lower-case name.
 	names map[string]string
-	// annotated are the machines that Nodes name as those they were found as. Kubelets can write
-	// that: it decides about no other Node's machine.
+	// annotated are the homes in Nodes' annotations. A kubelet can write them, so they decide
+	// nothing about another Node's VM.
 	annotated []inventory.LastSeen
-	// joining has the UUIDs of each Node that is not initialized yet, none if it has no UUID, by the key of its
-	// VM. lastJoined is when the last of them came.
+	// joining has the UUIDs of uninitialized Nodes by VM key, lastJoined the arrival of the last one.
 	joining    map[string][]inventory.UUID
 	lastJoined time.Time
 }
 
-// joinTime is how long the changes of all VMs are polled at the usual pace for a Node that has joined and whose VM is
-// not shown yet.
+// joinTime is how long a new Node whose VM is missing prevents pauses between polls.
 const joinTime = 15 * time.Second
 
-// isJoining reports whether a Node has joined lately whose VM neither the model nor a look-up by name has.
+// isJoining reports whether the VM of a recently joined Node is still missing.
 func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEntry) bool {
 	if time.Since(i.lastJoined) > joinTime {
 		return false
@@ -133,7 +127,7 @@ func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEn
 	return false
 }
 
-// annotatedIn returns the machines that Nodes name in a vCenter, by managed object ID.
+// annotatedIn returns the managed object IDs in one vCenter that annotations name.
 func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	ids := map[string]bool{}
 	for _, was := range i.annotated {
@@ -144,7 +138,7 @@ func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	return ids
 }
 
-// NewInterest returns the interest in the machines of these Nodes, which follows on another one, nil if it is the first.
+// NewInterest returns the interest in these Nodes. The previous one may be nil.
 func NewInterest(ids []inventory.Identity, before *Interest) *Interest {
 	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, joining: map[string][]inventory.UUID{}}
 	if before != nil {

@@ -18,43 +18,39 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// maxNodeName is the length of the longest name of a Node, in bytes.
+// maxNodeName is the maximum length of a Node's name, in bytes.
 const maxNodeName = 253
 
-// namesLinger is how long the names of machines are watched after the last Node without a
-// UUID is gone. Whoever registers one again and again does not have them read each time.
+// namesLinger is how long names are watched after the last Node without a UUID is gone, so that
+// a Node that reregisters in a loop does not cause a read of all names each time.
 const namesLinger = 10 * time.Minute
 
-// A nameLookup finds the machines of Nodes without a UUID by name. It has the names of all
-// machines in the views, for as long as there is such a Node. To read all of them once in a
-// while would cost a large vCenter some megabytes each time, for as long as such a Node
-// waits.
+// A nameLookup finds the VMs of Nodes without a UUID by name. While there is such a Node it
+// watches the names of all VMs: repeated reads would cost a large vCenter megabytes each.
 type nameLookup struct {
 	views *views
-	// machines are those that have the name of a Node, as last looked up.
+	// machines is the last result of find.
 	machines map[string][]inventory.NameEntry
 
-	// filters report names. Each maps to whether it has reported anything, and whole is
-	// whether what they began with is all there.
+	// filters report names; the value is true after the first report. whole is set once each filter
+	// has reported all names.
 	filters filters
 	whole   bool
-	// byID has the names of each machine. It is nil while names are not watched.
+	// byID has the names of each VM, nil while names are not watched.
 	byID map[string]machineNames
-	// news says that something has come that was not looked at.
+	// news reports whether names have changed since the last update.
 	news bool
-	// idle is since when there is no Node without a UUID, zero while there is one.
+	// idle is when the last Node without a UUID disappeared, zero while there is one.
 	idle time.Time
 }
 
-// machineNames are a machine's name and its guest host name in lower case, as a filter
-// reported them.
+// machineNames are the VM's name and its guest host name, in lower case.
 type machineNames struct {
 	own, host string
 	filter    types.ManagedObjectReference
 }
 
-// reports reports whether a filter is one of names, and notes that it has reported
-// something.
+// reports reports whether the filter watches names, and records that it has reported some.
 func (n *nameLookup) reports(filter types.ManagedObjectReference) bool {
 	if _, ok := n.filters[filter]; !ok {
 		return false
@@ -64,15 +60,15 @@ func (n *nameLookup) reports(filter types.ManagedObjectReference) bool {
 	return true
 }
 
-// apply applies a change of a machine's names.
 func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectUpdate) {
+	// The root folder is in each filter only to make it report something: see begin.
 	if u.Obj.Type != "VirtualMachine" {
-		return // the root folder, which says that the filter has reported everything
+		return
 	}
 	id := u.Obj.Value
 	now := n.byID[id]
 	if u.Kind == types.ObjectUpdateKindLeave {
-		// Another filter may have reported the machine before, as in Model.ApplyIndex.
+		// Another filter may have reported the VM since, as in Model.ApplyIndex.
 		if now.filter == filter {
 			delete(n.byID, id)
 		}
@@ -85,7 +81,7 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 			name, _ := change.Val.(string)
 			now.own = strings.ToLower(name)
 			if len(name) > maxNodeName {
-				now.own = "" // no Node has it
+				now.own = ""
 			}
 		case model.GuestHostName:
 			now.host = strings.ToLower(model.HostNameOf(change.Val))
@@ -94,7 +90,6 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 	n.byID[id] = now
 }
 
-// err returns faults.ManyObjects if there are names of more VMs than a vCenter has.
 func (n *nameLookup) err() error {
 	if len(n.byID) > faults.MaxVMs {
 		return faults.ManyObjects
@@ -102,21 +97,20 @@ func (n *nameLookup) err() error {
 	return nil
 }
 
-// received notes that a change is there with all its pages.
+// received ends a complete change.
 func (n *nameLookup) received() {
 	n.whole = n.whole || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
 }
 
-// find returns the machines of an index that have the name of a Node, by guest host name
-// or by their own name, with an entry for each Node, by the Nodes' lower-case names. One whose
-// two names are those of two Nodes is found for both. It is nil as long as that is not known.
+// find returns the indexed VMs whose guest host name or own name is a Node's, by the Node's name,
+// sorted by ID. A VM with the names of two Nodes is in both lists. The result is nil until all names are known.
 func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]inventory.NameEntry {
 	if !n.whole || len(nodes) == 0 {
 		return nil
 	}
 	all := make(map[string][]inventory.NameEntry, len(nodes))
 	for _, node := range nodes {
-		all[node] = nil // also where no machine has it
+		all[node] = nil
 	}
 	for id, names := range n.byID {
 		if !m.Has(id) {
@@ -135,8 +129,7 @@ func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]
 	return all
 }
 
-// update looks for the machines of the Nodes without a UUID, by their lower-case name, and
-// reports whether what it found has changed.
+// update starts or stops watching names, repeats find, and reports whether its result has changed.
 func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *model.Model) (changed bool, err error) {
 	n.news = false
 	switch {
@@ -162,8 +155,8 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 	return changed, nil
 }
 
-// begin begins to watch the names of all machines. The root folder's name has each filter
-// report something though there is no machine.
+// begin starts watching names. The root folder's name makes each filter report something even
+// without VMs.
 func (n *nameLookup) begin(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
 	klog.FromContext(ctx).Info("Watching the names of machines, since a Node reports no system UUID")
@@ -178,11 +171,11 @@ func (n *nameLookup) begin(ctx context.Context) error {
 	for f := range n.filters {
 		n.filters[f] = false
 	}
-	n.received() // there may be no view
+	n.received()
 	return nil
 }
 
-// end ends that. Where the account may not end it, names are watched on.
+// end stops watching names, unless the account lacks the permission to destroy a filter.
 func (n *nameLookup) end(ctx context.Context) error {
 	for f := range n.filters {
 		_, err := methods.DestroyPropertyFilter(ctx, n.views.session.Client(), &types.DestroyPropertyFilter{This: f})

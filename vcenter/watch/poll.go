@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// updatesPerPage is how many changes a server is asked to put on a page. It may
-	// put fewer on it, by default 100.
+	// updatesPerPage is the requested page size. The server's own limit is 100 by default.
 	updatesPerPage = 1000
-	// pollsAtOnce is how many polls may follow each other before they are a second apart.
+	// pollsAtOnce is the burst of polls before they are limited to one per second.
 	pollsAtOnce = 5
 )
 
-// A feed reads the changes that one property collector reports, page by page. One goroutine uses it.
+// A feed reads the pages of changes of one property collector. It is not safe for concurrent use.
 type feed struct {
 	session   Session
 	collector types.ManagedObjectReference
-	// pollTime is how long the server may hold a poll open, timeout how much longer its
-	// answer is waited for, and firstPage the least wait for the first one.
+	// pollTime is how long the server may block a poll, timeout what is added for its answer, and
+	// firstPage the minimum deadline of the first page.
 	pollTime, timeout, firstPage time.Duration
-	// version is the server's name for what was read, empty before the first page. objects is how many
-	// changes it is asked to put on a page.
+	// version is the server's token for the state last read, empty before the first page. objects
+	// is the requested page size.
 	version string
 	objects int32
 }
 
-// next returns the next page, nil if nothing has changed or changes in a time. Each page has a deadline of its own.
-// That of the first is longer: the server collects everything for it. Smaller pages follow one that is too large.
+// next returns the next page, nil if nothing changes within the given time. The first page has
+// a longer deadline, because the server collects everything for it. A page that is too large is
+// requested again with fewer objects.
 func (f *feed) next(ctx context.Context, within time.Duration) (*types.UpdateSet, error) {
 	seconds := int32(within / time.Second)
 	deadline := within + f.timeout
@@ -55,8 +55,9 @@ func (f *feed) next(ctx context.Context, within time.Duration) (*types.UpdateSet
 			f.objects /= 10
 			continue
 		}
+		// The collector belongs to the session.
 		if err != nil && faults.Gone(err) {
-			err = &faults.SessionLostError{Err: err} // the collector is the session's own
+			err = &faults.SessionLostError{Err: err}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("waiting for changes: %w", err)
@@ -68,35 +69,34 @@ func (f *feed) next(ctx context.Context, within time.Duration) (*types.UpdateSet
 	}
 }
 
-// A poller waits for changes, in a goroutine of its own.
+// A poller polls for changes of all VMs.
 type poller struct {
 	feed
-	// views tells which filters report Nodes' VMs.
 	views *views
 	alarm *alarm
-	// arrived is closed by run when the first page has come. updates has the pages, nil
-	// where nothing has changed, and rests a token after each page that is followed by a rest. Run sends, and nobody closes
-	// them.
+	// arrived is closed after the first page. updates receives each page, nil without changes, and
+	// rests a token at the start of each pause.
 	arrived chan struct{}
 	updates chan *types.UpdateSet
 	rests   chan struct{}
-	// hurry ends any pause between two polls: the goroutine of the model sends. soon ends a rest.
+	// hurry ends any wait before the next poll, soon only the pause after a change of VMs without a
+	// Node.
 	hurry, soon signal.Signal
-	// joining reports whether a Node has joined lately whose VM no poll has shown yet. The goroutine of the
-	// model sets it.
+	// joining reports whether a recently joined Node has no VM yet. The model goroutine sets it.
 	joining atomic.Bool
 }
 
-// run hands changes over page by page. Others decide how often a vCenter changes and whether it holds a poll open, so
-// the polls are paced. Once a change is there with all its pages, the next poll follows within a second. If the change
-// concerns only VMs without a Node, the poller rests for pollTime first, so that these cause no more polls than if
-// nothing changed, and the alarm watches the VMs of Nodes meanwhile. A change that concerns both is one of Nodes.
+// run passes pages to the model goroutine. Polls are paced, because other tenants decide how
+// often the vCenter changes and the server whether it blocks a poll: after a complete change the next
+// poll follows within a second. If only VMs without a Node have changed, the poller pauses for
+// pollTime first, so that such changes cause no more polls than an idle vCenter, and the alarm
+// watches the VMs of Nodes.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollsAtOnce)
-	urgent := true // the first change has everything
+	urgent := true
 	within := p.pollTime
 	for first := true; ; {
-		// Earlier requests for the next poll are met by the one that begins now.
+		// Earlier requests are met by this poll.
 		p.hurry.Clear()
 		p.soon.Clear()
 		page, err := p.next(ctx, within)
@@ -119,7 +119,7 @@ func (p *poller) run(ctx context.Context) error {
 		turn := pace.Reserve()
 		within = p.pollTime
 		if !urgent && !p.joining.Load() {
-			// The poll after the rest reports what has changed until then and returns: the model is behind until it does.
+			// The poll after the pause returns at once, so that the model catches up.
 			within = 0
 			if err := p.rest(ctx); err != nil {
 				return err
@@ -136,7 +136,6 @@ func (p *poller) run(ctx context.Context) error {
 	}
 }
 
-// rest waits until pollTime is over or something waits for the next poll.
 func (p *poller) rest(ctx context.Context) error {
 	p.alarm.armed.Notify()
 	select {
@@ -148,21 +147,21 @@ func (p *poller) rest(ctx context.Context) error {
 	case <-time.After(p.pollTime):
 	case <-p.soon:
 	case <-p.hurry:
-		p.hurry.Notify() // the pace looks at it too
+		// The pace reads hurry, too.
+		p.hurry.Notify()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
 }
 
-// An alarm watches the VMs of Nodes while the poller rests, in a goroutine of its own. Its collector reports
-// nothing but them, so the changes of all other VMs do not end its polls. It only triggers the poller, which then
-// reads the same changes with all others: the model gets each change from one collector.
+// An alarm watches only the VMs of Nodes while the poller pauses, with a collector of its own. It
+// triggers the poller, which reads the change again: each change reaches the model from one collector.
 type alarm struct {
 	feed
-	// create makes the collector, when it is first needed.
+	// create makes the collector at first use.
 	create func(context.Context) (types.ManagedObjectReference, error)
-	// armed starts a poll, and trigger ends the poller's rest.
+	// armed starts a poll, trigger ends the poller's pause.
 	armed, trigger signal.Signal
 }
 
@@ -186,33 +185,31 @@ func (a *alarm) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The first page also has what the poller has read, and may have what has changed since.
+		// The first page may contain changes since the poller's last poll.
 		if page != nil && len(page.FilterSet) > 0 {
 			a.trigger.Notify()
 		}
 	}
 }
 
-// isPartial reports whether further pages of a change are to come after a page, which may be nil.
+// isPartial reports whether more pages of the same change follow. The page may be nil.
 func isPartial(page *types.UpdateSet) bool {
 	return page != nil && page.Truncated != nil && *page.Truncated
 }
 
-// A prober has the vCenter prove that it answers, in a goroutine of its own.
+// A prober checks that the vCenter answers.
 type prober struct {
 	session Session
 	asked   signal.Signal
-	// answered has when a probe was asked that the vCenter has answered: it may have hung
-	// since, and what it has to report comes another way. Run sends, nobody closes it.
+	// answered receives the start of each successful probe.
 	answered chan time.Time
-	// every is the pause between two probes until arrived is closed.
+	// every is the time between two probes until arrived is closed.
 	every   time.Duration
 	arrived <-chan struct{}
 }
 
-// run asks the vCenter for its time whenever a proof is wanted that it answers, since the long poll
-// proves that only when it returns; and as often as a long poll would give one until the first page of
-// its machines has arrived, which may take minutes. A vCenter that does not answer ends the watch.
+// run requests the vCenter's time when asked, because a blocked poll proves nothing, and at an
+// interval until the first page, which may take minutes. A failed probe ends the watch.
 func (p *prober) run(ctx context.Context) error {
 	again := time.NewTicker(p.every)
 	defer again.Stop()

@@ -22,23 +22,20 @@ import (
 )
 
 const (
-	// askHomeAgain is the least time between two questions about one machine: it may have been
-	// hidden, and be deleted since.
+	// askHomeAgain is the minimum time between two questions about one VM.
 	askHomeAgain = 10 * time.Second
-	// replyLasts is how long a reply counts.
+	// replyLasts is the validity of a reply.
 	replyLasts = time.Hour
 )
 
-// homeQuestions are the machines that Nodes were last found as, that are not shown any more, and
-// that somebody wants the vCenter to be asked about, by managed object ID.
+// homeQuestions are the missing homes of Nodes to ask the vCenter about, by managed object ID.
 type homeQuestions struct {
 	changed signal.Signal
 	mu      sync.Mutex
 	ids     map[string]bool
 }
 
-// AskHome has the vCenter asked whether a managed object exists, unless it was a moment ago. A
-// later snapshot has the reply.
+// AskHome requests a check whether a managed object exists. A later snapshot has the reply.
 func (i *Inbox) AskHome(id string) {
 	i.homes.mu.Lock()
 	defer i.homes.mu.Unlock()
@@ -57,20 +54,18 @@ func (q *homeQuestions) take() map[string]bool {
 	return ids
 }
 
-// A homeAsker asks the vCenter about machines that are not shown any more, in a goroutine of its own.
+// A homeAsker asks the vCenter about missing homes.
 type homeAsker struct {
 	session   Session
 	slots     Slots
 	questions *homeQuestions
-	// catchUp waits until the model has what the vCenter has reported.
-	catchUp func(context.Context) error
-	// replies is sent to by run, and received from by the goroutine of the model. Nobody closes it.
-	replies chan map[string]inventory.Reply
-	// unanswered are the VMs about which the last question failed and was logged. One call of ask has it.
+	catchUp   func(context.Context) error
+	replies   chan map[string]inventory.Reply
+	// unanswered are the VMs whose last question failed and was logged.
 	unanswered map[string]bool
 }
 
-// run asks until the context is done. A call that fails without an answer ends the watch.
+// run answers questions. A call without an answer ends the watch.
 func (h *homeAsker) run(ctx context.Context) error {
 	asked := map[string]time.Time{}
 	for {
@@ -92,7 +87,7 @@ func (h *homeAsker) run(ctx context.Context) error {
 		for id := range replies {
 			asked[id] = time.Now()
 		}
-		// A machine that is gone may have been registered again, which the index shows then.
+		// A missing VM may have been registered again: the index has it after catchUp.
 		if err := h.catchUp(ctx); err != nil {
 			return err
 		}
@@ -104,7 +99,7 @@ func (h *homeAsker) run(ctx context.Context) error {
 	}
 }
 
-// ask asks about each machine with a request of its own, side by side.
+// ask sends one request per VM, because a request for a missing VM fails as a whole.
 func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]inventory.Reply, error) {
 	var mu sync.Mutex
 	replies := make(map[string]inventory.Reply, len(ids))
@@ -131,7 +126,7 @@ func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]in
 	return replies, g.Wait()
 }
 
-// AskAbout asks a vCenter whether a machine exists. With an error the reply is [inventory.Hidden].
+// AskAbout asks whether a VM exists. With an error the reply is [inventory.Hidden].
 func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error) {
 	template := false
 	err := s.Retrieve(ctx, types.PropertyFilterSpec{
@@ -155,25 +150,22 @@ func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error
 	return inventory.Hidden, err
 }
 
-// A homeReply is what a vCenter said of a machine, and when.
 type homeReply struct {
 	reply inventory.Reply
 	at    time.Time
 }
 
-// homeReplies are those of this watch, by managed object ID. They belong to the goroutine of the
-// model.
+// homeReplies has the replies of this watch by managed object ID. The model goroutine owns it.
 type homeReplies map[string]homeReply
 
-// add adds a reply and reports whether it is new.
 func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
 	isNew = h[id].reply != reply
 	h[id] = homeReply{reply, time.Now()}
 	return isNew
 }
 
-// of returns what snapshots have of them. A machine that is in the index with a UUID and that a Node's UUID does
-// not lead to has another one.
+// of returns the replies for a snapshot, after comparing them with the index: an indexed VM whose
+// UUID is not the Node's is another VM.
 func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
 	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.at) > replyLasts })
 	if len(h) == 0 {
@@ -193,14 +185,13 @@ func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
 	return now
 }
 
-// Slots bound the searches in flight in one vCenter, so that other calls find room.
+// Slots bound the concurrent searches in one vCenter, to leave room for other calls.
 type Slots chan struct{}
 
 // NewSlots returns slots for four searches.
 func NewSlots() Slots { return make(Slots, 4) }
 
-// InSlot makes a request that may wait for others of its kind, which leave the rest of the
-// requests in flight to what cannot wait.
+// InSlot runs a request once a slot is free.
 func InSlot[T any](ctx context.Context, slots Slots, request func() (T, error)) (T, error) {
 	select {
 	case slots <- struct{}{}:
@@ -212,8 +203,7 @@ func InSlot[T any](ctx context.Context, slots Slots, request func() (T, error)) 
 	}
 }
 
-// SearchUUID asks the whole vCenter, beyond the configured datacenters, for machines with a
-// UUID.
+// SearchUUID searches the whole vCenter, including datacenters that are not configured.
 func SearchUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]types.ManagedObjectReference, error) {
 	res, err := methods.FindAllByUuid(ctx, client, &types.FindAllByUuid{
 		This:     *client.ServiceContent.SearchIndex,
@@ -226,8 +216,8 @@ func SearchUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]
 	return res.Returnval, nil
 }
 
-// DisconnectedHost returns the name of a host that is not connected, and not in standby, empty if
-// the account sees none.
+// DisconnectedHost returns the alphabetically first host that is neither connected nor in standby,
+// empty if the account sees none.
 func DisconnectedHost(ctx context.Context, s Session) (name string, err error) {
 	view, err := containerView(ctx, s, s.Client().ServiceContent.RootFolder, "HostSystem")
 	if err != nil {
@@ -241,7 +231,7 @@ func DisconnectedHost(ctx context.Context, s Session) (name string, err error) {
 		}
 		if state, known := is[model.HostConnected]; known && state != types.HostSystemConnectionStateConnected && is[power] != types.HostSystemPowerStateStandBy {
 			n := fmt.Sprint(is["name"])
-			name = min(cmp.Or(name, n), n) // whichever is reported first
+			name = min(cmp.Or(name, n), n)
 		}
 	})
 	return name, quote.Errors(quote.Most, err, s.Destroy(ctx, view))

@@ -13,39 +13,34 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// A Session is what a watch needs of a session with its vCenter; *session.Session is one.
+// A Session is the subset of *session.Session that a watch uses.
 type Session interface {
-	// Client returns the SOAP client, LongPoll one for calls that may take as long as
-	// timeout.
+	// LongPoll returns a client whose calls may take as long as timeout.
 	Client() *vim25.Client
 	LongPoll(timeout time.Duration) *vim25.Client
 	Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error
 	Ping(ctx context.Context) error
 
-	// Track notes an object that was created on the server; Destroy and DestroyAll
-	// destroy such objects.
+	// Track records an object created on the server, for Destroy and DestroyAll.
 	Track(ref types.ManagedObjectReference)
 	Created(ref types.ManagedObjectReference) bool
 	Destroy(ctx context.Context, ref types.ManagedObjectReference) error
 	DestroyAll(ctx context.Context) error
-	// Classify returns an error as a faults.SessionLostError if the vCenter does not know
-	// an object that was created through the session.
+	// Classify wraps err in a faults.SessionLostError if an object that the session created is gone.
 	Classify(err error) error
 }
 
-// A TagReader reads tags through the session; *tags.Reader is one.
+// A TagReader reads tags; *tags.Reader implements it.
 type TagReader interface {
-	// Read reads the tags of objects. An error is in the result.
+	// Read reads tags. Its result contains any error.
 	Read(ctx context.Context, q tags.Query) tags.Attachments
-	// Wait waits for a login that is under way.
+	// Wait waits for a login in progress.
 	Wait() error
 }
 
-// machinesPerRequest bounds the list of objects in a request.
 const machinesPerRequest = 1000
 
-// ReadMachines reads machines and everything above them into a tree, with what is wanted of
-// hosts.
+// ReadMachines reads VMs and their ancestors into a tree.
 func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObjectReference, hosts model.HostFacts, into *model.Tree) error {
 	for some := range slices.Chunk(machines, machinesPerRequest) {
 		if err := s.Retrieve(ctx, model.MachineSpec(some, hosts), into.Add); err != nil {
@@ -58,11 +53,10 @@ func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObject
 	return nil
 }
 
-// answeredWithFault reports whether the vCenter answered with a fault, and the session is
-// not lost.
+// answeredWithFault reports whether the vCenter answered with a fault and the session still exists.
 func answeredWithFault(s Session, err error) bool {
 	return faults.FromServer(err) && !faults.SessionLost(s.Classify(err))
 }
 
-// goneOrDenied reports whether an object cannot be read that may have been there before.
+// goneOrDenied reports whether an object has gone or become unreadable.
 func goneOrDenied(err error) bool { return faults.Gone(err) || faults.Denied(err) }

@@ -15,41 +15,36 @@ import (
 )
 
 const (
-	// tagsMore is the pause before the rest of the objects is asked for that one reading
-	// could not.
+	// tagsMore is the pause before the rest of a partial read.
 	tagsMore = 5 * time.Second
-	// namesPause is the least time between two readings that somebody waits for, if the
-	// refresh interval is not shorter.
+	// namesPause is the minimum time between two requested reads, unless refresh is shorter.
 	namesPause = 15 * time.Second
-	// retryAfterMax bounds the pause that a tagging service may ask for.
+	// retryAfterMax bounds the pause that a tagging service requests.
 	retryAfterMax = 5 * time.Minute
 )
 
-// A tagLoop reads tags, in a goroutine of its own.
+// A tagLoop reads tags.
 type tagLoop struct {
-	session Session
-	reader  TagReader
-	inbox   *Inbox
-	// wanted and found are those of the tagSchedule.
+	session  Session
+	reader   TagReader
+	inbox    *Inbox
 	wanted   <-chan tagObjects
 	found    chan<- tagReading
 	reporter Reporter
-	// refresh is the time between two readings, retryMin the least one after a failure.
+	// refresh is the time between two reads, retryMin the minimum after a failure.
 	refresh, retryMin time.Duration
 
-	// query is the last one. askedFor is when somebody last waited for a reading, and
-	// postponed is when the next one is done for that.
+	// query is the last query, askedFor the time of the last requested read, and postponed fires for
+	// the next one.
 	query     tags.Query
 	askedFor  time.Time
 	postponed <-chan time.Time
 }
 
-// run reads the tags of the wanted objects when those change and at the refresh interval,
-// sooner after a failure. Where a Node may have joined, the names of tags are read too unless
-// they are recent; at rest that is seldom done. A tagging service that does not answer makes
-// tags unknown, unless SOAP does not answer either: that ends the watch.
+// run reads tags when the objects change, at the refresh interval, on request, and sooner after a
+// failure. A failing tagging service makes tags unknown; if SOAP fails too, the watch ends.
 func (l *tagLoop) run(ctx context.Context) error {
-	defer func() { _ = l.reader.Wait() }() // whom the login concerns asks again
+	defer func() { _ = l.reader.Wait() }()
 	next := time.NewTimer(l.refresh)
 	defer next.Stop()
 	retries := l.newRetries()
@@ -81,8 +76,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 	}
 }
 
-// wait waits until tags are to be read and has the query say with which objects, and how
-// old names may be. It reports whether somebody waits for the reading.
+// wait waits for the next read, prepares its query, and reports whether the read was requested.
 func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool, err error) {
 	for {
 		l.query.Age = tags.NamesFor
@@ -112,13 +106,13 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 	}
 }
 
-// examine returns why a reading that failed ends the watch, nil if it does not.
+// examine returns an error if a failed read ends the watch.
 func (l *tagLoop) examine(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, session.ErrRejected) {
-		l.reporter.CredentialsRejected() // there may be other credentials by now
+		l.reporter.CredentialsRejected()
 	}
 	if err == nil || errors.As(err, new(*session.RESTLoginError)) || rest.Answered(err) {
 		return nil
@@ -129,13 +123,11 @@ func (l *tagLoop) examine(ctx context.Context, err error) error {
 	return nil
 }
 
-// newRetries returns the pauses after failures. They double from retryMin to the refresh interval, and each is
-// between half of that and all of it.
+// newRetries returns the backoff after failures, up to the refresh interval, each with 50% jitter.
 func (l *tagLoop) newRetries() wait.Backoff {
 	return wait.Backoff{Duration: min(l.retryMin, l.refresh) / 2, Factor: 2, Jitter: 1, Cap: l.refresh / 2, Steps: math.MaxInt}
 }
 
-// pauseAfter returns the time until the next reading.
 func (l *tagLoop) pauseAfter(a tags.Attachments, retries *wait.Backoff) time.Duration {
 	switch {
 	case a.Err != nil:

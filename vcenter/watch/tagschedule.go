@@ -13,45 +13,40 @@ import (
 )
 
 const (
-	// tagChangesMax is how many readings of tags changes of the inventory may start at once,
-	// and tagChangesPause the pause between further ones, however often machines move.
+	// tagChangesMax and tagChangesPause are burst and interval of the reads that changes of the
+	// inventory cause.
 	tagChangesMax   = 10
 	tagChangesPause = 500 * time.Millisecond
 )
 
-// A tagReading is what a reading has found.
 type tagReading struct {
 	tags.Attachments
-	// categories are those whose names count in Named.
+	// categories are those whose names Named applies to.
 	categories []string
-	// awaited reports whether somebody waits for it, whatever it has found.
+	// awaited reports whether the read was requested.
 	awaited bool
 }
 
-// tagObjects are the objects whose tags are to be read, with their inventory paths.
+// tagObjects are objects with their inventory paths, which are used in logs.
 type tagObjects struct {
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
 }
 
-// A tagSchedule decides which objects' tags are read, and when because of changes of the
-// inventory. It belongs to the goroutine of the model; the one that reads tags has only its
-// channels.
+// A tagSchedule decides which objects' tags are read, and when. The model goroutine owns it; tagLoop
+// shares only its channels.
 type tagSchedule struct {
-	// refs are the objects whose tags were last asked for, in order, and paths their
-	// inventory paths, for the log.
+	// refs and paths are the objects last requested.
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
-	// wanted has room for one: the schedule sends, and takes back what was not
-	// received. found has the results, sent by the reading goroutine. Nobody closes them.
+	// wanted is a mailbox for the latest objects. found receives the results.
 	wanted chan tagObjects
 	found  chan tagReading
-	// named is how old the names of the model's tags are; unpublished reports whether
-	// that is to be published, since it has changed or somebody waits for it.
+	// named is the age of the model's tag names, unpublished whether to publish it.
 	named       inventory.TagNames
 	unpublished bool
-	// pace is that of readings for changes of the inventory, and due is when the next one may
-	// be, nil if there is nothing to read.
+	// pace limits reads caused by changes of the inventory. due fires when the next one is allowed; nil
+	// if none is needed.
 	pace *rate.Limiter
 	due  <-chan time.Time
 }
@@ -63,7 +58,7 @@ func newTagSchedule() *tagSchedule {
 	}
 }
 
-// follow asks for the tags of these objects, if they have changed.
+// follow requests the tags of these objects, if they have changed.
 func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tree) {
 	if slices.Equal(refs, t.refs) {
 		return
@@ -78,7 +73,7 @@ func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tr
 	}
 }
 
-// request has the tags read now, or when the readings before allow it.
+// request requests a read now or as soon as the pace allows.
 func (t *tagSchedule) request() {
 	t.due = nil
 	turn := t.pace.Reserve()
@@ -94,7 +89,7 @@ func (t *tagSchedule) request() {
 	t.wanted <- tagObjects{t.refs, t.paths}
 }
 
-// take applies a reading, and reports whether it has changed the model.
+// take applies a reading and reports whether the model has changed.
 func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
 	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
 	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)
@@ -102,7 +97,7 @@ func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
 	return m.SetTags(r.Attachments)
 }
 
-// published returns how old the names are that are published now.
+// published returns the age of the tag names, and marks it as published.
 func (t *tagSchedule) published() inventory.TagNames {
 	t.unpublished = false
 	return t.named

@@ -15,20 +15,18 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// filters is a set of property filters.
 type filters map[types.ManagedObjectReference]bool
 
-// views are what a watch has created on the server to have changes reported.
+// views are the watch's objects on the server.
 type views struct {
 	session Session
-	// hosts is what is read of hosts.
-	hosts model.HostFacts
+	hosts   model.HostFacts
 
 	collector types.ManagedObjectReference
-	// These are the filters that report the machines of the containers, the machines on
-	// the list and what is above them, and the datacenters' names.
+	// index filters report all VMs, details those in the list view with their ancestors, and
+	// datacenters the names of datacenters.
 	index, details, datacenters filters
-	// containers are the views that have all machines.
+	// containers are the container views of all VMs.
 	containers []types.ManagedObjectReference
 }
 
@@ -36,7 +34,6 @@ func newViews(s Session, hosts model.HostFacts) *views {
 	return &views{session: s, hosts: hosts, index: filters{}, details: filters{}, datacenters: filters{}}
 }
 
-// begin makes the property collector.
 func (v *views) begin(ctx context.Context) (err error) {
 	v.collector, err = v.newCollector(ctx)
 	return err
@@ -52,7 +49,7 @@ func (v *views) newCollector(ctx context.Context) (types.ManagedObjectReference,
 	return res.Returnval, nil
 }
 
-// newDetailCollector makes a property collector that reports only the machines on a list.
+// newDetailCollector returns a property collector for the VMs in the list view only.
 func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObjectReference) (types.ManagedObjectReference, error) {
 	collector, err := v.newCollector(ctx)
 	if err == nil {
@@ -61,15 +58,14 @@ func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObject
 	return collector, err
 }
 
-// concernsNodes reports whether a page has anything but changes of the index and of names. Any goroutine may call it
-// once the filters over details and datacenters are made.
+// concernsNodes reports whether a page has more than index entries and names. It is safe for
+// concurrent use once the other filters exist.
 func (v *views) concernsNodes(page *types.UpdateSet) bool {
 	return slices.ContainsFunc(page.FilterSet, func(f types.PropertyFilterUpdate) bool {
 		return v.details[f.Filter] || v.datacenters[f.Filter]
 	})
 }
 
-// watchIndex makes the views of all machines below the roots.
 func (v *views) watchIndex(ctx context.Context, roots []types.ManagedObjectReference) error {
 	for _, root := range roots {
 		view, err := containerView(ctx, v.session, root, "VirtualMachine")
@@ -84,7 +80,6 @@ func (v *views) watchIndex(ctx context.Context, roots []types.ManagedObjectRefer
 	return nil
 }
 
-// watchDatacenters has datacenters reported that come, go or get another name.
 func (v *views) watchDatacenters(ctx context.Context) error {
 	view, err := containerView(ctx, v.session, v.session.Client().ServiceContent.RootFolder, "Datacenter")
 	if err != nil {
@@ -93,12 +88,10 @@ func (v *views) watchDatacenters(ctx context.Context) error {
 	return v.filter(ctx, v.datacenters, model.DatacenterSpec(view))
 }
 
-// watchDetails makes the filter over the machines on a list.
 func (v *views) watchDetails(ctx context.Context, list types.ManagedObjectReference) error {
 	return v.filter(ctx, v.details, model.DetailSpec(list, v.hosts))
 }
 
-// filter makes a filter and adds it to a set.
 func (v *views) filter(ctx context.Context, into filters, spec types.PropertyFilterSpec) error {
 	f, err := v.newFilter(ctx, v.collector, spec)
 	if err == nil {
@@ -115,7 +108,6 @@ func (v *views) newFilter(ctx context.Context, collector types.ManagedObjectRefe
 	return res.Returnval, nil
 }
 
-// containerView makes a view of everything of a type below an object.
 func containerView(ctx context.Context, s Session, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {
 	client := s.Client()
 	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
@@ -131,22 +123,20 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 	return res.Returnval, nil
 }
 
-// datacenters are those that are configured, all if none is.
+// datacenters are the configured datacenters, all if none is configured.
 type datacenters struct {
 	vcenter string
 	wanted  []string
-	// tree has the datacenters that a filter has reported, with their folders.
+	// tree has the reported datacenters with their folders.
 	tree *model.Tree
-	// reported reports whether the filter has reported something since that was last compared.
+	// reported reports whether tree has changed since the last comparison.
 	reported bool
-	// roots are what contains the machines: the datacenters that the views were made
-	// for, or the root folder.
+	// roots are the datacenters that are watched, or the root folder.
 	roots []types.ManagedObjectReference
-	// missing says which of the configured ones are not there, or not visible to the
-	// account. Nil if none is.
+	// missing is the error for unmatched, nil if there are none.
 	missing error
-	// unmatched are those that are missing, and visible the paths of all datacenters that the
-	// account sees, as they are shown.
+	// unmatched are the configured entries without a datacenter, visible the paths of all
+	// datacenters that the account sees, quoted for display.
 	unmatched, visible []string
 }
 
@@ -154,7 +144,6 @@ func newDatacenters(vcenter string, wanted []string, root types.ManagedObjectRef
 	return &datacenters{vcenter: vcenter, wanted: wanted, tree: model.NewTree(root)}
 }
 
-// find finds the configured datacenters.
 func (d *datacenters) find(ctx context.Context, s Session) error {
 	root := s.Client().ServiceContent.RootFolder
 	if len(d.wanted) == 0 {
@@ -187,8 +176,7 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 	return nil
 }
 
-// changed reports whether the views have to be of other datacenters by what the filter has
-// reported.
+// changed reports whether the views no longer match the reported datacenters.
 func (d *datacenters) changed() bool {
 	if !d.reported {
 		return false
@@ -199,8 +187,7 @@ func (d *datacenters) changed() bool {
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)
 }
 
-// log logs which of the configured datacenters are not there, if last is not that, and
-// returns what it is now.
+// log logs the missing datacenters if they differ from last, and returns them.
 func (d *datacenters) log(ctx context.Context, last string) string {
 	missing := ""
 	if d.missing != nil {
@@ -217,7 +204,7 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	return missing
 }
 
-// incomplete returns why machines may be missing from the index, nil if none is.
+// incomplete returns why the index may lack VMs, nil if it is complete.
 func (d *datacenters) incomplete() error {
 	if d.missing == nil {
 		return nil
@@ -225,8 +212,8 @@ func (d *datacenters) incomplete() error {
 	return fmt.Errorf("vCenter %q: %w", d.vcenter, d.missing)
 }
 
-// matching returns the datacenters that are wanted, what is wanted and is not there, and the paths
-// of all that are, in order.
+// matching returns the wanted datacenters, the entries without a match, and the paths of all
+// datacenters in the tree, sorted.
 func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
 	var all []config.Datacenter
 	for _, ref := range t.OfType("Datacenter") {
@@ -241,7 +228,6 @@ func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReferen
 	return refs, unmatched, visible
 }
 
-// missingError returns what is wrong with entries that fit no datacenter, nil if there are none.
 func missingError(unmatched []string) error {
 	errs := make([]error, len(unmatched))
 	for i, w := range unmatched {

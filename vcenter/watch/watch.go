@@ -13,29 +13,28 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Options are what a watch does, and how. They do not change while it runs.
+// Options configure a watch. They never change.
 type Options struct {
-	// VCenter is the name of the vCenter.
+	// VCenter is the name of the configuration entry.
 	VCenter string
-	// Datacenters are the configured ones, all if empty.
+	// Datacenters are the configured entries, all datacenters if empty.
 	Datacenters []string
-	// Requirements are what is read besides machines. The tags that are read are those that the inbox requires.
+	// Tags, HostGroups and FaultDomains apply here; the inbox has current Categories and Paths.
 	Requirements
 
-	// Timeout is that of a call. TagRefresh is the time between two readings of tags,
-	// TagRetry the least one after a failure. PollTime is how long the server may hold
-	// a poll open, FirstPage the least wait for the first page.
+	// Timeout is the deadline of a call, TagRefresh the time between reads of tags, TagRetry the
+	// minimum after a failure, PollTime how long the server may block a poll, and FirstPage the
+	// minimum deadline of the first page.
 	Timeout, TagRefresh, TagRetry, PollTime, FirstPage time.Duration
 
 	// Guard turns panics into errors.
 	Guard *faults.Guard
-	// Slots bound the searches in flight.
+	// Slots bound the concurrent searches.
 	Slots Slots
 }
 
-// A Watch follows the changes of one vCenter through one session, once. One goroutine has it,
-// that of the model while it runs; the others have a part each, which exchanges messages with
-// it.
+// A Watch watches one vCenter through one session, once. The model goroutine owns its fields; each
+// other goroutine owns one part and exchanges messages with it.
 type Watch struct {
 	opts     Options
 	session  Session
@@ -48,38 +47,32 @@ type Watch struct {
 	views       *views
 	datacenters *datacenters
 	details     *detailList
-	// names finds machines by name.
-	names *nameLookup
-	// clusters reads the configurations of clusters where the filter does not.
-	clusters *clusterReader
-	tags     *tagSchedule
-	tagLoop  *tagLoop
-	poller   *poller
-	alarm    *alarm
-	prober   *prober
-	homes    *homeAsker
-	// homeReplies is what the vCenter said of machines that it does not show.
+	names       *nameLookup
+	clusters    *clusterReader
+	tags        *tagSchedule
+	tagLoop     *tagLoop
+	poller      *poller
+	alarm       *alarm
+	prober      *prober
+	homes       *homeAsker
 	homeReplies homeReplies
 
 	progress progress
-	// partial reports whether further pages of a change are to come: until then the model may show
-	// a machine half moved.
+	// partial reports whether more pages of a change follow.
 	partial bool
-	// behind reports whether the poller rests, so that the model may lack changes of VMs without a Node. waiting is
-	// closed when it is not behind any more.
+	// behind reports whether polling pauses, so that the model may lack changes of VMs without a
+	// Node. The channels in waiting are closed once it is up to date.
 	behind  bool
 	waiting []chan<- struct{}
-	// interest is that of the inbox, but none that has come while the model is behind.
+	// interest is the inbox's, but does not change while the model is behind.
 	interest *Interest
-	// unpublished reports whether something is not published yet.
+	// unpublished reports whether the last snapshot is out of date.
 	unpublished bool
-	// contact is when the vCenter last answered, logged when the progress of a long
-	// reading was last logged.
+	// contact is the time of the vCenter's last answer, logged that of the last progress line.
 	contact, logged time.Time
 }
 
-// New returns a watch. Memory is what the watch before has left; the inbox says whose
-// machines' details are wanted. It makes no request until Run.
+// New returns a watch that continues from memory. It makes no request before Run.
 func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
@@ -121,8 +114,8 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	return w
 }
 
-// Run follows the vCenter until that breaks or the context is done. Its goroutines end with
-// it. A [Restart] says that it has to begin again, though nothing is wrong.
+// Run watches the vCenter until an error or the end of the context. All its goroutines end before
+// it returns. A [Restart] is not a failure.
 func (w *Watch) Run(ctx context.Context) error {
 	return w.session.Classify(w.run(ctx))
 }
@@ -152,8 +145,7 @@ func (w *Watch) run(ctx context.Context) error {
 	return w.clusters.separate(ctx, err, w.hosts.Groups, w.memory)
 }
 
-// begin makes the collector, the views and the filters. What an earlier watch of the session
-// has left is destroyed first.
+// begin replaces what an earlier watch of the session left on the server.
 func (w *Watch) begin(ctx context.Context) error {
 	if err := w.session.DestroyAll(ctx); err != nil {
 		return err
@@ -166,8 +158,8 @@ func (w *Watch) begin(ctx context.Context) error {
 		return err
 	}
 	w.poller.collector = w.views.collector
-	// The filter over details is the first: the simulator reports a list that has changed
-	// once for it and once more for each filter before it.
+	// The detail filter is first: the simulator reports a changed list once for it and
+	// again for each filter before it.
 	if err := w.details.create(ctx); err != nil {
 		return err
 	}
@@ -183,58 +175,55 @@ func (w *Watch) begin(ctx context.Context) error {
 	return nil
 }
 
-// A Publication is a snapshot, when the vCenter answered that had reported everything in it,
-// and how old the names of its tags are.
+// A Publication is a snapshot with the time of the last answer that it includes and the age of its
+// tag names.
 type Publication struct {
 	Snapshot    *inventory.Snapshot
 	LastContact time.Time
 	TagNames    inventory.TagNames
 }
 
-// A Reporter gets what a watch finds out. It may be called from several goroutines. No method
-// blocks longer than until the context is done.
+// A Reporter receives the results of a watch. It must be safe for concurrent use, and its methods
+// must return when the context is done.
 type Reporter interface {
-	// Publish is called with each snapshot.
+	// Publish receives each snapshot.
 	Publish(ctx context.Context, p Publication)
-	// Started is called when everything that the watch needs on the server is there.
+	// Started is called once all objects of the watch exist on the server.
 	Started()
-	// Contact is called when the vCenter has answered and the last snapshot is of then,
-	// too. Probed reports whether that was asked for.
+	// Contact is called when the vCenter has answered and the last snapshot is still up to date.
+	// Probed reports whether a probe was requested.
 	Contact(ctx context.Context, at time.Time, probed bool)
-	// TagNames is called when the names of tags in the last snapshot were read again.
+	// TagNames receives the age of the tag names in the last snapshot.
 	TagNames(ctx context.Context, named inventory.TagNames)
-	// TagsRead is called with the outcome of each reading of tags.
+	// TagsRead receives the outcome of each read of tags.
 	TagsRead(ctx context.Context, err error)
 	// CredentialsRejected is called when the tagging API rejects the credentials.
 	CredentialsRejected()
 }
 
-// A Restart is the error of a watch that has to begin again although nothing failed. It contains what has
-// changed. The caller of Run has others than DatacentersChanged.
+// A Restart is the reason why a watch ended without a failure. The caller of Run defines further
+// reasons.
 type Restart string
 
-// DatacentersChanged is for views of other datacenters than configured.
+// DatacentersChanged is the reason if the configured datacenters match others than before.
 const DatacentersChanged Restart = "a configured datacenter has come, gone or been renamed"
 
 func (r Restart) Error() string { return "something has changed: " + string(r) }
 
-// A Memory is what a watch leaves to the next one of the same vCenter. It belongs to the
-// watch that runs, and to who runs watches between two of them.
+// A Memory passes state from one watch of a vCenter to the next. The running watch owns it.
 type Memory struct {
-	// model is that of the last watch that had the index in whole.
+	// model is the last complete model.
 	model *model.Model
-	// missingDatacenters is what was last logged about configured datacenters that are
-	// not there.
+	// missingDatacenters is the last logged text.
 	missingDatacenters string
-	// separateClusters reports whether the configurations of clusters are read one by one.
+	// separateClusters enables the clusterReader.
 	separateClusters bool
 }
 
 // NewMemory returns the memory of a vCenter that was never watched.
 func NewMemory() *Memory { return &Memory{} }
 
-// Machines returns how many machines the vCenter had when it was last watched, zero if it never
-// was.
+// Machines returns the number of VMs when the vCenter was last watched, zero if it never was.
 func (m *Memory) Machines() int {
 	if m.model == nil {
 		return 0

@@ -1,6 +1,6 @@
-// Package model is what a vCenter has reported since a watch began: an index entry for
-// each machine, and in full the machines of Nodes with everything above them.
+// Package model holds what a vCenter has reported since a watch began: an index entry per VM, and
+// the details of Nodes' VMs with their ancestors.
 //
-// It applies property updates in whatever order they come, and makes immutable
-// snapshots of them. It makes no requests and starts no goroutine. A Model belongs to one goroutine.
+// It applies property updates in any order and makes immutable snapshots. It makes no requests and
+// starts no goroutine.
 package model

@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// The properties that a guest decides.
+// Properties under the guest's control.
 const (
 	GuestHostName = "guest.hostName"
 	guestNet      = "guest.net"
@@ -18,34 +18,32 @@ const (
 	GuestMetadata = `config.extraConfig["` + guestinfo.Key + `"]`
 )
 
-// These bound what is taken of a guest's report. VMware Tools report at most 16
-// interfaces with 2,048 addresses each (nicInfo.x of open-vm-tools), but the guest may
-// have other ones. vSphere gives a machine 10 interfaces.
+// Bounds on a guest's report. VMware Tools report at most 16 interfaces with 2,048 addresses each
+// (nicInfo.x of open-vm-tools), but a guest may run other software. A VM has at most 10 interfaces.
 const (
 	maxInterfaces = 64
-	// maxAddresses is of all interfaces with a virtual device together.
+	// maxAddresses is the total of all interfaces with a virtual device.
 	maxAddresses = 512
-	// maxGuestMade is of all others together, which may have thousands, such as those of
-	// kube-proxy's IPVS mode. They are never a Node's.
+	// maxGuestMade is the total of all other interfaces. There may be thousands of addresses, for
+	// example from kube-proxy in IPVS mode, and none is a Node's.
 	maxGuestMade = 64
-	// maxAddressText is longer than an address with its zone, maxNetworkName than the 80
-	// characters that vCenter lets a network's name have, and maxMAC than any.
+	// vCenter limits the name of a network to 80 characters.
 	maxAddressText = 64
 	maxNetworkName = 320
 	maxMAC         = 64
 )
 
-// guestNetwork is what is kept of the interfaces that VMware Tools report.
+// guestNetwork is the usable part of the report.
 type guestNetwork struct {
 	nics []inventory.NIC
-	// partial says that interfaces which the guest has made have more addresses.
+	// partial reports whether addresses of interfaces without a virtual device were dropped.
 	partial bool
-	// refused is why nothing of the report counts, nil if it does.
+	// refused is why the whole report is ignored, nil if it is not.
 	refused error
 }
 
-// guestNetworkOf takes what is needed of the interfaces that VMware Tools report. Of more
-// than it takes it takes nothing: whatever were left out might be what decides.
+// guestNetworkOf converts the report. A report that exceeds a bound is ignored as a whole, because
+// the dropped part might decide.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
 	left := maxAddresses
@@ -73,8 +71,7 @@ func guestNetworkOf(value any) guestNetwork {
 	return r
 }
 
-// reportedBy returns how many addresses an interface is reported with; one that is
-// reported in both ways counts once.
+// reportedBy returns the number of addresses, which may be reported in one or both of two forms.
 func reportedBy(n *types.GuestNicInfo) int {
 	if n.IpConfig == nil {
 		return len(n.IpAddress)
@@ -82,7 +79,7 @@ func reportedBy(n *types.GuestNicInfo) int {
 	return max(len(n.IpAddress), len(n.IpConfig.IpAddress))
 }
 
-// guestMade takes an interface that the guest has made, as far as there is room for it.
+// guestMade adds an interface without a virtual device if the bound allows it.
 func (r *guestNetwork) guestMade(n *types.GuestNicInfo, left *int) {
 	if *left -= max(1, reportedBy(n)); *left < 0 {
 		r.partial = true
@@ -122,8 +119,7 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 	return nic
 }
 
-// addressSet is a list of addresses, each once. What is no address is left out: nothing
-// that a Node can be reached by.
+// addressSet is a list of distinct addresses, without invalid ones.
 type addressSet struct {
 	list []netip.Addr
 	has  map[netip.Addr]bool
@@ -149,7 +145,7 @@ func addressOf(s string) (netip.Addr, bool) {
 	return a.WithZone(""), err == nil
 }
 
-// usability is what the guest says of an address. Older Tools say nothing.
+// usability is the guest's report about an address. Older Tools report none.
 type usability int
 
 const (
@@ -168,7 +164,7 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 		types.NetIpConfigInfoIpAddressStatusInaccessible:
 		return isSecondary
 	}
-	// A virtual IP has the prefix of a single address. DHCPv6 leases have it too.
+	// A virtual IP has a full-length prefix. DHCPv6 leases have it, too.
 	a, ok := addressOf(c.IpAddress)
 	floats := ok && int(c.PrefixLength) == a.Unmap().BitLen() && c.Origin != string(types.NetIpConfigInfoIpAddressOriginDhcp)
 	if floats || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
@@ -177,8 +173,7 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 	return isFine
 }
 
-// staticOf returns the addresses in a machine's metadata, none where that cannot be read: a bounded text, which
-// takes some milliseconds at most.
+// staticOf returns the addresses in the VM's metadata, none if it is invalid. The text is bounded.
 func staticOf(value any) []netip.Addr {
 	if option, whole := value.(types.OptionValue); whole {
 		value = option.Value
@@ -188,7 +183,7 @@ func staticOf(value any) []netip.Addr {
 	return addresses
 }
 
-// HostNameOf returns the host name in a guest's report, empty if it is invalid.
+// HostNameOf returns the host name that a guest reports, empty if it is invalid.
 func HostNameOf(value any) string {
 	name, _ := value.(string)
 	if !inventory.IsHostName(name) {

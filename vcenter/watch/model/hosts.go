@@ -12,20 +12,20 @@ import (
 	"vzones/topology"
 )
 
-// The properties that tell what hosts belong to. They are read only if the policy needs them.
+// Properties of hosts and clusters, read only if a rule needs them.
 const (
-	// ClusterConfig has a cluster's DRS groups. The path to the groups alone is not read: the property is
-	// declared with a type that does not have them.
+	// ClusterConfig contains a cluster's DRS groups. The path to the groups alone is not valid,
+	// because the declared type of the property lacks them.
 	ClusterConfig = "configurationEx"
 	FaultDomain   = "config.vsanHostConfig.faultDomainInfo.name"
 	HostConnected = "runtime.connectionState"
 )
 
-// HostFacts are what of hosts is read: Groups are the DRS host groups, Domains the vSAN fault domains.
+// HostFacts select DRS host groups and vSAN fault domains.
 type HostFacts struct{ Groups, Domains bool }
 
-// Properties returns what is read beside what is always read, which is named again: it is
-// not documented that specifications for a type and for one that it extends add up.
+// Properties returns the additional properties. It repeats name and parent: it is undocumented
+// whether specifications for a type and its base type add up.
 func (h HostFacts) Properties() []types.PropertySpec {
 	var specs []types.PropertySpec
 	if h.Groups {
@@ -37,11 +37,10 @@ func (h HostFacts) Properties() []types.PropertySpec {
 	return specs
 }
 
-// IsHostFact reports whether a property says what hosts belong to. One that cannot be read
-// differs from one that is not set.
+// IsHostFact reports whether a property needs a distinction between unreadable and unset.
 func IsHostFact(path string) bool { return path == ClusterConfig || path == FaultDomain }
 
-// An unreadProperty is one that cannot be read, and why.
+// An unreadProperty is the value of a property that cannot be read.
 type unreadProperty struct{ err error }
 
 func whyMissing(f *types.LocalizedMethodFault) error {
@@ -54,13 +53,12 @@ func whyMissing(f *types.LocalizedMethodFault) error {
 	return fmt.Errorf("the vCenter answers %T", f.Fault)
 }
 
-// hostGroup is a DRS host group.
 type hostGroup struct {
 	name  string
 	hosts []types.ManagedObjectReference
 }
 
-// hostGroupsOf returns the host groups in the value of ClusterConfig, which is decoded as a session.ClusterGroups.
+// hostGroupsOf takes the value of ClusterConfig, decoded as session.ClusterGroups.
 func hostGroupsOf(value any) []hostGroup {
 	cluster, ok := value.(interface {
 		Groups() []types.BaseClusterGroupInfo
@@ -77,15 +75,15 @@ func hostGroupsOf(value any) []hostGroup {
 	return groups
 }
 
-// Memberships know what the hosts of a tree belong to.
+// Memberships look up the groups and fault domains of hosts for one snapshot.
 type Memberships struct {
-	// Facts are what is read of hosts.
+	// Facts select what is read.
 	Facts HostFacts
-	// groups are those of each host, by cluster. A snapshot's names are shared.
+	// groups has the names of each host's groups, by cluster. A snapshot shares them.
 	groups map[types.ManagedObjectReference]map[types.ManagedObjectReference][]string
 }
 
-// Of returns what a host belongs to, nil where that is not read.
+// Of returns a host's groups and fault domain, nil if they are not read.
 func (h *Memberships) Of(t *Tree, host types.ManagedObjectReference) (groups, domain *topology.Membership) {
 	if host.Type != "HostSystem" {
 		return nil, nil
@@ -99,8 +97,7 @@ func (h *Memberships) Of(t *Tree, host types.ManagedObjectReference) (groups, do
 	return groups, domain
 }
 
-// groupsOf returns the groups of the cluster that the host is in now: those of a
-// cluster that it has left mean nothing.
+// groupsOf ignores the groups of a cluster that the host has left.
 func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topology.Membership {
 	cluster, ok := t.parent(host)
 	read := t.objects[cluster]
@@ -130,8 +127,8 @@ func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topo
 	return &topology.Membership{Names: groupsOf[host]}
 }
 
-// domainOf returns a host's fault domain. Of a host that is not connected the vCenter
-// may not have the configuration, so nothing then says that it is in none.
+// domainOf reports an unset fault domain only for a connected host: for others the vCenter may
+// lack the configuration.
 func (h *Memberships) domainOf(host properties) *topology.Membership {
 	if unread, ok := host[FaultDomain].(unreadProperty); ok {
 		return &topology.Membership{Err: unread.err}

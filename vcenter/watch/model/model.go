@@ -14,47 +14,41 @@ import (
 	"vzones/vcenter/tags"
 )
 
-// A Model is what a vCenter has reported since a watch began. It belongs to one goroutine.
+// A Model is the reported state of a vCenter. It is not safe for concurrent use.
 type Model struct {
 	vcenter string
-	// instance is the vCenter's own UUID. Another one under the same name has
-	// other machines under the same managed object IDs.
+	// instance is the vCenter's UUID. Managed object IDs are unique only within it.
 	instance string
-	// Tree has the machines that are followed and what is above them.
+	// Tree has the VMs watched in detail and their ancestors.
 	Tree *Tree
-	// index has the machines by managed object ID.
+	// index has all VMs by managed object ID.
 	index map[string]entry
-	// unknown are the machines in index that never had a UUID, and when they were
-	// first seen.
+	// unknown has the VMs in index whose UUID was never known.
 	unknown map[string]inventory.FirstSeen
-	// annotated are those of them that Nodes name as the machines they were found as.
+	// annotated has the VMs in unknown that annotations of Nodes name.
 	annotated map[string]inventory.Entry
 	tags      tags.Attachments
-	// complete reports whether the index has come in whole: what comes from then on
-	// has just arrived.
+	// complete reports whether the initial read has ended.
 	complete bool
-	// before is what the watch before had at its end; nil once this one is
-	// complete.
+	// before is the previous watch's model, nil once this one is complete.
 	before *Model
 
-	// byUUID, recent and unread are shared with snapshots, as Index, Recent and Unreadable, and never
-	// changed. byUUID is nil until it is first wanted, unread when unknown has changed.
+	// Snapshots share byUUID, recent and unread, which are therefore replaced, never changed. recent
+	// overrides byUUID. byUUID and unread are nil while they have to be rebuilt.
 	byUUID, recent map[inventory.UUID][]inventory.Entry
 	unread         map[string]inventory.FirstSeen
-	// touched are the machines that changed since recent was made, by each UUID that they had or have, and
-	// touches their number.
+	// touched has the VMs that changed since recent was built, by each old and new UUID; touches is
+	// their number.
 	touched map[inventory.UUID][]string
 	touches int
-	// lost has the UUIDs of Nodes that were in the index, with when they were first not there any
-	// more, zero for those that are.
-	lost map[inventory.UUID]time.Time
-	// previous is what the last snapshot has, which is not changed any more.
+	// lost has the UUIDs of Nodes that were in the index, with the time they left it, zero for those
+	// still there.
+	lost     map[inventory.UUID]time.Time
 	previous previousSnapshot
 }
 
-// New returns an empty model of a vCenter. Before is that of the watch before, nil if
-// there is none: what was known then of machines whose configuration cannot be read now
-// still counts, unless it was another vCenter.
+// New returns an empty model. If before is of the same vCenter, its UUIDs remain valid for VMs whose
+// configuration cannot be read now. It may be nil.
 func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 	instance := about.About.InstanceUuid
 	if before != nil && before.instance != instance {
@@ -67,10 +61,10 @@ func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 	}
 }
 
-// Complete notes that the index has come in whole, with all machines of the vCenter.
+// Complete ends the initial read of the index.
 func (m *Model) Complete() { m.complete, m.before = true, nil }
 
-// ApplyIndex applies a change of a machine in the index, as a filter reports it.
+// ApplyIndex applies a filter's change to the index.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	id := u.Obj.Value
 	now, known := m.index[id]
@@ -94,15 +88,15 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	m.setUnknown(id, now.uuid.IsZero())
 }
 
-// Forget removes a machine that is gone though no change says so.
+// Forget removes a VM that is gone although no filter reported it.
 func (m *Model) Forget(id string) {
 	ref := MachineRef(id)
 	m.ApplyIndex(m.index[id].filter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
 	m.Tree.Remove(ref)
 }
 
-// touch notes that the entry of a machine with a UUID changes. After many changes byUUID is forgotten and made
-// again when it is next wanted: the pages of one change need not end.
+// touch records a change of the VM's entry. After many changes it drops byUUID instead, because a
+// change may have any number of pages.
 func (m *Model) touch(id string, u inventory.UUID) {
 	if m.byUUID == nil || u.IsZero() || slices.Contains(m.touched[u], id) {
 		return
@@ -120,7 +114,6 @@ func (m *Model) touch(id string, u inventory.UUID) {
 // mostRecent bounds recent and touches.
 func (m *Model) mostRecent() int { return recentMax + len(m.byUUID)/8 }
 
-// setUnknown records whether the UUID of a machine was never known.
 func (m *Model) setUnknown(id string, isUnknown bool) {
 	_, wasUnknown := m.unknown[id]
 	if isUnknown == wasUnknown {
@@ -134,7 +127,7 @@ func (m *Model) setUnknown(id string, isUnknown bool) {
 	m.unread = nil
 }
 
-// firstSeen returns when a machine without a UUID was first seen.
+// firstSeen returns when a VM without a UUID was first seen, by this watch or the previous one.
 func (m *Model) firstSeen(id string) inventory.FirstSeen {
 	if m.before != nil {
 		if first, ok := m.before.unknown[id]; ok {
@@ -144,8 +137,8 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
 }
 
-// ApplySummaries applies the UUIDs that the summaries of followed machines without one
-// show, and reports whether there are any.
+// ApplySummaries takes missing UUIDs from the summaries of VMs watched in detail, and reports
+// whether it found any.
 func (m *Model) ApplySummaries() (found bool) {
 	for id := range m.unknown {
 		uuid, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string(SummaryUUID))
@@ -162,8 +155,8 @@ func (m *Model) ApplySummaries() (found bool) {
 	return found
 }
 
-// SetAnnotated sets which machines Nodes name as those they were found as, by
-// managed object ID, and reports whether that changes anything for machines without a UUID.
+// SetAnnotated sets the managed object IDs that annotations of Nodes name, and reports whether
+// that changes anything for VMs without a UUID.
 func (m *Model) SetAnnotated(all map[string]bool) bool {
 	before := m.annotated
 	m.annotated = map[string]inventory.Entry{}
@@ -175,27 +168,28 @@ func (m *Model) SetAnnotated(all map[string]bool) bool {
 	return !maps.Equal(before, m.annotated)
 }
 
-// SetTags sets the tags of objects, and reports whether they have changed.
+// SetTags sets the tags of objects and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments) bool {
 	if attached.Equal(m.tags) {
-		return false // the values stay that snapshots have: errors are the same by their texts only
+		// Keep the value that snapshots share: equal errors may only have equal texts.
+		return false
 	}
 	m.tags = attached
 	return true
 }
 
-// TagsSettled reports whether the tags of these objects were read, or could not be read.
+// TagsSettled reports whether a read of these objects' tags has succeeded or failed.
 func (m *Model) TagsSettled(refs []types.ManagedObjectReference) bool {
 	return m.tags.Err != nil || m.tags.Covers(refs)
 }
 
-// TagObjects returns of how many objects the tags are known.
+// TagObjects returns the number of objects whose tags are known.
 func (m *Model) TagObjects() int { return m.tags.Len() }
 
-// Instance returns the vCenter's own UUID.
+// Instance returns the vCenter's UUID.
 func (m *Model) Instance() string { return m.instance }
 
-// Err returns the bound that the vCenter exceeds, nil if it exceeds none.
+// Err returns the bound that the vCenter exceeds, nil if there is none.
 func (m *Model) Err() error {
 	if len(m.index) > faults.MaxVMs {
 		return faults.ManyObjects
@@ -203,26 +197,25 @@ func (m *Model) Err() error {
 	return m.Tree.Err()
 }
 
-// Len returns how many machines are in the index.
+// Len returns the number of VMs in the index.
 func (m *Model) Len() int { return len(m.index) }
 
-// Has reports whether a machine is in the index.
+// Has reports whether the index has the VM.
 func (m *Model) Has(id string) bool {
 	_, ok := m.index[id]
 	return ok
 }
 
-// IsIndexed reports whether the indexes of snapshots have a machine, by its UUID.
+// IsIndexed reports whether the index has the VM with a UUID.
 func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() }
 
-// Entry returns what snapshots have of a machine in the index.
+// Entry returns the VM's index entry for snapshots.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
 
-// recentMax bounds recent: at more, or at an eighth of all UUIDs, byUUID is made again.
+// recentMax is the least size of recent at which byUUID is rebuilt.
 const recentMax = 1000
 
-// Entries returns the machines with a UUID in order of their IDs: a UUID that was read here, by this watch or
-// one before it.
+// Entries returns the VMs with a UUID that this watch or an earlier one has read, sorted by ID.
 func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
 	m.refreshIndex()
 	if changed, ok := m.recent[u]; ok {
@@ -231,7 +224,7 @@ func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
 	return m.byUUID[u]
 }
 
-// refreshIndex has byUUID and recent follow the index.
+// refreshIndex brings byUUID and recent up to date.
 func (m *Model) refreshIndex() {
 	if m.byUUID != nil && len(m.touched) == 0 {
 		return
@@ -274,7 +267,6 @@ func (m *Model) refreshIndex() {
 
 func byID(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) }
 
-// unreadable returns the machines whose UUID nothing tells, as snapshots have them.
 func (m *Model) unreadable() map[string]inventory.FirstSeen {
 	if m.unread == nil && len(m.unknown) > 0 {
 		m.unread = maps.Clone(m.unknown)
@@ -282,32 +274,28 @@ func (m *Model) unreadable() map[string]inventory.FirstSeen {
 	return m.unread
 }
 
-// SummaryUUID is read only of machines that are followed: a machine without a UUID is
-// followed for its name, and its summary may show the UUID. Of all machines it would
-// cost a tenth more, to no end for those whose configuration can be read.
+// SummaryUUID is read only for VMs watched in detail, which include VMs without a UUID. For all VMs
+// it would cost a tenth more and rarely help.
 const SummaryUUID = "summary.config.uuid"
 
-// IndexProperties are what is read of every machine: nothing that changes while a machine is used, so that
-// what others do with theirs causes no work.
+// IndexProperties are read for every VM. None of them changes while a VM is used, so other
+// tenants' VMs cause little work.
 var IndexProperties = []string{"config.uuid", "config.template"}
 
-// entry is all that is kept of a machine that is not followed.
+// entry is the state of any VM.
 type entry struct {
-	// uuid is zero if it was never known. It stays when the configuration can no longer be read,
-	// and readable is false then; where that never could, it is the one of the machine's summary.
+	// uuid is zero if it was never known. If readable is false, it was read earlier or comes from the
+	// summary.
 	uuid inventory.UUID
-	// filter is the one that reported the machine last. A machine that moves from
-	// one configured datacenter to another may be reported by the second before the
-	// first reports that it has left.
+	// filter is the last one that reported the VM. After a move between configured datacenters, the
+	// new filter may report it before the old filter reports that it left.
 	filter   string
 	readable bool
 	template bool
-	// secondary reports whether the machine was the secondary of a Fault Tolerance pair when its
-	// details could last be read.
+	// secondary is the last known role in a Fault Tolerance pair.
 	secondary bool
 }
 
-// apply applies changes of the machine's properties.
 func (e *entry) apply(changes []types.PropertyChange) {
 	for _, change := range changes {
 		switch change.Name {
@@ -325,8 +313,7 @@ func (e *entry) apply(changes []types.PropertyChange) {
 	}
 }
 
-// earlier is what remains of an entry when another watch begins: its configuration may
-// not be readable then.
+// earlier returns the part of an entry that outlives its watch.
 func (e entry) earlier() entry {
 	return entry{uuid: e.uuid, template: e.template, secondary: e.secondary}
 }
@@ -336,20 +323,19 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// namedMax bounds how many machines without a UUID are followed, so that they
-	// can be named by their inventory paths.
+	// namedMax bounds the VMs without a UUID that are watched in detail, so that messages can name
+	// them by their paths.
 	namedMax = 10
-	// namedAfter is for how long a machine that has come may be without a UUID before
-	// it is followed for that. Most are clones, which have one after some seconds.
+	// namedAfter is the grace period for new VMs without a UUID. Most are clones, which get one
+	// within seconds.
 	namedAfter = 20 * time.Second
-	// lostFor is how long they are followed at once after a Node's machine was gone: one may be
-	// that machine, which was registered again.
+	// lostFor is how long there is no grace period after a Node's VM has disappeared, because a new
+	// VM may be that VM, registered again.
 	lostFor = time.Hour
 )
 
-// Wanted returns the managed object IDs of the machines whose details are wanted, in
-// order: those with one of the UUIDs, the further ones, a few of those whose UUID nothing
-// tells, and the ones of these that Nodes name.
+// Wanted returns the managed object IDs of the VMs to watch in detail, sorted: VMs with one of the
+// UUIDs, further ones, and of those without a UUID a few, and all that annotations name.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
 	for u := range uuids {
@@ -365,7 +351,7 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 	return slices.Compact(ids)
 }
 
-// haveLost reports whether one of the UUIDs was in the index in the last hour, and is not now.
+// haveLost reports whether one of the UUIDs has left the index within lostFor.
 func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lost, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
@@ -385,8 +371,8 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	return lost
 }
 
-// toName returns the machines without a UUID that are followed for their names, in
-// order. Lost reports whether those that have just come are, and before all others.
+// toName returns up to namedMax VMs without a UUID, sorted by ID. If lost is set, the newest come
+// first and there is no grace period.
 func (m *Model) toName(lost bool) []string {
 	var some []string
 	for _, id := range slices.SortedFunc(maps.Keys(m.unknown), func(a, b string) int {
@@ -402,8 +388,7 @@ func (m *Model) toName(lost bool) []string {
 	return some
 }
 
-// Eligible returns those of the followed machines that may be Nodes', and are not
-// followed for their names alone.
+// Eligible removes the VMs without a UUID that no annotation names.
 func (m *Model) Eligible(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, unknown := m.unknown[id]
@@ -412,10 +397,10 @@ func (m *Model) Eligible(ids []string) []string {
 	})
 }
 
-// HasDetails reports whether the details of a machine are there.
+// HasDetails reports whether the VM's details were read.
 func (m *Model) HasDetails(id string) bool { return m.Tree.objects[MachineRef(id)] != nil }
 
-// UUID returns the UUID in the details of a machine, zero if there is none.
+// UUID returns the UUID in the VM's details, zero if there is none.
 func (m *Model) UUID(id string) inventory.UUID {
 	u, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string("config.uuid"))
 	if err != nil {
@@ -424,8 +409,7 @@ func (m *Model) UUID(id string) inventory.UUID {
 	return u
 }
 
-// Above returns the machines and everything above them on these paths, or on all if
-// there are none, in order.
+// Above returns the VMs and their ancestors on the given paths, or on all if there are none, sorted.
 func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {

@@ -12,17 +12,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// MachineProperties are what is read of a Node's machine.
+// MachineProperties are read for a Node's VM.
 var MachineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", SummaryUUID, "config.instanceUuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "runtime.connectionState", faultTolerance, GuestHostName, guestNet, guestAddress,
-	// One key alone: others, such as guestinfo.userdata, hold secrets.
+	// Other keys, such as guestinfo.userdata, contain secrets.
 	GuestMetadata,
 }
 
-// Upwards selects the ancestors of an object. Its name lets it select itself,
-// which is how the property collector walks to the root.
+// Upwards selects the ancestors of an object. The selection refers to itself by name, so the
+// property collector walks to the root.
 func Upwards(name string) *types.TraversalSpec {
 	return &types.TraversalSpec{
 		SelectionSpec: types.SelectionSpec{Name: name},
@@ -32,7 +32,6 @@ func Upwards(name string) *types.TraversalSpec {
 	}
 }
 
-// machineSelection selects everything above a machine on each of its paths.
 func machineSelection() []types.BaseSelectionSpec {
 	again := func() []types.BaseSelectionSpec {
 		return []types.BaseSelectionSpec{&types.SelectionSpec{Name: "up"}}
@@ -45,12 +44,12 @@ func machineSelection() []types.BaseSelectionSpec {
 	}
 }
 
-// MachineRef returns the reference of a machine.
+// MachineRef returns the reference of a VM.
 func MachineRef(id string) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
 }
 
-// ViewSpec reads properties of everything of one type in a container view.
+// ViewSpec selects properties of the objects in a container view.
 func ViewSpec(view types.ManagedObjectReference, kind string, properties ...string) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
 		PropSet: []types.PropertySpec{{Type: kind, PathSet: properties}},
@@ -62,8 +61,7 @@ func ViewSpec(view types.ManagedObjectReference, kind string, properties ...stri
 	}
 }
 
-// DatacenterSpec reads the names of the datacenters in a view and of the folders
-// above them.
+// DatacenterSpec selects the names of the datacenters in a view and of their folders.
 func DatacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec {
 	spec := ViewSpec(view, "ManagedEntity", "name", "parent")
 	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{
@@ -72,7 +70,7 @@ func DatacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec 
 	return spec
 }
 
-// DetailSpec reads the machines on a list and everything above them.
+// DetailSpec selects the VMs in a list view and their ancestors.
 func DetailSpec(list types.ManagedObjectReference, hosts HostFacts) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
 		PropSet: detailProperties(hosts),
@@ -93,7 +91,7 @@ func detailProperties(hosts HostFacts) []types.PropertySpec {
 	}, hosts.Properties()...)
 }
 
-// MachineSpec reads machines and everything above them.
+// MachineSpec selects VMs and their ancestors.
 func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types.PropertyFilterSpec {
 	spec := types.PropertyFilterSpec{PropSet: detailProperties(hosts)}
 	for _, ref := range machines {
@@ -102,14 +100,13 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 	return spec
 }
 
-// properties are the properties of one object that could be read. A property
-// that is unset or not readable is not in it. What the guest says is not kept as
-// it is reported, but as what is needed of it. What was not asked for is not kept.
+// properties are one object's properties, converted by keptOf. It lacks properties that are unset
+// or not readable.
 type properties map[string]any
 
-// set sets the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
-	switch name { // a vCenter may report what has changed below a property
+	// A vCenter may report a change below the property.
+	switch name {
 	case GuestMetadata + ".value":
 		name = GuestMetadata
 	case faultTolerance + ".role":
@@ -123,8 +120,8 @@ func (p properties) set(name string, value any) {
 	p[name] = kept
 }
 
-// keptOf returns what is kept of the value of a property: nil for one that was not asked for, and for a value that no
-// vCenter has. Nothing that it returns shares memory with a longer text.
+// keptOf converts a reported value. It returns nil for properties that were not requested and for
+// invalid values. The result shares no memory with a longer string.
 func keptOf(name string, value any) any {
 	if value == nil {
 		return nil
@@ -165,7 +162,7 @@ func keptOf(name string, value any) any {
 	return nil
 }
 
-// stateOf returns a state that is read of VMs or hosts, nil for another value.
+// stateOf returns a valid state of a VM or host, nil for other values.
 func stateOf(value any) any {
 	switch s := value.(type) {
 	case types.VirtualMachinePowerState:
@@ -212,12 +209,9 @@ func (p properties) power() inventory.Power {
 	return inventory.PowerUnknown
 }
 
-// faultTolerance is the property that tells a Fault Tolerance pair's machines
-// apart.
 const faultTolerance = "config.ftInfo"
 
-// roleOf returns the role of a VM in a Fault Tolerance pair, nil if the value has none. vSphere counts the VMs of a
-// pair from 1, the primary.
+// roleOf returns a VM's role in a Fault Tolerance pair, nil if there is none. The primary is 1.
 func roleOf(value any) any {
 	switch info := value.(type) {
 	case types.BaseFaultToleranceConfigInfo:
@@ -234,16 +228,15 @@ func roleOf(value any) any {
 	return nil
 }
 
-// secondary reports whether the VM is the secondary of a Fault Tolerance pair.
 func (p properties) secondary() bool { return p.int32(faultTolerance) > 1 }
 
-// connected says whether the vCenter reaches the machine through its host.
+// connected reports whether the vCenter reaches the VM through its host.
 func (p properties) connected() bool {
 	s, ok := p["runtime.connectionState"].(types.VirtualMachineConnectionState)
 	return ok && s == types.VirtualMachineConnectionStateConnected
 }
 
-// setUnreadable records which properties of hosts and clusters cannot be read.
+// setUnreadable records host facts that cannot be read.
 func (p properties) setUnreadable(missing []types.MissingProperty) {
 	for i := range missing {
 		if path := missing[i].Path; IsHostFact(path) {
@@ -257,7 +250,7 @@ func (p properties) guestNetwork() guestNetwork {
 	return r
 }
 
-// weight returns about how many bytes of memory an object takes, with its path.
+// weight estimates the memory of an object and its path, in bytes.
 func (p properties) weight() int {
 	n := maxPath
 	for _, value := range p {

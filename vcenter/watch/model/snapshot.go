@@ -15,23 +15,22 @@ import (
 	"vzones/vcenter/tags"
 )
 
-// A View is what a snapshot has beside the model.
+// A View is the part of a snapshot that does not come from the model.
 type View struct {
-	// Machines are those whose details the snapshot has, by managed object ID.
+	// Machines are the managed object IDs of the VMs with details.
 	Machines []string
-	// Outside are those of them that are in none of the configured datacenters, and
-	// AnnotatedOnly those that only a Node names.
+	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from a Node's
+	// annotation.
 	Outside, AnnotatedOnly []string
-	// Names are the machines with the name of a Node without a UUID.
+	// Names are the VMs that have the name of a Node without a UUID.
 	Names map[string][]inventory.NameEntry
-	// Incomplete says which of the configured datacenters are not there.
+	// Incomplete names the missing datacenters.
 	Incomplete error
-	// Hosts are what is read of hosts.
+	// Hosts select what is read of hosts.
 	Hosts HostFacts
 }
 
-// Snapshot makes an immutable picture of the model. A machine that is as it was in the last one
-// is the same value, so that whoever compares two snapshots compares pointers.
+// Snapshot returns an immutable snapshot. An unchanged VM is the same pointer as in the previous one.
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	m.refreshIndex()
 	snap := &inventory.Snapshot{
@@ -76,7 +75,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	return snap
 }
 
-// keepRole has a machine keep its role of a Fault Tolerance pair while its configuration cannot be read.
+// keepRole keeps the VM's Fault Tolerance role while its configuration cannot be read.
 func (m *Model) keepRole(id string, now *inventory.Machine) {
 	e, indexed := m.index[id]
 	switch {
@@ -88,27 +87,25 @@ func (m *Model) keepRole(id string, now *inventory.Machine) {
 	}
 }
 
-// snapshotBuilder turns a tree into machines and their paths. Objects above several
-// machines are shared between them.
+// snapshotBuilder builds VMs and paths from a tree. VMs share the objects above them.
 type snapshotBuilder struct {
 	vcenter string
 	tree    *Tree
 	tags    tags.Attachments
 	hosts   *Memberships
 	objects map[types.ManagedObjectReference]*topology.Object
-	// paths are those that begin above machines, which share them.
+	// paths are the shared paths by their first object above a VM.
 	paths map[types.ManagedObjectReference]topology.Path
-	// before is what the last snapshot was made of. What has not changed is taken from it.
+	// before is reused where nothing has changed.
 	before previousSnapshot
 }
 
-// previousSnapshot are the objects and machines of a snapshot.
 type previousSnapshot struct {
 	objects  map[types.ManagedObjectReference]*topology.Object
 	machines map[string]*inventory.Machine
 }
 
-// unchanged returns what was before if it is the same as what is now, and what is now otherwise.
+// unchanged returns before if both are equal, now otherwise.
 func unchanged[T any](before, now *T) *T {
 	if before != nil && reflect.DeepEqual(before, now) {
 		return before
@@ -138,7 +135,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	// Without it there is less evidence after a move, and nothing else is lost.
+	// Without an instance UUID there is less evidence after a move.
 	m.InstanceUUID, _ = inventory.ParseUUID(read.string("config.instanceUuid"))
 	r := read.guestNetwork()
 	m.NICs = r.nics
@@ -149,7 +146,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	}
 	m.Static, _ = read[GuestMetadata].([]netip.Addr)
 	if !read.connected() {
-		// The reported state is the one before the disconnection.
+		// The reported state is from before the disconnection.
 		m.WasOff = m.Power.IsOff()
 		m.Power = inventory.PowerUnknown
 	}
@@ -182,7 +179,6 @@ func (p *snapshotBuilder) path(kind topology.PathKind, from types.ManagedObjectR
 	for _, ref := range refs {
 		path.Objects = append(path.Objects, p.object(ref))
 	}
-	// No other machine has the path of a machine.
 	if from.Type != "VirtualMachine" {
 		p.paths[from] = path
 	}

@@ -12,14 +12,14 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// A Tree is the part of the inventory above a set of objects, which it has too.
+// A Tree is a set of objects with their ancestors.
 type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// weight is the sum of the objects' weights.
+	// weight is the sum of the objects' weights, in bytes.
 	weight int
-	// err is the bound that the objects exceed, nil if they exceed none.
+	// err is the bound that the objects exceed, nil if there is none.
 	err error
 }
 
@@ -32,16 +32,15 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 	}
 }
 
-// maxWeight bounds the memory of a tree, in bytes. A VM takes 3 KiB, and a host 2 KiB.
+// maxWeight bounds the memory of a tree, in bytes. A VM takes 3 KiB, a host 2 KiB.
 const maxWeight = 64 << 20
 
-// errWeight is the error of a tree whose objects exceed maxWeight.
 const errWeight = faults.RefusedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
 
-// Err returns the bound that the objects of the tree exceed, nil if they exceed none. The tree then lacks objects.
+// Err returns the bound that the tree exceeds, nil if there is none. The tree then lacks objects.
 func (t *Tree) Err() error { return t.err }
 
-// keep keeps an object in the place of a previous one, unless that exceeds a bound.
+// keep stores an object whose weight was before, unless it exceeds a bound.
 func (t *Tree) keep(ref types.ManagedObjectReference, p properties, before int) {
 	after := p.weight()
 	if err := faults.CheckRef(ref); err != nil {
@@ -58,7 +57,7 @@ func (t *Tree) keep(ref types.ManagedObjectReference, p properties, before int) 
 	t.objects[ref] = p
 }
 
-// Add adds an object as it was read.
+// Add adds or replaces an object.
 func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
 	p := make(properties, min(len(o.PropSet), len(MachineProperties)))
@@ -70,9 +69,9 @@ func (t *Tree) Add(o *types.ObjectContent) {
 	t.keep(o.Obj, p, 0)
 }
 
-// Apply applies a change of an object.
+// Apply applies a filter's change of an object.
 func (t *Tree) Apply(u *types.ObjectUpdate) {
-	// A renamed or moved object changes the paths of all below it.
+	// A rename or a move changes the paths of all descendants.
 	clear(t.paths)
 	if u.Kind == types.ObjectUpdateKindLeave {
 		t.Remove(u.Obj)
@@ -92,7 +91,7 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 	t.keep(u.Obj, p, before)
 }
 
-// Remove forgets an object.
+// Remove removes an object.
 func (t *Tree) Remove(ref types.ManagedObjectReference) {
 	if p := t.objects[ref]; p != nil {
 		t.weight -= p.weight()
@@ -100,12 +99,12 @@ func (t *Tree) Remove(ref types.ManagedObjectReference) {
 	}
 }
 
-// Property returns what is kept of a property, nil if it is not known.
+// Property returns the converted value of a property, nil if it is not known.
 func (t *Tree) Property(ref types.ManagedObjectReference, name string) any {
 	return t.objects[ref][name]
 }
 
-// SetUnread records why a property of an object cannot be read.
+// SetUnread records why a property cannot be read.
 func (t *Tree) SetUnread(ref types.ManagedObjectReference, name string, err error) {
 	if p := t.objects[ref]; p != nil {
 		before := p.weight()
@@ -117,7 +116,7 @@ func (t *Tree) SetUnread(ref types.ManagedObjectReference, name string, err erro
 // Name returns an object's name, empty if it cannot be read.
 func (t *Tree) Name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
 
-// OfType returns the objects of a type in the order of their IDs.
+// OfType returns the objects of a type, sorted by ID.
 func (t *Tree) OfType(kind string) []types.ManagedObjectReference {
 	var refs []types.ManagedObjectReference
 	for ref := range t.objects {
@@ -129,8 +128,7 @@ func (t *Tree) OfType(kind string) []types.ManagedObjectReference {
 	return refs
 }
 
-// parent returns the object above ref. A machine in a vApp has no folder, but
-// the vApp.
+// parent returns the parent of an object. A VM in a vApp has no folder, only the vApp.
 func (t *Tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
 	p := t.objects[ref]
 	if above, ok := p.ref("parent"); ok {
@@ -139,17 +137,16 @@ func (t *Tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectRefe
 	return p.ref("parentVApp")
 }
 
-// start is where a path upwards from a machine begins.
+// start is the first object of a path above a VM.
 type start struct {
 	kind topology.PathKind
 	ref  types.ManagedObjectReference
-	// unset is the property of the machine that does not say where, empty if it does.
+	// unset is the missing property of the VM, empty if the path exists.
 	unset string
 }
 
-// starts returns where the paths upwards from a machine begin, in the order in
-// which placement tries them. A machine that is no template has all of them: one
-// that does not show has not been assigned yet, or may not be read.
+// starts returns a VM's paths in the order of placement. A VM that is no template has all of them:
+// a missing property is not assigned yet, or not readable.
 func (t *Tree) starts(machine types.ManagedObjectReference) []start {
 	from := func(kind topology.PathKind, property string) start {
 		ref, ok := t.objects[machine].ref(property)
@@ -165,17 +162,16 @@ func (t *Tree) starts(machine types.ManagedObjectReference) []start {
 }
 
 const (
-	// maxDepth is more levels than a vCenter has. A vCenter decides what the parent of an object is, even the
-	// object itself: two pages of a reading, and a move between them, make a loop.
+	// maxDepth exceeds any vCenter's depth. The parents in the tree may form a loop, because a VM may
+	// move between two pages of a read, and a vCenter may report anything.
 	maxDepth = 100
-	// maxPath and maxName are more bytes than an inventory path and a name of a vCenter have: names are limited
-	// to 80 characters.
+	// maxPath and maxName are in bytes. vCenter limits names to 80 characters.
 	maxPath = 1024
 	maxName = 320
 )
 
-// Path returns the inventory path of an object. If ancestors cannot be read, or the path is longer than any that
-// a vCenter has, it begins with the nearest ancestors.
+// Path returns the inventory path of an object. It lacks the upper end if ancestors cannot be read,
+// or if it exceeds maxPath.
 func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	if ref == t.root {
 		return "/"
@@ -203,8 +199,7 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	return path
 }
 
-// addUpTo adds the objects from ref to the root to a set, up to one that is in it already: so
-// are those above it.
+// addUpTo adds an object and its ancestors to a set.
 func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
 	for range maxDepth {
 		if t.objects[ref] == nil || set[ref] {
@@ -219,7 +214,7 @@ func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.Mana
 	}
 }
 
-// Above returns the object above one. The error says that it cannot be read.
+// Above returns the parent of an object, or an error if it cannot be read.
 func (t *Tree) Above(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
 	above, ok := t.parent(ref)
 	if !ok {
@@ -228,8 +223,7 @@ func (t *Tree) Above(vcenter string, ref types.ManagedObjectReference) (types.Ma
 	return above, nil
 }
 
-// upTo returns the objects of a vCenter from ref to the root. The error says why the root
-// was not reached.
+// upTo returns the objects from ref to the root. The error is the reason why it does not reach it.
 func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
 	for range maxDepth {
