@@ -9,25 +9,25 @@ import (
 	"vzones/internal/quote"
 )
 
-// A Template makes a label's value of several sources, part by part.
+// A Template composes a label's value of several parts.
 type Template []Part
 
 // A Part is one piece of a Template. Exactly one of its fields is set.
 type Part struct {
-	// Text stands in the value as it is.
+	// Text is literal text.
 	Text string
-	// Own is what the rule's own source gives.
+	// Own stands for the rule's own source.
 	Own bool
-	// Label is the label of another rule, whose whole value it is.
+	// Label stands for the value of another rule's label.
 	Label string
-	// Category is a tag category: what its rule's walk finds if it is one of
-	// Policy.Rules, and otherwise the nearest tag.
+	// Category stands for a tag: the deciding tag of the rule in Policy.Rules with this
+	// category, or else the nearest tag.
 	Category string
-	// Inventory is what gives its name.
+	// Inventory stands for the name of an inventory object.
 	Inventory Inventory
 }
 
-// String returns the part as the configuration has it.
+// String returns the part in the syntax of the configuration.
 func (p Part) String() string {
 	switch {
 	case p.Own:
@@ -46,10 +46,9 @@ func (p Part) String() string {
 	return p.Text
 }
 
-// isSource reports whether the part is more than a text.
 func (p Part) isSource() bool { return p.Text == "" }
 
-// format returns the template as the configuration of a label has it.
+// format returns the template in the syntax of the configuration of label.
 func (t Template) format(label string) string {
 	var b strings.Builder
 	for _, part := range t {
@@ -61,13 +60,12 @@ func (t Template) format(label string) string {
 	return b.String()
 }
 
-// UsesOwn reports whether the template needs the rule's own source.
+// UsesOwn reports whether the template contains the rule's own source.
 func (t Template) UsesOwn() bool { return slices.ContainsFunc(t, func(p Part) bool { return p.Own }) }
 
-// ParseTemplate reads the value of a rule for a label, such as {region}-{zone}. In
-// braces is the name of another source: region or zone, a part of the inventory,
-// tag:CATEGORY, or one of the labels. The rule's own label means its own source. Text
-// around them stands as it is. The error says what is wrong and what to write.
+// ParseTemplate parses a rule's value such as {region}-{zone}. Braces enclose a source: region,
+// zone, an inventory object, tag:CATEGORY, or one of labels. The rule's own label stands for the
+// rule's own source. Errors tell the user what to write.
 func ParseTemplate(text, label string, labels []string) (Template, error) {
 	var t Template
 	for rest := text; rest != ""; {
@@ -130,8 +128,8 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		quote.Name(name), strings.Join(known, ", "))
 }
 
-// Cycle returns labels of which each is composed of the next one, and the last of
-// the first. It returns nothing if there are none.
+// Cycle returns labels of which each is composed of the next, and the last of the first. It returns
+// nil if there are none.
 func (p Policy) Cycle() []string {
 	for _, label := range p.Labels() {
 		if cycle := p.cycle([]string{label}); cycle != nil {
@@ -141,8 +139,7 @@ func (p Policy) Cycle() []string {
 	return nil
 }
 
-// cycle returns the cycle through the first of the labels, each of which is composed
-// of the next.
+// cycle returns the cycle through the first of the labels, each of which is composed of the next.
 func (p *Policy) cycle(labels []string) []string {
 	rule := p.rule(labels[len(labels)-1])
 	if rule == nil {
@@ -154,7 +151,7 @@ func (p *Policy) cycle(labels []string) []string {
 		case part.Label == labels[0]:
 			return labels
 		case slices.Contains(labels, part.Label):
-			// A cycle without the first, which is found from one of its own.
+			// A search that starts inside this cycle finds it.
 		default:
 			if found := p.cycle(append(labels[:len(labels):len(labels)], part.Label)); found != nil {
 				return found
@@ -164,17 +161,16 @@ func (p *Policy) cycle(labels []string) []string {
 	return nil
 }
 
-// composition makes the values of templates. The decisions of the sources are in
-// the placement before.
+// composition computes the values of templates after all other sources are decided.
 type composition struct {
 	*resolution
+	// plain are the decisions before composition.
 	plain []Decision
-	// done are the labels whose values are made, inProgress those that are being made.
+	// done and inProgress are keyed by label.
 	done, inProgress map[string]bool
 }
 
-// compose replaces the values of rules with a template. Where a required label has
-// no placement already, nothing is left to be composed.
+// compose replaces the values of rules with a template, unless a required label has failed.
 func (r *resolution) compose() {
 	if r.err != nil || !r.policy.composes() {
 		return
@@ -188,13 +184,13 @@ func (r *resolution) compose() {
 	r.inOrder()
 }
 
-// label makes the value of one label, after those of the labels that it is made of.
+// label composes one label, after the labels that it is composed of.
 func (c *composition) label(rule *Rule) {
 	if rule.Value == nil || c.done[rule.Label] {
 		return
 	}
 	if c.inProgress[rule.Label] {
-		// A configuration with a cycle is rejected before.
+		// The configuration rejects cycles.
 		return
 	}
 	c.inProgress[rule.Label] = true
@@ -230,8 +226,7 @@ func (c *composition) label(rule *Rule) {
 	}
 }
 
-// take adds a part to a decision. It is the own source's object that decides, or
-// else the first part's.
+// take appends a part. By becomes the object of the own source, or else of the first part.
 func (d *Decision) take(part Part, by Decision) {
 	d.Value += by.Value
 	if !part.isSource() {
@@ -249,8 +244,8 @@ func (d *Decision) take(part Part, by Decision) {
 	}
 }
 
-// part returns what a part of a rule's value is. The error says why it has none:
-// ErrMissing if it is known to have none.
+// part returns the decision of one part of a rule's value. The error is ErrMissing if the part is
+// known to have no value.
 func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 	decided := func(among []Decision, label string) (Decision, error) {
 		if i := slices.IndexFunc(among, func(d Decision) bool { return d.Label == label }); i >= 0 {
@@ -280,7 +275,7 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 	return Decision{Value: part.Text}, nil
 }
 
-// decidePart decides a source that no label has.
+// decidePart decides a source that no rule has.
 func (c *composition) decidePart(rule Rule) (Decision, error) {
 	one := resolution{search: c.search}
 	one.decideLevel(&rule)
@@ -294,7 +289,6 @@ func (c *composition) decidePart(rule Rule) (Decision, error) {
 	return one.placement.Decisions[0], nil
 }
 
-// inOrder puts the decisions in the order of the rules.
 func (r *resolution) inOrder() {
 	labels := r.policy.Labels()
 	slices.SortStableFunc(r.placement.Decisions, func(a, b Decision) int {
@@ -302,14 +296,12 @@ func (r *resolution) inOrder() {
 	})
 }
 
-// composed is a part and what it is.
 type composed struct {
 	part Part
 	is   Decision
 }
 
-// invalidComposed is a value that is made of several sources and cannot be a
-// label's.
+// invalidComposed describes a composed value that is not a valid label value.
 type invalidComposed struct {
 	rule  Rule
 	value string

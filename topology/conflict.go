@@ -11,14 +11,13 @@ import (
 // A ConflictKind is one of a closed set.
 type ConflictKind string
 
-// The kinds. Their values serve as values of a metric's label, and must not
-// change.
+// The kinds. They are values of a metric's label and must not change.
 const (
-	// ConflictPrecedence: the nearest tag and the CSI driver's walk give a label
-	// different values.
+	// ConflictPrecedence: the nearest tag and the CSI driver's walk give a label different
+	// values.
 	ConflictPrecedence ConflictKind = "precedence"
-	// ConflictTagOrder: what the CSI driver takes depends on the order in which
-	// vCenter lists an object's tags.
+	// ConflictTagOrder: the CSI driver's value depends on the order in which vCenter lists an
+	// object's tags.
 	ConflictTagOrder ConflictKind = "tag_order"
 	// ConflictTwoTags: the deciding object has two tags of one category.
 	ConflictTwoTags ConflictKind = "two_tags"
@@ -26,32 +25,29 @@ const (
 	ConflictTwoGroups ConflictKind = "two_groups"
 	// ConflictInvalidValue: the deciding name is not a valid label value.
 	ConflictInvalidValue ConflictKind = "invalid_value"
-	// ConflictOffPath: a value comes from where the CSI driver does not look, and
-	// where it does there is none or another.
+	// ConflictOffPath: a value comes from a path that the CSI driver does not read, and the
+	// compute path gives no value or a different value.
 	ConflictOffPath ConflictKind = "off_compute_path"
-	// ConflictSpans: machines of several vCenters have the same region and zone.
+	// ConflictSpans: VMs in several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
-	// ConflictNames: another vCenter has tags of the same names as those of a pair of
-	// region and zone, though no Node there has the pair.
+	// ConflictNames: another vCenter has tags with the names of a region and zone, though no
+	// Node there has that pair.
 	ConflictNames ConflictKind = "names_span_vcenters"
-	// ConflictRegionAndZone: a tag name is a region's and a zone's.
+	// ConflictRegionAndZone: a tag name is both a region and a zone.
 	ConflictRegionAndZone ConflictKind = "region_and_zone"
-	// ConflictMissingCategory: one of several vCenters lacks the category of region or
-	// zone.
+	// ConflictMissingCategory: only some vCenters have the category of region or zone.
 	ConflictMissingCategory ConflictKind = "category_not_everywhere"
-	// ConflictNoCategory: no vCenter has a tag category of the policy that the
-	// account can see.
+	// ConflictNoCategory: no vCenter shows a tag category of the policy to the account.
 	ConflictNoCategory ConflictKind = "no_category"
-	// ConflictUnread: labels are decided as if objects had no tags, because the
-	// account may not read them.
+	// ConflictUnread: objects are treated as untagged because the account may not read their
+	// tags.
 	ConflictUnread ConflictKind = "unreadable_tags"
-	// ConflictTwoRegions: a zone's value is in several regions.
+	// ConflictTwoRegions: one zone is in several regions.
 	ConflictTwoRegions ConflictKind = "zone_in_two_regions"
-	// ConflictNotNested: a value of a further level is in several values of an outer
-	// one.
+	// ConflictNotNested: a value of a further level is in several values of an outer level.
 	ConflictNotNested ConflictKind = "not_nested"
-	// ConflictNotCSI: region or zone is composed, or comes from what the CSI driver does
-	// not read.
+	// ConflictNotCSI: region or zone is composed, or comes from a source that the CSI driver
+	// does not read.
 	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
@@ -65,22 +61,21 @@ func ConflictKinds() []ConflictKind {
 	}
 }
 
-// A Conflict is something in the tags, or in names of the inventory, that an
-// operator should change.
+// A Conflict is a problem in tags or inventory names that an operator should fix.
 type Conflict struct {
 	Kind ConflictKind
-	// Labels are those concerned.
+	// Labels are the affected labels.
 	Labels []string
-	// Objects are those that disagree, the nearest first.
+	// Objects are the objects that disagree, the nearest first.
 	Objects []*Object
 
-	// why makes the text, which is made only when it is read, since placements are resolved far more
-	// often than that. It is nil in tests that only count. key is nil if it is why.
+	// why computes the text on demand, since most placements are resolved without a reader. It
+	// is nil in some tests. A nil key means why.
 	why, key func() string
 }
 
-// Text returns what is wrong and what to change, for a person. It names objects by
-// vCenter and inventory path, and is the same for all machines below them.
+// Text describes the problem and its fix for a person. It names objects by vCenter and inventory
+// path, and is the same for all VMs below them.
 func (c Conflict) Text() string {
 	if c.why == nil {
 		return string(c.Kind)
@@ -88,8 +83,7 @@ func (c Conflict) Text() string {
 	return c.why()
 }
 
-// Key is the same for conflicts that say the same to a person. It is the text without what others than those
-// who have to change something may change.
+// Key identifies the conflict. It is the text without parts that change for unrelated reasons.
 func (c Conflict) Key() string {
 	if c.key != nil {
 		return c.key()
@@ -97,9 +91,8 @@ func (c Conflict) Key() string {
 	return c.Text()
 }
 
-// NoCategory returns a conflict for each label whose category is among those that
-// no vCenter shows to the account. Its text lists the categories in Visible, which the
-// machine's vCenter has.
+// NoCategory returns a conflict for each label whose category is in absent, the categories that no
+// vCenter shows to the account. The text lists p.Visible.
 func (p Policy) NoCategory(absent []string) []Conflict {
 	var conflicts []Conflict
 	for _, rules := range []Rules{p.Rules, p.Levels} {
@@ -114,8 +107,8 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-// lacks returns the conflict of a rule's category that no vCenter shows. Its key is the text without the list of
-// categories, which anybody in the vCenter may change.
+// lacks returns the conflict of a category that no vCenter shows. Its key omits the list of visible
+// categories, which any user of the vCenter may change.
 func (p Policy) lacks(category string, r Rule) Conflict {
 	key := func() string {
 		return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
@@ -132,7 +125,7 @@ func (p Policy) lacks(category string, r Rule) Conflict {
 	return Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: text, key: key}
 }
 
-// meant suggests the category in a list whose name is nearest to that of a missing one.
+// meant suggests the category with the closest name.
 func meant(category string, there []string) string {
 	if near := quote.Nearest(category, there); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"
@@ -140,10 +133,10 @@ func meant(category string, there []string) string {
 	return ""
 }
 
-// MissingCategories returns a conflict for each category of region and zone that some
-// vCenters show to the account and others do not, which concerns the CSI driver. Absent are the categories that each of
-// the vCenters does not show, all of which were read. It is the whole fleet's, and equal
-// for all Nodes with the driver.
+// MissingCategories returns a conflict for each category of region and zone that only some vCenters
+// show to the account: the CSI driver needs them in all vCenters. absent lists the categories that
+// each vCenter does not show, for all vCenters that were read. The conflicts apply to all Nodes
+// with the driver.
 func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 	var conflicts []Conflict
 	for _, category := range p.VolumeCategories() {
@@ -154,7 +147,7 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 			}
 		}
 		if len(lacking) == 0 || len(lacking) == len(absent) {
-			// A category that no vCenter has is the conflict of NoCategory.
+			// NoCategory reports a category that no vCenter has.
 			continue
 		}
 		slices.Sort(lacking)

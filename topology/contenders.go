@@ -2,32 +2,32 @@ package topology
 
 import "slices"
 
-// A Fate is what became of a tag. It is one of a closed set, whose values are for programs too.
+// A Fate is the role of a tag in the decision of a label. Programs may rely on its values.
 type Fate string
 
 // The fates.
 const (
-	// FateDecides: it gives the label its value, or a part of that.
+	// FateDecides: the tag gives the label its value or a part of it.
 	FateDecides Fate = "decides"
-	// FateTwoTags: its object decides, and has two tags of the category.
+	// FateTwoTags: its object decides, but has two tags of the category.
 	FateTwoTags Fate = "two_tags"
-	// FateInvalid: it decides, and is not a valid label value.
+	// FateInvalid: the tag decides, but is not a valid label value.
 	FateInvalid Fate = "invalid_value"
-	// FateOverwritten: a tag farther up decides, by precedence csi.
+	// FateOverwritten: a farther tag decides (precedence csi).
 	FateOverwritten Fate = "overwritten"
-	// FateFarther: a tag nearer to the machine decides.
+	// FateFarther: a nearer tag decides.
 	FateFarther Fate = "farther"
-	// FateBeyond: the walk ended below it, where every category had a value.
+	// FateBeyond: the walk ended nearer to the VM, where every category had a value.
 	FateBeyond Fate = "beyond_walk"
-	// FateOtherPath: a path that comes before its own decides.
+	// FateOtherPath: an earlier path decides.
 	FateOtherPath Fate = "other_path"
-	// FateIncomplete: its path lacks a category that is required, so that a later path decides.
+	// FateIncomplete: the tag's path lacks a required category, so a later path decides.
 	FateIncomplete Fate = "incomplete_path"
 	// FateNoDecision: nothing decides the label.
 	FateNoDecision Fate = "no_decision"
 )
 
-// Text says what became of the tag, for a person.
+// Text describes the fate for a person.
 func (f Fate) Text() string {
 	switch f {
 	case FateDecides:
@@ -50,20 +50,19 @@ func (f Fate) Text() string {
 	return "nothing decides the label"
 }
 
-// A Contender is a tag that could have decided a label, and what became of it.
+// A Contender is a tag that could decide a label.
 type Contender struct {
 	Label string
 	Tag   Tag
 	By    *Object
-	// Path is the first one that has the object and is looked at.
+	// Path is the deciding path if it contains By, or else the first path that does.
 	Path PathKind
 	Fate Fate
 }
 
-// Contenders returns, for each label that comes from tags or is composed of some, all tags of its
-// category above a machine: those that decide, by the walk of Resolve, and those that lost. An
-// object that several paths have occurs once for a label. Objects whose tags cannot be read have
-// none.
+// Contenders returns, for each label that uses tags, all tags of its categories above a VM, whether
+// they decide or not. An object on several paths occurs once for a label. Objects with unreadable
+// tags are left out.
 func Contenders(policy Policy, paths []Path) []Contender {
 	s := search{ancestors: paths, policy: &policy}
 	var all []Contender
@@ -94,7 +93,7 @@ func Contenders(policy Policy, paths []Path) []Contender {
 	return all
 }
 
-// ofRule returns the contenders of a rule that is decided with others.
+// ofRule returns the contenders of a rule in Policy.Rules.
 func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 	order := s.policy.paths()
 	by := t.chosen(s.policy.Precedence)
@@ -151,7 +150,7 @@ func (s *search) ofLevel(rule *Rule) []Contender {
 	})
 }
 
-// fate is that of a tag whose object decides.
+// fate returns the fate of a tag whose object decides.
 func (r *Rule) fate(by hit) Fate {
 	switch {
 	case by.several:
@@ -162,8 +161,8 @@ func (r *Rule) fate(by hit) Fate {
 	return FateDecides
 }
 
-// contenders lists the tags of a rule's category, those of the path that decides first, so that an
-// object of several paths counts as one of that.
+// contenders lists the tags of a rule's category. The path with index decides comes first, so that
+// an object on several paths belongs to it; -1 means that no path decides.
 func (s *search) contenders(rule *Rule, decides int, fate func(at, i int, o *Object) Fate) []Contender {
 	var all []Contender
 	seen := map[Ref]bool{}

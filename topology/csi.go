@@ -11,9 +11,9 @@ import (
 	"vzones/internal/quote"
 )
 
-// CSIPolicy returns the policy by which the CSI driver places a machine: its walk over these tag
-// categories on the compute path. Each label is the one that kubelet sets for the driver. All
-// categories are required, since without one of them the driver has no answer.
+// CSIPolicy returns the CSI driver's own policy: its walk over these tag categories on the compute
+// path, with the labels that the kubelet sets for the driver. All categories are required, because
+// the driver reports no topology if one is missing.
 func CSIPolicy(categories []string) Policy {
 	p := Policy{Precedence: PrecedenceCSI, Paths: []PathKind{ComputePath}}
 	for _, c := range categories {
@@ -22,9 +22,8 @@ func CSIPolicy(categories []string) Policy {
 	return p
 }
 
-// NotCSI returns a conflict for each of region and zone that is composed, or comes from
-// anything but a tag: the CSI driver reads plain tags only. It is the configuration's, equal for all Nodes,
-// and holds for as long as the configuration is so.
+// NotCSI returns a conflict for region or zone if it is not a plain tag, the only source that the
+// CSI driver reads. It depends on the configuration alone.
 func (p Policy) NotCSI() []Conflict {
 	var conflicts []Conflict
 	for _, r := range p.Rules {
@@ -35,7 +34,6 @@ func (p Policy) NotCSI() []Conflict {
 	return conflicts
 }
 
-// notSeenByCSI says what the CSI driver makes of a rule that is no plain tag.
 func (r Rule) notSeenByCSI() string {
 	if r.Value == nil {
 		source := fmt.Sprintf("the inventory (%s)", r.Inventory)
@@ -53,14 +51,15 @@ func (r Rule) notSeenByCSI() string {
 		"If the tags can be renamed, give them these values as names, and remove value from the configuration.", composed, r.Category)
 }
 
-// compare notes conflicts where the operator may expect, or the CSI driver find, another
+// compare records conflicts where the operator may expect, or the CSI driver may find, a different
 // value.
 func (r *resolution) compare(v choice, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
 	}
+	// Tags that were not read could change the comparison.
 	if v.truncated || r.invisible(false) != "" {
-		return // how far the tags that were not read reach is not known
+		return
 	}
 	for i := range r.policy.Rules {
 		rule := &r.policy.Rules[i]
@@ -88,7 +87,7 @@ func (r *resolution) conflict(kind ConflictKind, label string, why func() string
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
 
-// noteUnread notes the objects that count as untagged in what was decided.
+// noteUnread records a conflict if objects were treated as untagged.
 func (r *resolution) noteUnread() {
 	c := Conflict{Kind: ConflictUnread}
 	for i := range r.placement.Decisions {
@@ -117,9 +116,8 @@ func (r *resolution) noteUnread() {
 	}
 }
 
-// compareWithDriver compares what was decided off the compute path with what the
-// CSI driver finds on it. Where that cannot be read there is no conflict. System folders
-// count as untagged.
+// compareWithDriver compares decisions off the compute path with the CSI driver's walk on it. A
+// compute path that cannot be read is no conflict. System folders are treated as untagged.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
@@ -150,12 +148,11 @@ func (r *resolution) compareWithDriver() {
 	}
 }
 
-// A disagreement is about a category that several levels of one path have.
+// A disagreement is a category with tags on several levels of one path.
 type disagreement struct {
-	// subject is what the tag decides, a label or a part of its value.
+	// subject names the label, or the part of its value, in a text.
 	subject, category string
-	// nearest says that the nearest tag decides, compute that the path is the one
-	// that the CSI driver reads.
+	// nearest is true for precedence nearest, compute if the CSI driver reads this path.
 	nearest, compute bool
 	trace            trace
 }
@@ -170,7 +167,7 @@ func (d disagreement) objects() []*Object {
 	return objects
 }
 
-// levels returns a text with the tags that the objects have.
+// levels lists the tags of the objects.
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
@@ -179,14 +176,13 @@ func (d disagreement) levels(objects ...*Object) string {
 	return fmt.Sprintf("Category %q has tags on several levels of vCenter %q: %s.", d.category, objects[0].Ref.VCenter, strings.Join(has, ", "))
 }
 
-// either returns what a walk may take of an object.
+// either lists the tags of which a walk may take any.
 func (d disagreement) either(h hit) string {
 	return joined(h.by.tagNames(d.category), " or ")
 }
 
 const detachOthers = "Keep the tags of one level, and detach the others."
 
-// sentence begins with a capital.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func (d disagreement) precedences() string {
@@ -211,14 +207,13 @@ func (d disagreement) tagOrder() string {
 		d.levels(d.objects()...), d.either(t.before), d.either(t.far), t.far.by.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
 }
 
-// offPath are the values that the CSI driver does not find.
+// offPath lists the values that the CSI driver does not find.
 type offPath []unseen
 
 type unseen struct {
 	decision Decision
 	subject  string
-	// driver is the object whose tag the CSI driver takes instead, nil if it finds
-	// none.
+	// driver is the object whose tag the CSI driver takes instead, or nil.
 	driver *Object
 }
 
@@ -245,7 +240,6 @@ func (all offPath) text() string {
 		"Move the tags to the host, its cluster or its datacenter.", sentence(strings.Join(gets, ", ")), finds)
 }
 
-// subject returns what a tag decides, for a text.
 func (r *Rule) subject() string {
 	if r.Value != nil {
 		return "the tag for label " + r.Label
@@ -253,11 +247,10 @@ func (r *Rule) subject() string {
 	return "label " + r.Label
 }
 
-// Volumes returns, for each pair of region and zone, what keeps the vSphere CSI driver
-// from placing volumes there although it gives the Nodes their topology. For volumes it
-// goes the other way, from the names of both tags down to all objects that have them.
-// The placements of a whole fleet show what comes from tags above its Nodes. Equal ones, in whatever order, give
-// equal conflicts.
+// Volumes returns, for each pair, the conflicts that keep the vSphere CSI driver from placing
+// volumes although it gives the Nodes their topology. For volumes the driver searches downwards:
+// from the names of both tags to all objects that have them. The placements of the whole fleet, in
+// any order, show the tags above its Nodes.
 //
 // It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the
 // driver's pkg/csi/service/common/topology.go.
@@ -283,7 +276,7 @@ func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	return conflicts
 }
 
-// VolumeCategories returns the tag categories of region and zone, each once.
+// VolumeCategories returns the tag categories of region and zone without duplicates.
 func (p Policy) VolumeCategories() []string {
 	var names []string
 	for _, label := range [...]string{LabelRegion, LabelZone} {
@@ -294,8 +287,6 @@ func (p Policy) VolumeCategories() []string {
 	return names
 }
 
-// categoryOf returns the category of the tags that the CSI driver has for a label, empty
-// if it has none.
 func (p Policy) categoryOf(label string) string {
 	for _, r := range p.Rules {
 		if r.Label == label {
@@ -305,7 +296,7 @@ func (p Policy) categoryOf(label string) string {
 	return ""
 }
 
-// labelsOf returns which of region and zone have a category.
+// labelsOf returns the labels, region or zone, that have a category.
 func (p Policy) labelsOf(category string) []string {
 	var labels []string
 	for _, label := range [...]string{LabelRegion, LabelZone} {
@@ -318,8 +309,8 @@ func (p Policy) labelsOf(category string) []string {
 
 type tagUse struct{ label, name string }
 
-// A tagPair is a pair with the names of the tags that it is made of: where values are
-// composed, several may make the same pair.
+// A tagPair is a pair and the names of its tags. With composed values, different tags can give the
+// same pair.
 type tagPair struct {
 	Pair
 	region, zone string
@@ -329,17 +320,17 @@ func (t tagPair) compare(with tagPair) int {
 	return cmp.Or(cmp.Compare(t.Region, with.Region), cmp.Compare(t.Zone, with.Zone), cmp.Compare(t.region, with.region), cmp.Compare(t.zone, with.zone))
 }
 
-// A domain is where a pair is that is made of these tags.
+// A domain contains the objects that gave a tagPair.
 type domain struct {
-	// tags are the names of the tags that decided, by label.
+	// tags are the names of the deciding tags, by label.
 	tags map[string]string
-	// by are the objects that decided the zone, one for each vCenter.
+	// by has one object that decided the zone for each vCenter.
 	by map[string]*Object
 }
 
 type volumes struct {
-	// uses are the vCenters in which a tag is used as a label's value, and names the
-	// names of the tags in each vCenter, whatever they are used as.
+	// uses are the vCenters in which a tag gives a label its value, and names the tag names in
+	// each vCenter, whatever their label.
 	uses    map[tagUse]map[string]bool
 	names   map[string]map[string]bool
 	domains map[tagPair]*domain
@@ -359,7 +350,7 @@ func (v *volumes) use(label, name, vcenter string) {
 	v.uses[tagUse{label, name}][vcenter] = true
 }
 
-// place adds a placement. A pair that does not come from tags does not concern the driver.
+// place adds a placement. The driver ignores a pair that does not come from tags.
 func (v *volumes) place(placed Placement) {
 	pair, ok := placed.Pair()
 	if !ok {
@@ -390,7 +381,7 @@ func (v *volumes) place(placed Placement) {
 	}
 }
 
-// tag returns the name of the tag that decided.
+// tag returns the name of the deciding tag.
 func (d Decision) tag() (string, bool) {
 	if d.Category == "" || d.By == nil {
 		return "", false
@@ -399,9 +390,8 @@ func (d Decision) tag() (string, bool) {
 	return h.name, h.by != nil && !h.several
 }
 
-// namesInOtherVCenters returns the conflict of a pair of one vCenter both of whose tags
-// another one has too. The pair
-// itself, in several vCenters, is what Spanning finds.
+// namesInOtherVCenters returns a conflict if a pair is in one vCenter, and another vCenter has tags
+// with both names. Spanning finds a pair in several vCenters.
 func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.by) != 1 {
 		return nil
@@ -436,7 +426,7 @@ func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	}}}
 }
 
-// has reports whether a vCenter has a pair, of whatever tags.
+// has reports whether a vCenter has a pair, whatever its tags.
 func (v *volumes) has(pair Pair, vcenter string) bool {
 	for other, d := range v.domains {
 		if other.Pair == pair && d.by[vcenter] != nil {
@@ -446,7 +436,7 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 	return false
 }
 
-// regionAndZone returns the conflicts of names that are a region's and a zone's.
+// regionAndZone returns a conflict for each tag name that is both a region and a zone.
 func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
@@ -467,10 +457,9 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 	return conflicts
 }
 
-// objects returns what decided, in order.
 func (d *domain) objects() []*Object { return slices.SortedFunc(maps.Values(d.by), CompareObjects) }
 
-// list names the tags, the region's first.
+// list names the tags, the region first.
 func (d *domain) list() string {
 	names := []string{d.tags[LabelZone]}
 	if region, ok := d.tags[LabelRegion]; ok && region != names[0] {

@@ -10,17 +10,17 @@ import (
 	"vzones/internal/quote"
 )
 
-// FleetConflicts are the conflicts that no placement shows alone.
+// FleetConflicts are the conflicts that only the placements of a whole fleet show.
 type FleetConflicts struct {
-	// Spanning are those of pairs of region and zone in several vCenters, see Spanning.
+	// Spanning contains the pairs in several vCenters.
 	Spanning map[Pair]Conflict
-	// Unnested are those of values that lie in several values of an outer label, see Unnested.
+	// Unnested contains the values that lie in several values of an outer label.
 	Unnested map[Value]Conflict
-	// Volumes are those that keep the CSI driver from placing volumes, see Volumes.
+	// Volumes contains the conflicts that keep the CSI driver from placing volumes.
 	Volumes map[Pair][]Conflict
 }
 
-// FleetConflicts finds the conflicts of the placements of a whole fleet.
+// FleetConflicts returns the conflicts of the placements of a whole fleet.
 func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
 	return FleetConflicts{
 		Spanning: Spanning(slices.Values(placements)),
@@ -46,17 +46,17 @@ func (f *FleetConflicts) Of(placed Placement) []Conflict {
 	return all
 }
 
-// Equal reports whether two say the same.
+// Equal reports whether both have the same conflicts.
 func (f *FleetConflicts) Equal(as *FleetConflicts) bool {
 	same := func(a, b Conflict) bool { return a.Text() == b.Text() }
 	return maps.EqualFunc(f.Spanning, as.Spanning, same) && maps.EqualFunc(f.Unnested, as.Unnested, same) &&
 		maps.EqualFunc(f.Volumes, as.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, same) })
 }
 
-// A Pair is a region and a zone. Volumes are placed by it, so each may exist in
+// A Pair is a region and a zone. The CSI driver places volumes by pair, so each pair may exist in
 // one vCenter only.
 type Pair struct {
-	// Region is empty where the policy has none.
+	// Region is empty if there is none.
 	Region, Zone string
 }
 
@@ -67,18 +67,18 @@ func (p Pair) labels() []string {
 	return []string{LabelRegion, LabelZone}
 }
 
-// Pair returns the placement's region and zone. There is none without a zone, nor
-// while the region is undecided.
+// Pair returns the placement's region and zone. It returns false without a zone, or while the
+// region is undecided.
 func (p Placement) Pair() (Pair, bool) {
 	pair := Pair{Region: p.Value(LabelRegion), Zone: p.Value(LabelZone)}
 	return pair, pair.Zone != "" && p.WhyUndecided(LabelRegion) == nil
 }
 
-// Spanning returns a conflict for each pair that machines of several vCenters
-// have. Only placements of the whole fleet show it; one conflict holds for all
-// Nodes with the pair. Equal placements, in whatever order, give equal conflicts.
+// Spanning returns a conflict for each pair in several vCenters, which applies to all Nodes with
+// the pair. It needs the placements of the whole fleet, in any order.
 func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
-	deciders := map[Pair][]*Object{} // one for each vCenter, of the zone
+	// deciders contains one object for each vCenter, which decided the zone.
+	deciders := map[Pair][]*Object{}
 	for p := range placements {
 		pair, ok := p.Pair()
 		if !ok {
@@ -119,7 +119,6 @@ func CompareObjects(a, b *Object) int {
 	)
 }
 
-// described names the pair for a person.
 func (p Pair) described() string {
 	what := fmt.Sprintf("Zone %q", p.Zone)
 	if p.Region != "" {
@@ -131,8 +130,8 @@ func (p Pair) described() string {
 // A Value is one value of a label.
 type Value struct{ Label, Value string }
 
-// Nesting returns the labels of which each value lies in one value of those before
-// it: region, zone and the nested levels, as far as the policy has them.
+// Nesting returns the labels that have to nest, the outermost first: region, zone and the nested
+// levels.
 func (p Policy) Nesting() []string {
 	var labels []string
 	for _, label := range []string{LabelRegion, LabelZone} {
@@ -148,16 +147,14 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// outerValues has the values of an outer label that the machines with one inner value
-// have, and for each an object that decided the inner one. The value of machines for which
-// everything was read and that have none is empty.
+// outerValues contains the values of an outer label among VMs with one inner value. Each maps to an
+// object that decided the inner value. The empty key stands for VMs that have no outer value.
 type outerValues map[string]*Object
 
-// Unnested returns a conflict for each value that lies in several of an outer label:
-// zones of several regions, and values of nested levels. A machine that has no value
-// of the outer label is in none; of one for which that is undecided nothing is known.
-// Only placements of the whole fleet show it; one conflict holds for all Nodes with
-// the value. Equal placements, in whatever order, give equal conflicts.
+// Unnested returns a conflict for each value that lies in several values of an outer label: zones
+// in several regions, and values of nested levels. It applies to all Nodes with the value. A VM
+// without an outer value differs from a VM with an outer value; a VM whose outer value is undecided
+// is ignored. It needs the placements of the whole fleet, in any order.
 func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	labels := p.Nesting()
 	if len(labels) < 2 {
@@ -188,7 +185,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-// noteOuterValues notes in which values of the outer labels a machine is.
+// noteOuterValues records the outer values of the placement.
 func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
 	for i := range in {
 		if p.WhyUndecided(labels[i]) != nil {

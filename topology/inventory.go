@@ -8,7 +8,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// decideByInventory decides a rule by the name of what the machine is in.
+// decideByInventory decides a rule by the name of an inventory object, host group or fault domain.
 func (r *resolution) decideByInventory(rule *Rule) {
 	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
 		r.decideByMembership(rule)
@@ -53,7 +53,7 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	})
 }
 
-// searchedPath lists the objects among which something was looked for and not found.
+// searchedPath lists the searched objects for an error.
 func (a ancestors) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
@@ -68,8 +68,7 @@ func (a ancestors) searchedPath(what Inventory) string {
 	return ""
 }
 
-// escapes are what vSphere writes for the three characters that have a meaning in
-// an inventory path.
+// escapes are vSphere's escape sequences in names of the inventory.
 var escapes = strings.NewReplacer("%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%25", "%")
 
 // Unescaped returns a name as vSphere's user interface shows it.
@@ -80,8 +79,8 @@ func Unescaped(name string) string {
 	return escapes.Replace(name)
 }
 
-// find returns what of the inventory the machine is in. Without an object, either
-// absent says what that means, or unknown why it cannot be said.
+// find returns an inventory object above the VM. Without one, either absent tells the reason why
+// there is none, or unknown the reason why that is unknown.
 func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 	switch what {
 	case InventoryVCenter:
@@ -108,8 +107,8 @@ func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(what))
 }
 
-// findAbove returns the nearest object of a type, on whatever path can be read
-// that far. An object of the type without ends the search.
+// findAbove returns the nearest object of a type on the first path that can be read far enough. An
+// object of the type without ends the search.
 func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
 	unknown := "nothing above the machine can be read: give the account the role Read-only there"
 	for i := range a {
@@ -134,8 +133,8 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 	return nil, "", unknown
 }
 
-// findPool returns the machine's resource pool. The one that
-// vSphere makes for each cluster shows in what is above it.
+// findPool returns the VM's resource pool. The default pool of a cluster or host is the pool with
+// no pool above it.
 func (a ancestors) findPool() (*Object, string, string) {
 	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -152,8 +151,7 @@ func (a ancestors) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder returns the machine's VM folder. The one that vSphere makes for
-// each datacenter is right below it.
+// findFolder returns the VM's folder. The default folder of a datacenter is right below it.
 func (a ancestors) findFolder() (*Object, string, string) {
 	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {
@@ -171,8 +169,8 @@ func (a ancestors) findFolder() (*Object, string, string) {
 	return p.Objects[1], "", ""
 }
 
-// decideByMembership decides a rule by what the machine's host belongs to in its cluster: a
-// DRS host group or a vSAN fault domain. What is not read is unknown, never absent.
+// decideByMembership decides a rule by the DRS host group or vSAN fault domain of the VM's host.
+// A membership that was not read is unknown, never absent.
 func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
 	var names []string
@@ -203,7 +201,6 @@ func (r *resolution) decideByMembership(rule *Rule) {
 	}
 }
 
-// decideByGroup gives a label the name of a host group or fault domain of a cluster.
 func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, func() string {
@@ -219,7 +216,6 @@ func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	})
 }
 
-// group is what a rule takes the name of, for a person.
 func (r *Rule) group() string {
 	if r.HostGroup != "" {
 		return "DRS host group"
@@ -227,8 +223,8 @@ func (r *Rule) group() string {
 	return "vSAN fault domain"
 }
 
-// hostAndCluster returns the machine's host and the cluster right above it. Without
-// them, either absent says what that means, or unknown why it cannot be said.
+// hostAndCluster returns the VM's host and the cluster right above it. Without them, absent or
+// unknown tells the reason, as for find.
 func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown string) {
 	p := a.path(ComputePath)
 	if len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {
@@ -246,8 +242,8 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 	return host, p.Objects[1], "", ""
 }
 
-// member returns what the host belongs to of all that the rule means. The error is ErrUnknown, and
-// ErrNotRead before the first reading.
+// member returns the host's groups or fault domain that match the rule. The error is ErrUnknown,
+// and also ErrNotRead before the first read.
 func member(rule *Rule, host, cluster *Object) ([]string, error) {
 	of := host.FaultDomain
 	what := "the vSAN fault domain of " + host.String()
@@ -274,7 +270,7 @@ func member(rule *Rule, host, cluster *Object) ([]string, error) {
 	return names, nil
 }
 
-// outside returns the text that a host it belongs to nothing that the rule means.
+// outside describes a host that belongs to nothing the rule matches.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
@@ -286,8 +282,7 @@ func outside(rule *Rule, host *Object) string {
 	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
 }
 
-// fits reports whether a pattern stands for a name: a * in it stands for any
-// characters, also for none, and all others for themselves.
+// fits reports whether a name matches a pattern in which * stands for any characters or none.
 func fits(pattern, name string) bool {
 	first, rest, several := strings.Cut(pattern, "*")
 	if !several {

@@ -2,9 +2,7 @@ package topology
 
 import "strings"
 
-// InvalidLabelValue returns why s cannot be the value of a Kubernetes label, empty if it
-// can. Kubernetes allows 63 characters of [-A-Za-z0-9_.], the
-// first and last of them a letter or digit.
+// InvalidLabelValue returns the reason why s cannot be a Kubernetes label value, or "".
 func InvalidLabelValue(s string) string {
 	if s == "" {
 		return "it is empty"
@@ -30,14 +28,14 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// The labels that Kubernetes reads a Node's topology from.
+// The labels of a Node's topology in Kubernetes.
 const (
 	LabelRegion = "topology.kubernetes.io/region"
 	LabelZone   = "topology.kubernetes.io/zone"
 )
 
-// ReservedDomain returns the domain of a label's key if only its owner may set labels in
-// it, empty for any other key.
+// ReservedDomain returns the domain of a label key if only the domain's owner may set its labels,
+// or "".
 func ReservedDomain(key string) string {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -51,17 +49,16 @@ func ReservedDomain(key string) string {
 	return ""
 }
 
-// LabelRack is the only key in topology.kubernetes.io besides region and zone that
-// Kubernetes' own APIs name: it is their example of a topology in
-// k8s.io/api/scheduling/v1beta1.
+// LabelRack is the only key in topology.kubernetes.io besides region and zone that appears in
+// Kubernetes' own APIs: k8s.io/api/scheduling/v1beta1 has it as an example.
 const LabelRack = "topology.kubernetes.io/rack"
 
-// IsReservedLevel reports whether a key that is in a reserved domain can be the label
-// of a level. The framework writes no such label, and kubelets may not.
+// IsReservedLevel reports whether a key in a reserved domain can be a level's label. The framework
+// writes no such label, and kubelets may not.
 func IsReservedLevel(key string) bool { return key == LabelRack }
 
-// CSIDomain has the labels that kubelet sets for the CSI driver.
+// CSIDomain is the domain of the labels that the kubelet sets for the CSI driver.
 const CSIDomain = "topology.csi.vmware.com"
 
-// CSIDriver is the name that the driver registers with.
+// CSIDriver is the CSI driver's registered name.
 const CSIDriver = "csi.vsphere.vmware.com"

@@ -9,14 +9,13 @@ import (
 	"vzones/internal/quote"
 )
 
-// A Ref names one managed object of the fleet. Managed object IDs repeat
-// between vCenters, so a reference without its vCenter means nothing.
+// A Ref identifies a managed object of the fleet. Managed object IDs repeat between vCenters.
 type Ref struct {
 	// VCenter is the name of the vCenter's entry in the configuration.
 	VCenter string
-	// Type is the managed object type, e.g. "HostSystem".
+	// Type is the managed object type, such as "HostSystem".
 	Type string
-	// ID is the managed object ID, e.g. "host-42".
+	// ID is the managed object ID, such as "host-42".
 	ID string
 }
 
@@ -28,43 +27,39 @@ type Tag struct {
 	Name     string
 }
 
-// An Object is a machine or one of its ancestors. Objects are shared between
-// paths and never changed once they are in one.
+// An Object is a VM or one of its ancestors. Objects are shared between paths and immutable.
 type Object struct {
 	Ref Ref
-	// Name is the object's name as vSphere gives it, with %2f, %5c and %25 for
-	// slash, backslash and percent.
+	// Name is the name in vSphere's escaping, with %2f, %5c and %25 for slash, backslash and
+	// percent.
 	Name string
-	// Path is the inventory path, "/dc1/host/c1/h1"; the root folder's is "/".
+	// Path is the inventory path, "/dc1/host/c1/h1"; "/" for the root folder, empty if unknown.
 	Path string
-	// Tags are the tags attached to the object itself, in no order.
+	// Tags are the object's own tags, in no order.
 	Tags []Tag
-	// TagsErr says why Tags could not be read. Nil means that Tags is complete. If
-	// it is ErrNotPermitted the object counts as untagged where what can be read
-	// decides; with any other error nothing is said of what rests on the object.
+	// TagsErr is nil if Tags is complete. With ErrNotPermitted, the object is treated as
+	// untagged if readable tags decide. With any other error, every label that may depend on
+	// the object is unknown.
 	TagsErr error
-	// HostGroups are the DRS host groups of its cluster that a host is in, and
-	// FaultDomain is its vSAN fault domain. Nil means that it is not known: it was not
-	// read yet, or nobody asked for it.
+	// HostGroups are the DRS host groups of a host, and FaultDomain is its vSAN fault domain.
+	// Nil means not read yet, or not requested.
 	HostGroups, FaultDomain *Membership
 }
 
-// A Membership is what a host belongs to in its cluster.
+// A Membership lists a host's groups or fault domain in its cluster.
 type Membership struct {
-	// Names are the names of what it belongs to, in order. There are none if it
-	// belongs to nothing.
+	// Names is sorted, and empty if the host is in none.
 	Names []string
-	// Err says why Names could not be read. Nil means that Names is complete.
+	// Err is nil if Names is complete.
 	Err error
 }
 
-// String names the object for a person who looks for it among several vCenters: by its
-// kind, its path and its vCenter.
+// String names the object for a person, by its kind, path and vCenter.
 func (o *Object) String() string {
 	return fmt.Sprintf("%s of vCenter %q", o.inVCenter(), o.Ref.VCenter)
 }
 
-// inVCenter is String where the text names the vCenter elsewhere.
+// inVCenter is String without the vCenter.
 func (o *Object) inVCenter() string {
 	switch o.Path {
 	case "/":
@@ -75,7 +70,7 @@ func (o *Object) inVCenter() string {
 	return o.kind() + " " + quote.Name(o.Path)
 }
 
-// Located is the String of an object with a path, which may be empty if it is not known.
+// Located is the String of an object with a path, which may be empty.
 func (r Ref) Located(path string) string { return (&Object{Ref: r, Path: path}).String() }
 
 func (o *Object) kind() string {
@@ -100,7 +95,6 @@ func (o *Object) kind() string {
 	return o.Ref.Type
 }
 
-// The managed object types that mean something here.
 const (
 	typeMachine    = "VirtualMachine"
 	typeHost       = "HostSystem"
@@ -114,14 +108,14 @@ const (
 
 // A hit is the tag of one category on one object.
 type hit struct {
-	// by is the object, nil if there is no tag.
+	// by is nil without a tag.
 	by *Object
-	// name is that of the only tag, or of one of several.
+	// name is the name of any of the tags if there are several.
 	name    string
 	several bool
 }
 
-// tagged returns the object's tag of a category. The same tag twice is one.
+// tagged returns the object's tag of a category. Duplicates are one tag.
 func (o *Object) tagged(category string) hit {
 	var h hit
 	for i := range o.Tags {
@@ -138,13 +132,12 @@ func (o *Object) tagged(category string) hit {
 	return h
 }
 
-// differs reports whether another object's tags give another answer.
+// differs reports whether a hit on another object gives a different value.
 func (h hit) differs(other hit) bool {
 	return h.by != other.by && (h.several || other.several || h.name != other.name)
 }
 
-// tagNames returns the names of the distinct tags of one category, sorted: the order
-// in which they are listed means nothing.
+// tagNames returns the distinct tag names of a category, sorted.
 func (o *Object) tagNames(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
@@ -156,45 +149,42 @@ func (o *Object) tagNames(category string) []string {
 	return names
 }
 
-// PathKind tells the ways that lead upwards from a machine apart.
+// A PathKind is a way upwards from a VM.
 type PathKind string
 
-// The paths, in the order in which they are tried.
+// The paths, in their default order.
 const (
-	// ComputePath is host, cluster, host folders, datacenter, datacenter
-	// folders, root. It is the only one that the CSI driver reads.
+	// ComputePath is host, cluster, host folders, datacenter, datacenter folders, root. The CSI
+	// driver reads only this path.
 	ComputePath PathKind = "compute"
-	// PoolPath is resource pool, parent pools, cluster and on as ComputePath.
+	// PoolPath is resource pool, parent pools, cluster, and onwards like ComputePath.
 	PoolPath PathKind = "resource pool"
-	// FolderPath is the machine itself, its VM folders, datacenter and on as
-	// ComputePath.
+	// FolderPath is the VM itself, its VM folders, datacenter, and onwards like ComputePath.
 	FolderPath PathKind = "folder"
 )
 
-// defaultPaths are all paths, in the vSphere CPI's order.
+// defaultPaths is in the vSphere CPI's order.
 var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
 
-// DefaultPaths returns the paths that are walked unless a policy says otherwise,
-// in that order.
+// DefaultPaths returns the paths of a policy that sets none, in order.
 func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
 
-// A Path is one way upwards from a machine.
+// A Path is a list of objects upwards from a VM.
 type Path struct {
 	Kind PathKind
 	// Objects are ordered from the nearest to the root.
 	Objects []*Object
-	// Broken says why the path ends before the root folder, e.g. for lack of a
-	// privilege. Nil means that it reaches the root.
+	// Broken is the reason why the path ends before the root folder, such as a missing
+	// privilege, or nil.
 	Broken error
 }
 
-// ancestors are the paths that lead upwards from one machine.
+// ancestors are the paths of one VM.
 type ancestors []Path
 
 var errNoPath = errors.New("the machine is not said to have one")
 
-// path returns the machine's path of a kind. A path that was not given is broken before
-// its first object: nothing is known of it.
+// path returns the VM's path of a kind. An unknown path is empty and broken.
 func (a ancestors) path(kind PathKind) *Path {
 	for i := range a {
 		if a[i].Kind == kind {
@@ -204,11 +194,10 @@ func (a ancestors) path(kind PathKind) *Path {
 	return &Path{Kind: kind, Broken: errNoPath}
 }
 
-// mostNamed is how many objects, tags or vCenters a text names at most: all of a usual
-// path, so that it says where a tag was looked for.
+// mostNamed limits the objects, tags or vCenters in a text. A usual path fits.
 const mostNamed = 10
 
-// mostLookedAt is how many of the objects without a tag a text names: what to do is said before.
+// mostLookedAt limits the untagged objects in a text.
 const mostLookedAt = 5
 
 func quoted(names []string) string { return joined(names, ", ") }

@@ -6,37 +6,34 @@ import (
 	"strings"
 )
 
-// The outcomes of looking for a machine or its placement, besides finding it.
-// They are never interchangeable: only ErrAbsent lets a Node be deleted.
+// The outcomes of a search for a VM or its placement, besides success. They are never
+// interchangeable: only ErrAbsent allows the deletion of a Node.
 var (
-	// ErrAbsent: every vCenter answered completely and none has the machine.
+	// ErrAbsent: every vCenter answered completely and none has the VM.
 	ErrAbsent = errors.New("no such machine")
-	// ErrUnknown: something that had to be read could not be, so nothing can
-	// be said.
+	// ErrUnknown: a necessary read failed.
 	ErrUnknown = errors.New("unknown")
-	// ErrAmbiguous: several answers are equally right, so none is picked.
+	// ErrAmbiguous: several answers are equally valid, so none is picked.
 	ErrAmbiguous = errors.New("ambiguous")
-	// ErrMissing: everything could be read and a required value is not there.
+	// ErrMissing: every read succeeded and a required value does not exist.
 	ErrMissing = errors.New("missing")
-	// ErrInvalid: the value that was found cannot be a label value.
+	// ErrInvalid: the value is not a valid label value.
 	ErrInvalid = errors.New("invalid")
 )
 
-// ErrNoCategory means that a vCenter does not show a tag category to the account. It
-// may not exist, or the account may not read it; the vCenter does not say which. Errors that
-// wrap it wrap ErrUnknown too.
+// ErrNoCategory means that a vCenter does not show a tag category to the account: it does not
+// exist, or the account may not read it. Errors that wrap it also wrap ErrUnknown.
 var ErrNoCategory = errors.New("no such tag category that the account can see")
 
-// ErrNotPermitted means that the account may not read the tags of an object: it lacks the privilege System.Read there.
+// ErrNotPermitted means that the account lacks the privilege System.Read on an object, and so cannot
+// read its tags.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
-// ErrNotRead means that something was not read for the first time yet. After a reading that failed, its error
-// takes the place of this one.
+// ErrNotRead means that the first read has not completed. If it fails, its error replaces this one.
 var ErrNotRead = errors.New("not read yet")
 
-// Errorf returns an error that is of a kind, such as ErrUnknown, for errors.Is, and whose text
-// is that of the format alone: the kind's name tells a person nothing. What %w wraps is in
-// it too.
+// Errorf returns an error of a kind, such as ErrUnknown, for errors.Is. The text does not contain
+// the kind. Errors formatted with %w are wrapped too.
 func Errorf(kind error, format string, args ...any) error {
 	return &ofKind{fmt.Errorf(format, args...), kind}
 }
@@ -48,7 +45,7 @@ type ofKind struct {
 
 func (e *ofKind) Unwrap() []error { return []error{e.kind, e.error} }
 
-// Kinds are the kinds of an error that is of several.
+// Kinds are several kinds for one Errorf.
 type Kinds []error
 
 func (k Kinds) Error() string {
@@ -59,5 +56,5 @@ func (k Kinds) Error() string {
 	return strings.Join(texts, ", ")
 }
 
-// Unwrap returns each kind.
+// Unwrap returns the kinds.
 func (k Kinds) Unwrap() []error { return k }

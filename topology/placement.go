@@ -6,52 +6,43 @@ import (
 	"strings"
 )
 
-// A Placement is where a machine is, as labels. Each label that the policy has is
-// decided, undecided or absent, and these are never mixed: absent is a label
-// that neither Decisions nor Undecided have, for which everything was read and
-// nothing found, so that a Node may lose it. An undecided one it keeps.
+// A Placement contains a VM's labels. Each label of the policy is decided, undecided or absent. An
+// absent label is in neither Decisions nor Undecided: everything was read and it has no value, so a
+// Node may lose it. A Node keeps an undecided label.
 type Placement struct {
-	// Path is the path whose tags decided region and zone, empty if none did.
+	// Path is the path whose tags decided region and zone, or empty.
 	Path PathKind
 	// Decisions are in the order of the rules, levels last.
 	Decisions []Decision
-	// Undecided are the labels, none of them required, of which nothing can be
-	// said.
+	// Undecided lists optional labels whose value is unknown.
 	Undecided []Undecided
-	// Conflicts are what an operator should know of the tags, whether or not
-	// there is a placement.
+	// Conflicts are valid even if Resolve returns an error.
 	Conflicts []Conflict
-	// SystemUnread are the folders that vSphere makes itself, the root folder and
-	// those right below a datacenter, among the objects that count as untagged
-	// because the account may not read their tags.
+	// SystemUnread lists the system folders (see IsSystemFolder) that are treated as untagged.
 	SystemUnread []*Object
 }
 
-// A Decision is one label's value and what decided it.
+// A Decision is a label's value and its source.
 type Decision struct {
 	Label string
 	Value string
-	// Plain is what the rule's own source gives where Value is composed of several:
-	// the name of a tag is what the CSI driver reads. Parts are those that Value is
-	// composed of, without the texts between them.
+	// Plain is the value of the rule's own source if Value is composed: the tag name that the
+	// CSI driver reads. Parts are the decisions that Value is composed of, without literal text.
 	Plain string
 	Parts []Decision
-	// Category, Inventory and HostGroup are those of the rule.
+	// Category, Inventory and HostGroup are copied from the rule.
 	Category  string
 	Inventory Inventory
 	HostGroup string
-	// By is the object whose tag or name gave the value. For InventoryVCenter it
-	// is the farthest object that could be read, mostly the root folder. For host
-	// groups and fault domains it is the host's cluster.
+	// By is the object whose tag or name gave the value: for InventoryVCenter the farthest
+	// readable object, and for host groups and fault domains the host's cluster.
 	By *Object
-	// Unread are the objects that count as untagged, because the account may not
-	// read their tags, and that might have decided otherwise. Such a value is good
-	// for a label that is missing; it is no reason to change one. Folders that
-	// vSphere makes itself are not among them.
+	// Unread lists the objects, without system folders, that are treated as untagged and might
+	// have decided otherwise. Such a value may be added to a Node but never replace another.
 	Unread []*Object
 }
 
-// Source returns what gave the value, for a person.
+// Source describes the value's source for a person.
 func (d Decision) Source() string {
 	if d.Parts != nil {
 		sources := make([]string, len(d.Parts))
@@ -73,14 +64,14 @@ func (d Decision) Source() string {
 	return fmt.Sprintf("category %q on %s", d.Category, d.By)
 }
 
-// Undecided is a label whose value is not known.
+// Undecided is a label whose value is unknown.
 type Undecided struct {
 	Label string
 	// Err is ErrUnknown, ErrAmbiguous or ErrInvalid.
 	Err error
 }
 
-// Value returns the value of a label, empty if the placement has none.
+// Value returns the value of a label, or "".
 func (p Placement) Value(label string) string {
 	d, _ := p.decision(label)
 	return d.Value
@@ -95,8 +86,7 @@ func (p Placement) decision(label string) (Decision, bool) {
 	return Decision{}, false
 }
 
-// WhyUndecided returns why nothing can be said of a label. It returns nil for a
-// label that is decided, and for one that is known to have no value.
+// WhyUndecided returns the error of an undecided label, and nil for any other label.
 func (p Placement) WhyUndecided(label string) error {
 	for _, u := range p.Undecided {
 		if u.Label == label {
@@ -106,8 +96,7 @@ func (p Placement) WhyUndecided(label string) error {
 	return nil
 }
 
-// NotRead returns why a label is undecided of which something was not read for the first time yet, nil if there is
-// none.
+// NotRead returns the error of the first label that is undecided because of ErrNotRead, or nil.
 func (p Placement) NotRead() error {
 	for _, u := range p.Undecided {
 		if errors.Is(u.Err, ErrNotRead) {
@@ -117,7 +106,7 @@ func (p Placement) NotRead() error {
 	return nil
 }
 
-// Uncertainty returns why a label is not known, or might be another one, nil if all are certain.
+// Uncertainty returns the reason why a label is undecided or might have a different value, or nil.
 func (p Placement) Uncertainty() error {
 	for _, u := range p.Undecided {
 		return u.Err
@@ -130,7 +119,7 @@ func (p Placement) Uncertainty() error {
 	return nil
 }
 
-// Further returns the labels besides region and zone, nil if there are none.
+// Further returns the labels besides region and zone, or nil.
 func (p Placement) Further() map[string]string {
 	var labels map[string]string
 	for _, d := range p.Decisions {

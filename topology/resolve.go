@@ -1,11 +1,10 @@
-// Package topology decides where a machine is: which region, which zone, which
-// further level, and which managed object decided it.
+// Package topology decides a VM's region, zone and further levels, and names the managed object that
+// decided each.
 //
-// It owns references to managed objects, the paths that lead upwards from a
-// machine, the rules that turn tags and names into label values, the conflicts
-// between them, and the outcomes that every lookup of a machine can have. It
-// performs no I/O, knows neither vSphere's API nor Kubernetes' and never guesses:
-// what it cannot decide is an error, or a label that is left undecided.
+// It owns references to managed objects, the paths upwards from a VM, the rules that turn tags and
+// names into label values, the conflicts between them, and the outcomes of a search for a VM. It
+// performs no I/O, does not depend on the APIs of vSphere or Kubernetes, and never guesses: a label
+// that it cannot decide is an error or undecided.
 package topology
 
 import (
@@ -15,44 +14,42 @@ import (
 	"vzones/internal/quote"
 )
 
-// Resolve places a machine. Without rules the placement is empty.
+// Resolve places a VM. Without rules the placement is empty.
 //
-// Region and zone are decided together. The paths are tried in the policy's
-// order, and the first that gives every required category decides all of them, so
-// that a region and a zone never come from different paths; where none is
-// required, the first that gives any. Along a path the policy's precedence holds.
-// An object's tags are taken together before the walk may stop. What comes from
-// the inventory is the machine's, whatever the path.
+// Region and zone are decided together. The paths are tried in the policy's order. The first path
+// that gives every required category decides all of them, so a region and a zone never come from
+// different paths; if no category is required, the first path that gives any category decides.
+// Along a path, the policy's precedence applies. The walk takes all tags of an object before it may
+// stop. Values from the inventory do not depend on the deciding path.
 //
-// Each level is decided alone: by the nearest tag on the first path that has
-// one. What a value is composed of is decided before, each part alone.
+// Each level is decided alone, by the nearest tag on the first path with such a tag. The parts of a
+// composed value are decided before it, each alone.
 //
-// An object whose tags the account may not read counts as untagged if what can be
-// read decides. Where it does not, nothing is missing: it is unknown.
+// An object whose tags the account may not read is treated as untagged if readable tags decide. If
+// they do not, the label is unknown and not missing.
 //
-// Of a category that the machine's vCenter does not show nothing is known. With
-// precedence csi it also decides where the walk ends, so only those of the others
-// are certain that are the same all the way up.
+// A category that the VM's vCenter does not show is unknown. With precedence csi it also affects
+// where the walk ends, so other labels are certain only if their tags agree up to the root.
 //
-// The error is that of a required label, and one of
-//   - ErrMissing: each path was read to the root and none has every required
-//     category; the message says which are missing and where they were looked
-//     for. Or the machine is in no such part of the inventory.
-//   - ErrUnknown: a path could not be read as far as the walk had to go, or is not
-//     known at all. No later path is tried, for this one might have decided. Or no path has every
-//     required category, and there are objects whose tags the account may not read.
-//     Or the vCenter does not show a required category (ErrNoCategory).
+// The error belongs to a required label and is one of
+//   - ErrMissing: each path was read to the root and none has every required category, or the VM
+//     has no such inventory object.
+//   - ErrUnknown: a path could not be read far enough, or is not known; later paths are not tried,
+//     because this path might have decided. Or no path has every required category, and there are
+//     objects whose tags the account may not read. Or the vCenter does not show a required
+//     category (ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
 //   - ErrInvalid: the deciding name is not a valid label value.
 //
-// With an error the placement has conflicts only. What concerns a label that is
-// not required is no error: the label is then undecided.
+// With an error the placement contains conflicts only. Optional labels never cause an error; they
+// become undecided.
 func Resolve(policy Policy, paths []Path) (Placement, error) {
 	labels := len(policy.Rules) + len(policy.Levels)
 	if labels == 0 {
 		return Placement{}, nil
 	}
-	var few [4]trace // kept off the heap
+	// Up to four traces stay on the stack.
+	var few [4]trace
 	r := resolution{search: search{ancestors: paths, policy: &policy}}
 	r.placement.Decisions = make([]Decision, 0, labels)
 	r.decideRules(append(few[:0], make([]trace, len(policy.Rules))...))
@@ -67,7 +64,7 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 	return r.placement, nil
 }
 
-// resolution is one call of Resolve.
+// resolution is the state of one call of Resolve.
 type resolution struct {
 	search
 	placement Placement
@@ -75,8 +72,7 @@ type resolution struct {
 	err error
 }
 
-// fail ends a label without a value, although it may have one. The placement
-// fails with it if it is required.
+// fail records the error of a label. A required label fails the placement.
 func (r *resolution) fail(rule *Rule, err error) {
 	switch {
 	case !rule.Required:
@@ -86,7 +82,6 @@ func (r *resolution) fail(rule *Rule, err error) {
 	}
 }
 
-// decideRules decides the policy's rules.
 func (r *resolution) decideRules(traces []trace) {
 	rules := r.policy.Rules
 	var v choice
@@ -121,14 +116,12 @@ func (r *resolution) decideRules(traces []trace) {
 	r.noteSystemFolders(v.skipped)
 }
 
-// noteSystemFolders notes the system folders that were passed over.
 func (r *resolution) noteSystemFolders(over skipped) {
 	for _, o := range over.system {
 		r.placement.SystemUnread = with(r.placement.SystemUnread, o)
 	}
 }
 
-// decideLevel decides one of the policy's levels.
 func (r *resolution) decideLevel(rule *Rule) {
 	switch {
 	case !rule.hasSource():
@@ -167,8 +160,8 @@ func (r *resolution) decideLevel(rule *Rule) {
 	}
 }
 
-// whyInvalid returns why a name cannot be the label's value, empty if it can. A part of
-// a composed value need not be a label value.
+// whyInvalid returns the reason why a name cannot be the label's value, or "". Parts of a composed
+// value are not checked alone.
 func (r *Rule) whyInvalid(name string) string {
 	if r.Value != nil {
 		return ""
@@ -176,8 +169,7 @@ func (r *Rule) whyInvalid(name string) string {
 	return InvalidLabelValue(name)
 }
 
-// decideByTag gives a label the name of the tag that decides, if there is one only
-// and it can be a label's value. Over are the objects that count as untagged.
+// decideByTag gives a label the name of the deciding tag. over are the objects treated as untagged.
 func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
 	if h.several {
 		names := h.by.tagNames(rule.Category)

@@ -9,7 +9,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// A search looks for the tags of a policy's categories above one machine.
+// A search finds the tags of a policy's categories above one VM.
 type search struct {
 	ancestors
 	policy *Policy
@@ -24,20 +24,19 @@ func (s *search) hasCategories() bool {
 	return false
 }
 
-// A trace is what a walk has seen of one rule's category. Both precedences stop at
-// the same object, the one with which every category has a value, so one walk
-// serves both. The trace of a rule without a category stays empty.
+// A trace records the tags of one rule's category along a walk. Both precedences end at the same
+// object, where every category has a value, so both use one walk. The trace of a rule without a
+// category is empty.
 type trace struct {
 	// near is the first object with the category, far the last.
 	near, far hit
-	// before is what far was before the walk's last object overwrote it with
-	// something else.
+	// before is the previous value of far if the walk's last object overwrote it with a
+	// different tag.
 	before hit
-	// varied reports whether a farther object gives another answer than near.
+	// varied is true if a farther object gives a different value than near.
 	varied bool
 }
 
-// chosen returns what decides.
 func (t *trace) chosen(precedence Precedence) hit {
 	if precedence == PrecedenceNearest {
 		return t.near
@@ -46,31 +45,31 @@ func (t *trace) chosen(precedence Precedence) hit {
 }
 
 // dependsOnTagOrder reports whether the CSI driver may stop within the last object before it takes
-// this category's tag there, so that its answer depends on the order of the tags.
+// this category's tag there, depending on the order of the object's tags.
 func (t *trace) dependsOnTagOrder() bool { return t.before.by != nil }
 
-// A reach is how far a walk came.
+// A reach describes how far a walk came.
 type reach struct {
-	// complete reports whether every category has a value.
+	// complete is true if every category has a value.
 	complete bool
-	// unreadable is the object whose tags cannot be read, nil if there is none.
+	// unreadable is the object whose tags cannot be read, or nil.
 	unreadable *Object
-	// broken is why the path ends before the root, nil if it does not.
+	// broken is the reason why the path ends before the root, or nil.
 	broken error
-	// nothing reports whether no object of the path is known.
+	// nothing is true if the path is empty.
 	nothing bool
-	// skipped are the objects that the walk passed over on its way.
+	// skipped are the objects treated as untagged.
 	skipped skipped
-	// walked is how many objects of the path the walk has looked at.
+	// walked is the number of objects that were examined.
 	walked int
 }
 
-// truncated reports whether the walk ended where more might have come.
+// truncated reports whether more tags might follow where the walk ended.
 func (r reach) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
-// walk goes upwards until every category has a value, and passes over objects whose
-// tags the account may not read. There is a trace for each of the rules. Categories
-// that the vCenter does not show have no value, so that the walk goes to the root.
+// walk goes upwards until every category has a value, and skips objects whose tags the account may
+// not read. traces has an element for each rule. An invisible category never has a value, so the
+// walk then goes to the root.
 func (s *search) walk(p *Path, traces []trace) reach {
 	rules := s.policy.Rules
 	clear(traces)
@@ -107,8 +106,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 	return got
 }
 
-// step takes an object's tags together, and returns how many categories have a
-// value that had none before.
+// step records an object's tags and returns the number of categories that had no value before.
 func (s *search) step(o *Object, traces []trace) int {
 	fresh := 0
 	for i := range traces {
@@ -135,8 +133,7 @@ func (s *search) step(o *Object, traces []trace) int {
 	return fresh
 }
 
-// notSeen returns the categories that the walk has not seen, the required ones alone
-// or all. Those that the vCenter does not show are not among them.
+// notSeen returns the visible categories without a tag, of all rules or only of required rules.
 func (s *search) notSeen(traces []trace, all bool) []string {
 	var categories []string
 	for i := range traces {
@@ -149,7 +146,7 @@ func (s *search) notSeen(traces []trace, all bool) []string {
 	return categories
 }
 
-// unknown returns why categories are not known on a path that was truncated.
+// unknown returns the error of categories on a truncated path.
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
@@ -160,8 +157,7 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
 }
 
-// nowhere is the error that there is no tag of the categories on the paths: lacked has
-// those of each path.
+// nowhere returns the error of categories without a tag. lacked lists them for each path.
 func nowhere(paths []*Path, lacked [][]string) error {
 	var objects []*Object
 	var all, each []string
@@ -183,7 +179,6 @@ func nowhere(paths []*Path, lacked [][]string) error {
 	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", what, taggable(paths), firstOf(objects, mostLookedAt))
 }
 
-// kindsOf names the paths.
 func kindsOf(paths []*Path) string {
 	if len(paths) == 1 {
 		return string(paths[0].Kind) + " path"
@@ -196,8 +191,7 @@ func kindsOf(paths []*Path) string {
 	return strings.Join(kinds[:last], ", ") + " or " + kinds[last] + " path"
 }
 
-// taggable names what an operator is likely to tag: what is above the machine on the first
-// path.
+// taggable names the objects of the first path that an operator is likely to tag.
 func taggable(paths []*Path) string {
 	switch paths[0].Kind {
 	case PoolPath:
@@ -210,29 +204,27 @@ func taggable(paths []*Path) string {
 
 // A choice is the result of the walks.
 type choice struct {
-	// path is the one that decides, nil if none does. Its first walked objects were looked at.
+	// path is the deciding path, or nil. Its first walked objects were examined.
 	path   *Path
 	walked int
-	// unknown says why categories that were not seen may still have a value. Nil
-	// means that they have none.
+	// unknown is the reason why categories without a tag may still have a value, or nil.
 	unknown error
-	// truncated reports whether the path ended where more might have come.
+	// truncated is true if more tags might follow where the walk ended.
 	truncated bool
-	// invisible is a category that the vCenter does not show, without which it is not
-	// known where the walk of precedence csi ends. Only what is the same wherever it
-	// ends is certain.
+	// invisible is a category that the vCenter does not show. It leaves open where the walk of
+	// precedence csi ends, so only values that agree up to the root are certain.
 	invisible string
-	// skipped are the objects that count as untagged, on all paths walked.
+	// skipped are the objects treated as untagged, on all paths walked.
 	skipped skipped
 }
 
-// choose leaves the traces of the path that decides, or empty ones.
+// choose finds the deciding path and leaves its traces, or empty traces.
 func (s *search) choose(traces []trace) choice {
 	if category := s.invisible(true); category != "" {
 		return choice{unknown: s.noCategory(category)}
 	}
 	var v choice
-	// lacked are the categories of the paths on which nothing decides.
+	// lacked are the categories without a tag on paths that do not decide.
 	var lacked []string
 	invisible := s.invisible(false)
 	for _, kind := range s.policy.paths() {
@@ -247,7 +239,7 @@ func (s *search) choose(traces []trace) choice {
 			s.qualify(&v, traces)
 			return v
 		case !got.truncated() && all && invisible != "":
-			// A tag of that category may be what decides here.
+			// A tag of the invisible category may decide here.
 			v.unknown = s.noCategory(invisible)
 			clear(traces)
 			return v
@@ -265,7 +257,7 @@ func (s *search) choose(traces []trace) choice {
 			v.unknown = got.unknown(s.notSeen(traces, true), kind)
 			return v
 		}
-		// Farther tags might have overwritten what was seen.
+		// Farther tags might overwrite these.
 		v.unknown = got.unknown(s.notSeen(traces, all), kind)
 		clear(traces)
 		return v
@@ -277,8 +269,7 @@ func (s *search) choose(traces []trace) choice {
 	return v
 }
 
-// qualify notes what is not known although the path that decides was walked to its
-// end.
+// qualify records the remaining uncertainty of a deciding path that was walked to its end.
 func (s *search) qualify(v *choice, traces []trace) {
 	if lacked := s.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
 		v.unknown = notPermitted(lacked, v.skipped)
@@ -288,7 +279,7 @@ func (s *search) qualify(v *choice, traces []trace) {
 	}
 }
 
-// seen reports whether the walk has seen any category, and all that are required.
+// seen reports whether the walk has seen any category, and all required categories.
 func (s *search) seen(traces []trace) (some, all bool) {
 	all = true
 	for i := range traces {
@@ -303,8 +294,7 @@ func (s *search) seen(traces []trace) (some, all bool) {
 	return some, all
 }
 
-// missing returns where the required categories were looked for. It leaves the
-// traces empty.
+// missing returns the error of required categories without a tag. It clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.tried() {
@@ -315,7 +305,6 @@ func (s *search) missing(traces []trace) error {
 	return nowhere(s.tried(), lacked)
 }
 
-// tried are the machine's paths in the policy's order.
 func (s *search) tried() []*Path {
 	var paths []*Path
 	for _, kind := range s.policy.paths() {
@@ -345,23 +334,19 @@ func nearest(category string, p *Path) (hit, reach) {
 	return hit{}, got
 }
 
-// skipped are objects that were passed over because the account may not read their
-// tags. They count as untagged.
+// skipped are objects whose tags the account may not read.
 type skipped struct {
-	// objects may well have tags.
+	// objects are likely to have tags.
 	objects []*Object
-	// system are folders that vSphere makes and that are rarely tagged:
-	// the root folder, and those right below a datacenter. Roles that do not
-	// propagate leave them out.
+	// system are the system folders, which are rarely tagged and which roles without
+	// propagation do not cover.
 	system []*Object
 }
 
 func (p skipped) none() bool { return len(p.objects)+len(p.system) == 0 }
 
-// all returns all of them.
 func (p skipped) all() []*Object { return slices.Concat(p.objects, p.system) }
 
-// note adds the i-th object of a path.
 func (p *skipped) note(path *Path, i int) {
 	o := path.Objects[i]
 	if IsSystemFolder(path, i) {
@@ -371,7 +356,6 @@ func (p *skipped) note(path *Path, i int) {
 	}
 }
 
-// add adds those of another path.
 func (p *skipped) add(more skipped) {
 	for _, o := range more.objects {
 		p.objects = with(p.objects, o)
@@ -381,8 +365,7 @@ func (p *skipped) add(more skipped) {
 	}
 }
 
-// with returns the objects and o, each once. What was returned before is not
-// changed.
+// with adds o if it is new, without changing the array of objects.
 func with(objects []*Object, o *Object) []*Object {
 	if slices.ContainsFunc(objects, func(known *Object) bool { return known.Ref == o.Ref }) {
 		return objects
@@ -390,9 +373,9 @@ func with(objects []*Object, o *Object) []*Object {
 	return append(objects[:len(objects):len(objects)], o)
 }
 
-// IsSystemFolder reports whether the i-th object of a path is the root folder, or a
-// folder right below a datacenter: vm or host, which users do not see. vSphere makes these, and hardly
-// anybody tags them.
+// IsSystemFolder reports whether the i-th object of a path is the root folder, or a folder right
+// below a datacenter: vm or host, which users do not see. vSphere makes these, and they are rarely
+// tagged.
 func IsSystemFolder(p *Path, i int) bool {
 	if p.Objects[i].Ref.Type != typeFolder {
 		return false
@@ -403,14 +386,14 @@ func IsSystemFolder(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-// notPermitted returns the error that categories were not seen where tags may be read.
+// notPermitted returns the error of categories without a readable tag.
 func notPermitted(categories []string, over skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
-// Uncertainty returns why the decision is not certain, nil if it is. Objects whose tags
-// the account may not read might have decided otherwise.
+// Uncertainty returns the reason why the decision is uncertain, or nil. Objects whose tags the
+// account may not read might have decided otherwise.
 func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
 		return nil
@@ -419,7 +402,7 @@ func (d Decision) Uncertainty() error {
 		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
 }
 
-// Named names objects of one vCenter for a person, the first of them if there are many.
+// Named lists objects of one vCenter for a person, shortened if there are many.
 func Named(objects []*Object) string { return firstOf(objects, mostNamed) }
 
 func firstOf(objects []*Object, most int) string {
@@ -430,13 +413,12 @@ func firstOf(objects []*Object, most int) string {
 	return quote.Some(names, most)
 }
 
-// isInvisible reports whether the machine's vCenter does not show a category.
 func (s *search) isInvisible(category string) bool {
 	return len(s.policy.Invisible) > 0 && category != "" && slices.Contains(s.policy.Invisible, category)
 }
 
-// invisible returns the category of the first rule whose category is not shown, of
-// the required ones or of all. It is empty if there is none.
+// invisible returns the first category that is not shown, of all rules or only of required rules, or
+// "".
 func (s *search) invisible(requiredOnly bool) string {
 	if len(s.policy.Invisible) == 0 {
 		return ""
@@ -450,7 +432,6 @@ func (s *search) invisible(requiredOnly bool) string {
 	return ""
 }
 
-// noCategory returns the error that the machine's vCenter does not show a category.
 func (s *search) noCategory(category string) error {
 	where := "the vCenter"
 	for i := range s.ancestors {
@@ -462,7 +443,6 @@ func (s *search) noCategory(category string) error {
 	return unseenCategory{where, category, meant(category, s.policy.Visible)}
 }
 
-// unseenCategory is ErrUnknown and ErrNoCategory.
 type unseenCategory struct{ where, category, meant string }
 
 func (u unseenCategory) Error() string {
