@@ -13,7 +13,7 @@ import (
 	"vzones/test/fleet/fleettest"
 )
 
-// TestCases: each has a name of its own, and a fleet of the size that it says.
+// TestCases: case names are unique, and each fleet has the expected size.
 func TestCases(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range cases() {
@@ -41,8 +41,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestArrivals: a Node with another zone than its machine's, or of a vCenter that answers nobody,
-// ends the waiting with an error; what the floor gives is no matter.
+// TestArrivals: a Node with the zone of another VM, or of a hanging vCenter, ends the wait with an
+// error. The floor's values are not checked.
 func TestArrivals(t *testing.T) {
 	f := fleettest.Start(t, layout{vcenters: 2, nodes: 8}.description())
 	machines := f.Machines()
@@ -93,7 +93,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDifferences: the floor gets the daemon's defaults of the flags that both have.
+// TestDifferences: the floor gets the daemon's defaults for flags that both programs have.
 func TestDifferences(t *testing.T) {
 	const daemon = `Generic flags:
       --kube-api-qps float32   QPS to use (for the API server). (default 1000)

@@ -8,22 +8,23 @@ import (
 	"vzones/test/fleet"
 )
 
-// A benchCase is one thing to measure: by default the time from the start of a program until the
-// last Node is initialized.
+// A benchCase is one measurement: by default the time from the start of a program until the last
+// Node is initialized.
 type benchCase struct {
 	name, about string
 	fleet       layout
-	// sick is what is wrong with the last vCenter, nil if nothing is. The Nodes of the others count.
+	// sick breaks the last vCenter, whose Nodes are then not measured; nil if all are healthy.
 	sick func(*fleet.VCenter)
-	// joinAfter is how long a program runs before its Nodes come, from when on it is measured.
+	// joinAfter is the time between the start of a program and the creation of its Nodes, which
+	// starts the measurement.
 	joinAfter time.Duration
-	// rest is how long a program is watched while no Node changes, in place of its start.
+	// rest is the time at rest to measure instead of the start, 0 for the start.
 	rest time.Duration
-	// changes is how many of the further machines change in each second of the rest.
+	// changes is the number of fillers changed per second at rest.
 	changes int
 }
 
-// cases are all cases in the order of the table. The goals are in the design, "What it must cost".
+// cases returns all cases in the order of the table. The goals are in the design.
 func cases() []benchCase {
 	three := layout{vcenters: 3, nodes: 300}
 	const atRest = 2 * time.Minute
@@ -48,19 +49,19 @@ func cases() []benchCase {
 	}
 }
 
-// A layout is a fleet in numbers. Each vCenter has two datacenters with two
-// clusters of four hosts. The region is tagged on the vCenter's root folder and
-// the zone on each cluster, so that a vCenter has four zones.
+// A layout is the size of a fleet. Each vCenter has two datacenters with two clusters of four
+// hosts each. The region is a tag on the vCenter's root folder and the zone a tag on each cluster,
+// so a vCenter has four zones.
 type layout struct {
 	vcenters int
-	nodes    int // machines of Nodes, spread over all clusters
-	others   int // further machines, spread over all vCenters
+	nodes    int // VMs of Nodes, spread over all clusters
+	others   int // fillers, spread over all vCenters
 }
 
-// labels is the section of the daemon's configuration for these fleets.
+// labels is a section of the daemon's configuration.
 const labels = "labels: {region: region, zone: zone}\n"
 
-// description is the fleet as fleet.Parse takes it.
+// description returns the fleet in the format of fleet.Parse.
 func (l layout) description() string {
 	var b strings.Builder
 	b.WriteString("vcenters:\n")
@@ -82,8 +83,7 @@ func (l layout) description() string {
 	return b.String()
 }
 
-// share is the i-th of n shares of a total, as equal as they can be.
+// share returns share i of n nearly equal shares of total.
 func share(total, n, i int) int { return total*(i+1)/n - total*i/n }
 
-// zone is the tag of a cluster.
 func zone(vcenter, cluster string) string { return vcenter + "-" + cluster }

@@ -1,10 +1,9 @@
-// Command bench measures what the daemon costs: requests to the vCenters, the
-// time to the last Node, CPU and memory. Beside each figure is the floor, that
-// of the framework with a provider that answers from a constant, measured in
-// turn. make bench builds and runs it; RESULTS.md has the last figures.
+// Command bench measures what the daemon costs: requests to the vCenters, the time until the last
+// Node is initialized, CPU and memory. It measures the floor in turn: the framework with a provider
+// that returns constants. make bench builds and runs it; RESULTS.md contains the last results.
 //
-// The control plane is real and the daemon a process of its own; the vCenters
-// are simulated in this process.
+// The control plane is real, the daemon is a separate process, and the vCenters are simulated in
+// this process.
 package main
 
 import (
@@ -29,20 +28,20 @@ import (
 	"vzones/test/stack"
 )
 
-// limit bounds all cases together.
+// limit is the time limit for all cases together.
 const limit = 45 * time.Minute
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// bench measures cases one after the other on one control plane.
+// bench measures cases one at a time on one control plane.
 type bench struct {
 	progress      io.Writer
 	began         time.Time
 	daemon, floor program
 	delay         time.Duration // delay of each vCenter response
-	isShort       bool          // each case is measured once
+	isShort       bool          // measure each case once
 	stack         *stack.Stack
-	// rest is the daemon's reading at rest beside no further machines, zero until it is measured.
+	// rest is the daemon's reading at rest without fillers, zero until measured.
 	rest reading
 }
 
@@ -52,8 +51,7 @@ type program struct {
 	flags      []string
 }
 
-// run returns 0 if all cases were measured, 1 if not, and 2 if it does not
-// understand its arguments.
+// run returns the exit code: 0 if all cases were measured, 1 if not, 2 for invalid arguments.
 func run(args []string, stdout, stderr io.Writer) int {
 	b := &bench{progress: stderr, began: time.Now(), daemon: program{name: "daemon"}, floor: program{name: "floor"}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -79,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	// Drop what client-go logs about itself.
+	// Discard client-go's own log.
 	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -90,7 +88,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// report prints what is going on, with the time since the start.
+// report prints progress with the time since the start.
 func (b *bench) report(format string, args ...any) {
 	fmt.Fprintf(b.progress, "[%6.1f s] %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -111,7 +109,7 @@ func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
-	// The first measurement only warms files and caches.
+	// The first measurement only warms up files and caches.
 	if _, err := b.measure(ctx, warmUp); err != nil {
 		return err
 	}
@@ -133,7 +131,8 @@ func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writ
 	return errors.Join(errs...)
 }
 
-// findPrograms gives the floor the daemon's defaults, and makes paths absolute: programs are run in another folder.
+// findPrograms gives the floor the daemon's flag defaults. It makes paths absolute because programs
+// run in another folder.
 func (b *bench) findPrograms(ctx context.Context) error {
 	var help [2]string
 	for i, p := range []*program{&b.daemon, &b.floor} {
@@ -152,10 +151,10 @@ func (b *bench) findPrograms(ctx context.Context) error {
 	return nil
 }
 
-// flagLine matches the line of the help about a flag.
+// flagLine matches a flag in the output of --help.
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-\S, )?--([a-z0-9-]+)(?:.*\(default "?(.*?)"?\))?`)
 
-// defaults returns the defaults of a program's flags, by its help.
+// defaults returns the flag defaults in the output of --help.
 func defaults(help string) map[string]string {
 	found := map[string]string{}
 	for _, match := range flagLine.FindAllStringSubmatch(help, -1) {
@@ -164,7 +163,8 @@ func defaults(help string) map[string]string {
 	return found
 }
 
-// differences returns flags that give a program the defaults of another one, as far as both have them.
+// differences returns the flags that change a program's own defaults to the wanted values. Flags
+// that only one program has are omitted.
 func differences(wanted, own map[string]string) []string {
 	var flags []string
 	for name, value := range wanted {
@@ -176,7 +176,7 @@ func differences(wanted, own map[string]string) []string {
 	return flags
 }
 
-// choose returns the cases of a comma-separated list of names, all without one.
+// choose returns the named cases, all for "".
 func choose(names string) ([]benchCase, error) {
 	if names == "" {
 		return cases(), nil

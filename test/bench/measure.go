@@ -22,36 +22,36 @@ import (
 )
 
 const (
-	// deadline bounds one run of a program, and repeats is how often a case is done whose program is not watched at rest.
+	// deadline bounds one run of a program. repeats is the number of runs of a case not at rest.
 	deadline = 5 * time.Minute
 	repeats  = 3
-	// calm is the pause between the last Node and the time at rest, for what a program does once.
+	// calm is the pause between the last Node and the time at rest, for one-time work.
 	calm = 5 * time.Second
-	// scrapes is how often /metrics is asked: the first request waits until the API server says who asks, and
-	// others may wait for what the program does for the last Nodes.
+	// scrapes is the number of requests to /metrics. The first one waits for the API server to
+	// authenticate the client, and some may wait for work on the last Nodes.
 	scrapes = 10
 )
 
-// A reading is what one program needed.
+// A reading is the measured cost of one program.
 type reading struct {
-	// seconds are those until the last Node, and first those until the first one.
+	// seconds is the time until the last Node, first the time until the first Node.
 	seconds, first, cpu float64
-	memory              int64 // bytes: the peak, or at rest what is resident at its end
-	// vcenters is the CPU time of this process in seconds: of the simulated vCenters, and for watching the Nodes.
+	memory              int64 // bytes: peak memory, or resident memory at the end of a time at rest
+	// vcenters is the CPU time of this process in seconds, used by the simulated vCenters and the watch of Nodes.
 	vcenters float64
-	// metrics is the shortest time of an answer of /metrics, in a new connection, when all Nodes are initialized.
+	// metrics is the shortest response time of /metrics over a new connection after all Nodes are initialized.
 	metrics time.Duration
-	// requests are those to all vCenters, and maxPerVCenter those to the one with the most.
+	// requests is the total of all vCenters, maxPerVCenter the largest number of a single vCenter.
 	requests, maxPerVCenter int
 }
 
-// median returns the reading with the median time, the lower one of two.
+// median returns the reading with the median time, for an even number the lower of the two.
 func median(runs []reading) reading {
 	sorted := slices.SortedFunc(slices.Values(runs), func(a, b reading) int { return cmp.Compare(a.seconds, b.seconds) })
 	return sorted[(len(sorted)-1)/2]
 }
 
-// measure runs the daemon and the floor in turn, and returns the row of the case.
+// measure runs the daemon and the floor in turn and returns the case's row of the table.
 func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	if err := b.stack.ReplaceFleet(ctx, c.fleet.description()); err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	for _, v := range b.stack.Fleet.VCenters() {
 		v.SetDelay(b.delay)
 	}
-	// The garbage of the previous fleet must not be collected during the measurement.
+	// Collect the garbage of the previous fleet before the measurement.
 	runtime.GC()
 	runs := map[string][]reading{}
 	for n := range repeats {
@@ -86,8 +86,8 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	return table, nil
 }
 
-// runOnce has a program initialize the Nodes of a case. Those of a sick vCenter, which only the
-// daemon has, do not count: daemon and floor can initialize as many.
+// runOnce runs a program until the Nodes of a case are initialized. Nodes of a sick vCenter are
+// registered for the daemon only and not counted, so both programs initialize the same number.
 func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %s", deadline))
 	defer cancel()
@@ -148,7 +148,6 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	return r, err
 }
 
-// ownCPU returns the CPU time of this process in seconds.
 func ownCPU() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -158,7 +157,7 @@ func ownCPU() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// watch waits until the Nodes are initialized and, in a case of rest, for a while after it.
+// watch waits until the Nodes are initialized and then, in a case at rest, for the time at rest.
 func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *arrivals, counted []fleet.Machine) (r reading, err error) {
 	began := d.Started
 	if c.joinAfter > 0 {
@@ -224,7 +223,8 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	return r, nil
 }
 
-// changeOthers changes that many further machines a second, of all vCenters in turn, until the context is done.
+// changeOthers changes perSecond fillers a second, rotating over the vCenters, until the context is
+// done.
 func (b *bench) changeOthers(ctx context.Context, perSecond int) {
 	if perSecond == 0 {
 		return
@@ -244,7 +244,7 @@ func (b *bench) changeOthers(ctx context.Context, perSecond int) {
 
 var errEnded = errors.New("the program has ended on its own")
 
-// pause waits, unless the program or the context ends.
+// pause waits until the time has passed, or the program or the context ends.
 func pause(ctx context.Context, d *stack.Daemon, wait time.Duration) error {
 	select {
 	case <-time.After(wait):
@@ -258,7 +258,7 @@ func pause(ctx context.Context, d *stack.Daemon, wait time.Duration) error {
 
 var modelName = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
 
-// heading begins the table, which is Markdown.
+// heading returns the start of the Markdown table.
 func heading(delay time.Duration) string {
 	cpu := "-"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -281,8 +281,8 @@ func row(c benchCase, daemon, floor reading) string {
 		daemon.memory>>20, floor.memory>>20, daemon.metrics.Milliseconds())
 }
 
-// comparison is a row with what the daemon needs at rest beside further machines, as factors of what it needs
-// beside none; of memory it is the difference.
+// comparison returns a row that compares the daemon at rest with and without fillers: a factor per
+// figure, for memory the difference.
 func comparison(c benchCase, daemon, none reading) string {
 	factor := func(beside, without float64) string { return fmt.Sprintf("%.2f ×", beside/without) }
 	return fmt.Sprintf("| %s, against none | | | | | | | | %s | %s | %s | | | %+.1f | | |\n", c.name,

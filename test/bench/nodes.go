@@ -16,22 +16,22 @@ import (
 	"vzones/test/stack"
 )
 
-// arrivals waits for Nodes to be initialized. It costs the machine little, as it
-// must: it runs beside what is measured.
+// arrivals waits for Nodes to be initialized. It must be cheap because it runs during the
+// measurement.
 type arrivals struct {
 	stop func()
-	// done is closed when all Nodes are initialized, or one of them wrongly. What is below does not change then.
+	// done is closed when all Nodes are initialized or one has wrong values. The fields up to mu are final then.
 	done        chan struct{}
-	first, last time.Time // when the first and the last one were seen
+	first, last time.Time // times of the first and the last initialized Node
 	wrong       error
 
 	mu      sync.Mutex
 	waiting map[string]fleet.Machine
 	known   map[string]bool // the initialized Nodes
-	isFloor bool            // they get what is constant
+	isFloor bool            // values are constants and not checked
 }
 
-// watchNodes begins to watch and returns when the Nodes of now are known. The caller must call stop.
+// watchNodes starts a watch and returns after the initial list. The caller must call stop.
 func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fleet.Machine, isFloor bool) (*arrivals, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.Machine{}, known: map[string]bool{}, isFloor: isFloor}
@@ -57,7 +57,7 @@ func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fle
 	return a, nil
 }
 
-// strip leaves of a Node what see looks at.
+// strip reduces a Node to the fields that see uses.
 func strip(obj any) (any, error) {
 	n, ok := obj.(*v1.Node)
 	if !ok {
@@ -69,7 +69,7 @@ func strip(obj any) (any, error) {
 	}, nil
 }
 
-// see notes an initialized Node. Figures of wrong answers are worth nothing, so these end the waiting.
+// see records an initialized Node. A wrong value ends the wait, because it invalidates the figures.
 func (a *arrivals) see(obj any) {
 	n, ok := obj.(*v1.Node)
 	a.mu.Lock()
@@ -96,7 +96,7 @@ func (a *arrivals) see(obj any) {
 	}
 }
 
-// missing says how many Nodes are still to come, and names one of them.
+// missing describes the Nodes that are not initialized, with one example.
 func (a *arrivals) missing() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

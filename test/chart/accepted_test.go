@@ -11,8 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestAccepted: what is right is not refused. Each is laid over the values of the plain
-// manifest.
+// TestAccepted: valid values are rendered. Each file overrides the values of the plain manifest.
 func TestAccepted(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/accepted.txtar")
 	if err != nil || len(archive.Files) == 0 {
@@ -28,7 +27,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestOneAfterTheOther: without leader election the old Pod has ended before the new one starts.
+// TestOneAfterTheOther: without leader election the old Pod ends before the new Pod starts.
 func TestOneAfterTheOther(t *testing.T) {
 	for _, network := range []string{"true", "false"} {
 		rendered := render(t, "plain", "leaderElection: {enabled: false}\nworkload: {kind: Deployment, replicas: 1}\nhostNetwork: "+network+"\n")
@@ -40,7 +39,7 @@ func TestOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestNamesStayTexts: names that look like a number, a boolean or nothing stay what they are,
+// TestNamesStayTexts: names that look like a number, a boolean or null are rendered as strings
 // everywhere.
 func TestNamesStayTexts(t *testing.T) {
 	out, err := helm.Run(t.Context(), "template", "vzones", helm.Chart(), "--namespace", "007", "--values", values(t, `
@@ -103,7 +102,7 @@ rbac: {create: false}
 	pod(t, elsewhere)
 }
 
-// texts checks that whatever is a name in an object is a text.
+// texts checks that all names in an object are strings.
 func texts(t *testing.T, at string, v any) {
 	t.Helper()
 	switch v := v.(type) {

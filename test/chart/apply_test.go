@@ -14,8 +14,8 @@ import (
 	"vzones/test/cluster"
 )
 
-// definitions are the CustomResourceDefinitions of what the chart and its examples have, by
-// the modules that .ci/crds pins.
+// definitions maps modules pinned by .ci/crds to the files of the CustomResourceDefinitions that the
+// chart and its examples use.
 var definitions = map[string][]string{
 	"github.com/prometheus-operator/prometheus-operator": {
 		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
@@ -24,7 +24,7 @@ var definitions = map[string][]string{
 	"sigs.k8s.io/cluster-api": {"core/config/crd/bases/addons.cluster.x-k8s.io_clusterresourcesets.yaml"},
 }
 
-// define applies them.
+// define applies the definitions.
 func define(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	for module, files := range definitions {
@@ -46,7 +46,7 @@ func define(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// inComment returns the YAML that is in the comment of an example, from a line on.
+// inComment returns the YAML in an example's comment, from the given line on.
 func inComment(t *testing.T, example, from string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(helm.Example(example))
@@ -72,9 +72,8 @@ func inComment(t *testing.T, example, from string) []byte {
 	return []byte(text.String())
 }
 
-// TestExamplesAreApplied: the API server takes each example, by its own types and those of
-// the Prometheus operator, which have no unknown fields; and what makes a ClusterResourceSet
-// of one.
+// TestExamplesAreApplied: the API server accepts every example, including the Prometheus operator's
+// types without unknown fields, and the ClusterResourceSet made from an example.
 func TestExamplesAreApplied(t *testing.T) {
 	c := start(t)
 	define(t, c)
@@ -82,7 +81,7 @@ func TestExamplesAreApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The comment of the example tells what to do before the installation.
+	// The example's comment contains the commands to run before the installation.
 	before, _, _ := strings.Cut(string(openshift), "#   helm install ")
 	for line := range strings.Lines(before) {
 		if command, ok := strings.CutPrefix(line, "#   "); ok {

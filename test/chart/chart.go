@@ -1,5 +1,5 @@
-// Package chart runs Helm on the chart in manifests/chart. Its tests check, write
-// and install what comes out.
+// Package chart runs Helm on the chart in manifests/chart. Its tests check, write and install the
+// rendered manifests.
 package chart
 
 import (
@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// ErrNoHelm is returned where Helm is not built.
+// ErrNoHelm is returned if Helm is not built.
 var ErrNoHelm = errors.New("make helm builds it")
 
-// Helm is a program at a path, and the chart that it works on.
+// Helm runs a Helm program on the chart of this module.
 type Helm struct {
 	path, root string
 }
 
-// Find returns Helm as the Makefile builds it.
+// Find returns the Helm that the Makefile builds.
 func Find() (*Helm, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -50,13 +50,13 @@ func (h *Helm) Root() string { return h.root }
 // Chart returns the folder of the chart.
 func (h *Helm) Chart() string { return filepath.Join(h.root, "manifests", "chart") }
 
-// Example returns the path of one of the chart's values files.
+// Example returns the path of an example values file.
 func (h *Helm) Example(name string) string {
 	return filepath.Join(h.Chart(), "examples", name+".yaml")
 }
 
-// Run runs Helm and returns what it prints to standard output. The error has what it
-// prints to standard error. Whatever configuration of Helm the machine has does not count.
+// Run runs Helm and returns its standard output. An error contains its standard error. The user's
+// Helm configuration is ignored.
 func (h *Helm) Run(ctx context.Context, args ...string) ([]byte, error) {
 	home, err := os.MkdirTemp("", "vzones-helm-")
 	if err != nil {
@@ -90,8 +90,7 @@ func without(environ []string, prefixes ...string) []string {
 	return rest
 }
 
-// Template renders the chart for kube-system with values files, as an operator does
-// without a cluster.
+// Template renders the chart for kube-system with values files, without a cluster.
 func (h *Helm) Template(ctx context.Context, values ...string) ([]byte, error) {
 	args := []string{"template", "vzones", h.Chart(), "--namespace", "kube-system"}
 	for _, v := range values {
@@ -100,7 +99,7 @@ func (h *Helm) Template(ctx context.Context, values ...string) ([]byte, error) {
 	return h.Run(ctx, args...)
 }
 
-// header begins the plain manifest.
+// header is the start of the plain manifest.
 const header = `# vzones as the cloud controller manager of one cluster.
 #
 #   kubectl apply -f vsphere-cloud-controller-manager.yaml
@@ -114,7 +113,7 @@ const header = `# vzones as the cloud controller manager of one cluster.
 # go test ./test/chart -update writes it.
 `
 
-// emptyLines are those that Helm puts before what separates two objects.
+// emptyLines matches the empty lines that Helm writes before an object separator.
 var emptyLines = regexp.MustCompile(`\n{2,}---\n`)
 
 // Plain renders the plain manifest.

@@ -20,7 +20,7 @@ import (
 	"vzones/config/load"
 )
 
-// objects returns what was rendered.
+// objects parses rendered manifests.
 func objects(t *testing.T, rendered []byte) []*unstructured.Unstructured {
 	t.Helper()
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(rendered), 4096)
@@ -39,7 +39,7 @@ func objects(t *testing.T, rendered []byte) []*unstructured.Unstructured {
 	}
 }
 
-// as returns the objects of one kind as their type.
+// as returns the rendered objects of one kind, converted to their type.
 func as[T any](t *testing.T, rendered []byte, kind string) []T {
 	t.Helper()
 	var all []T
@@ -56,7 +56,7 @@ func as[T any](t *testing.T, rendered []byte, kind string) []T {
 	return all
 }
 
-// pod returns the template of the workload's Pods.
+// pod returns the Pod template of the workload.
 func pod(t *testing.T, rendered []byte) *corev1.PodTemplateSpec {
 	t.Helper()
 	for _, d := range as[appsv1.DaemonSet](t, rendered, "DaemonSet") {
@@ -69,7 +69,7 @@ func pod(t *testing.T, rendered []byte) *corev1.PodTemplateSpec {
 	return nil
 }
 
-// configuration returns the text that the daemon reads.
+// configuration returns the daemon's configuration.
 func configuration(t *testing.T, rendered []byte) string {
 	t.Helper()
 	for _, m := range as[corev1.ConfigMap](t, rendered, "ConfigMap") {
@@ -80,8 +80,7 @@ func configuration(t *testing.T, rendered []byte) string {
 	return ""
 }
 
-// TestLint: Helm's linter has nothing to say about the chart with any example, nor
-// without values.
+// TestLint: helm lint reports nothing for the chart, without values and with every example.
 func TestLint(t *testing.T) {
 	if out, err := helm.Run(t.Context(), "lint", "--strict", helm.Chart()); err != nil {
 		t.Errorf("helm lint without values: %v\n%s", err, out)
@@ -93,8 +92,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestExamplesAreValid: what each example renders is of the types that the API has, and
-// its configuration is one that the daemon takes.
+// TestExamplesAreValid: rendered objects match the API's types, and the daemon accepts the
+// configuration.
 func TestExamplesAreValid(t *testing.T) {
 	for _, name := range examples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +118,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestConfigurationRestartsNothing: two configurations with different vCenters, Secrets,
-// authorities and rules have the same Pods.
+// TestConfigurationRestartsNothing: a change of vCenters, Secrets, CAs and rules does not change the
+// Pod template.
 func TestConfigurationRestartsNothing(t *testing.T) {
 	one := pod(t, render(t, "plain"))
 	two := pod(t, render(t, "plain", `
@@ -147,8 +146,8 @@ certificateAuthorities:
 	}
 }
 
-// secretRights returns the names of the Secrets that Roles let somebody read, each
-// with its namespace. No other rule may be about Secrets.
+// secretRights returns the Secrets that Roles allow to read, as namespace/name. It fails the test
+// for any other rule about Secrets.
 func secretRights(t *testing.T, rendered []byte) []string {
 	t.Helper()
 	var all []string
@@ -176,8 +175,8 @@ func secretRights(t *testing.T, rendered []byte) []string {
 	return all
 }
 
-// TestRoleListsTheSecretsOfTheConfiguration: exactly those that the daemon follows, as
-// it reads the same text, and those under rbac.secrets.
+// TestRoleListsTheSecretsOfTheConfiguration: the Role lists exactly the Secrets that the daemon
+// watches for the same configuration, and rbac.secrets.
 func TestRoleListsTheSecretsOfTheConfiguration(t *testing.T) {
 	cases := map[string]string{
 		"the Secret of global": ``,
@@ -227,7 +226,7 @@ config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 	}
 }
 
-// TestNobodyMayDeleteWhatIsNotDeleted: with skipDeletion there is no right to delete Nodes.
+// TestNobodyMayDeleteWhatIsNotDeleted: with skipDeletion there is no permission to delete Nodes.
 func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
 	deletes := func(further string) bool {
 		for _, r := range as[rbacv1.ClusterRole](t, render(t, "plain", further), "ClusterRole") {
@@ -253,8 +252,8 @@ func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestExistingConfigMap: the Pod reads a ConfigMap of somebody else's, and the Secrets that
-// rbac.secrets names are made and may be read.
+// TestExistingConfigMap: the Pod reads an existing ConfigMap, and the Secrets in rbac.secrets are
+// created and readable.
 func TestExistingConfigMap(t *testing.T) {
 	rendered, err := helm.Template(t.Context(), values(t, `
 existingConfigMap: mine

@@ -9,23 +9,20 @@ import (
 	"testing"
 )
 
-// TestSchemaIsCurrent: values.schema.json is made of its parts.
 func TestSchemaIsCurrent(t *testing.T) {
 	current(t, "manifests/chart/values.schema.json", func(context.Context) ([]byte, error) { return helm.Schema() })
 }
 
-// TestPlainManifestIsCurrent: the plain manifest is rendered from the chart.
 func TestPlainManifestIsCurrent(t *testing.T) {
 	current(t, "manifests/vsphere-cloud-controller-manager.yaml", helm.Plain)
 }
 
-// The table in the reference is between these.
+// Markers around the table in the reference.
 const (
 	begin = "<!-- values: begin. go test ./test/chart -update writes what follows. -->\n\n"
 	end   = "\n<!-- values: end -->"
 )
 
-// TestReferenceIsCurrent: docs/reference/chart.md has every value.
 func TestReferenceIsCurrent(t *testing.T) {
 	const file = "docs/reference/chart.md"
 	current(t, file, func(context.Context) ([]byte, error) {

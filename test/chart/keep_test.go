@@ -13,8 +13,8 @@ import (
 )
 
 // TestSecretOfTheCPIsReleaseIsKept: a Secret of the CPI's release that is annotated before the
-// upgrade stays where the new values do not have it, and the rollback takes it over. Without the
-// annotation Helm deletes it.
+// upgrade stays if the new values lack it, and the rollback adopts it. Without the annotation Helm
+// deletes it.
 func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 	c := start(t)
 	dir := t.TempDir()

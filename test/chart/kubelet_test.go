@@ -33,7 +33,7 @@ func runPod(t *testing.T, c *cluster.Cluster, namespace string, spec *corev1.Pod
 	return k
 }
 
-// static builds the daemon as the image has it, and returns its path.
+// static builds the daemon like the image's and returns its path.
 func static(t *testing.T) string {
 	t.Helper()
 	if err := stack.DependOnSources(helm.Root()); err != nil {
@@ -48,7 +48,7 @@ func static(t *testing.T) string {
 	return path
 }
 
-// eventually tries until there is no error, the daemon ends, or three minutes are over.
+// eventually retries until try succeeds, the daemon ends, or three minutes have passed.
 func eventually(t *testing.T, k *kubelet.Container, what string, try func(ctx context.Context) error) {
 	t.Helper()
 	var last error

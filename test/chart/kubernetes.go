@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// A schema is a JSON schema, or a part of one.
+// A schema is a JSON schema or a part of it.
 type schema = map[string]any
 
-// kubernetes are the types of Kubernetes that values have, as the schema names them.
+// kubernetes lists the Kubernetes types that values contain, as named in the schema.
 var kubernetes = []any{
 	appsv1.DaemonSetUpdateStrategy{},
 	appsv1.DeploymentStrategy{},
@@ -32,8 +32,8 @@ var kubernetes = []any{
 	rbacv1.Subject{},
 }
 
-// kubernetesTypes returns the schemas of these types and of those within them: an
-// object has the fields that the API has, and no other.
+// kubernetesTypes returns the schemas of these types and the types nested in them. Objects allow only
+// the fields of the API.
 func kubernetesTypes() (schema, error) {
 	all := schema{}
 	for _, v := range kubernetes {
@@ -44,7 +44,7 @@ func kubernetesTypes() (schema, error) {
 	return all, nil
 }
 
-// special are types whose JSON is not that of their fields.
+// special lists types whose JSON differs from their fields.
 var special = map[reflect.Type]schema{
 	reflect.TypeFor[resource.Quantity]():   {"type": []any{"string", "number"}},
 	reflect.TypeFor[intstr.IntOrString]():  {"type": []any{"string", "integer"}},
@@ -53,8 +53,8 @@ var special = map[reflect.Type]schema{
 	reflect.TypeFor[corev1.ResourceName](): {"type": "string"},
 }
 
-// describe returns the schema of a type. That of a struct goes into all, and what is
-// returned refers to it.
+// describe returns the schema of a type. The schema of a struct is added to all, and the result is a
+// reference to it.
 func describe(all schema, t reflect.Type) (schema, error) {
 	if s, ok := special[t]; ok {
 		return s, nil
@@ -78,7 +78,7 @@ func describe(all schema, t reflect.Type) (schema, error) {
 		name := "kubernetes." + t.Name()
 		if _, known := all[name]; !known {
 			s := schema{"type": "object", "additionalProperties": false}
-			all[name] = s // before its fields, which may be of the same type
+			all[name] = s // before its fields, for recursive types
 			if err := describeFields(all, s, t); err != nil {
 				return nil, err
 			}
@@ -89,8 +89,8 @@ func describe(all schema, t reflect.Type) (schema, error) {
 	}
 }
 
-// describeFields writes the fields of a struct into its schema. One without omitempty is
-// needed, as in the API's own description.
+// describeFields adds the fields of a struct to its schema. A field without omitempty is required, as
+// in the API's OpenAPI description.
 func describeFields(all, s schema, t reflect.Type) error {
 	properties := schema{}
 	required := []any{}

@@ -14,7 +14,6 @@ import (
 
 var update = flag.Bool("update", false, "write the plain manifest, values.schema.json and the reference of values")
 
-// helm is what the tests run.
 var helm *Helm
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -26,7 +25,7 @@ func run(m *testing.M) int {
 		err = fmt.Errorf("%w, which -short leaves out", ErrNoHelm)
 	}
 	if errors.Is(err, ErrNoHelm) {
-		// go test puts [no tests to run] behind the package's name for this line.
+		// With this line go test prints [no tests to run] behind the package's name.
 		fmt.Printf("testing: warning: no tests to run\nleft out, every test of the chart: %v\n", err)
 		return 0
 	} else if err != nil {
@@ -36,9 +35,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// dependOnChart makes the result of a test depend on the chart and on Helm: go test takes it
-// from its cache as long as nothing has changed that the test has opened, and what Helm opens
-// does not count. Each folder stands for the files in it.
+// dependOnChart makes the cached result of a test depend on the chart and on Helm. go test caches a
+// result until a file opened by the test changes, and does not see the files that Helm opens. A
+// folder stands for its files.
 func dependOnChart(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(helm.Root(), "manifests"), func(_ string, _ fs.DirEntry, err error) error { return err })
@@ -50,7 +49,7 @@ func dependOnChart(t *testing.T) {
 	}
 }
 
-// examples returns the names of the chart's values files, "plain" among them.
+// examples returns the names of the chart's values files.
 func examples(t *testing.T) []string {
 	t.Helper()
 	dependOnChart(t)
@@ -91,7 +90,7 @@ func render(t *testing.T, example string, further ...string) []byte {
 	return out
 }
 
-// current checks that a file is what the code makes of it, or writes it with -update.
+// current checks that a file matches the generated content, or writes it with -update.
 func current(t *testing.T, file string, want func(context.Context) ([]byte, error)) {
 	t.Helper()
 	dependOnChart(t)

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestRunbookURLs: every alert's runbook_url has the prefix, with or without a slash at its end.
+// TestRunbookURLs: every alert's runbook_url starts with the prefix, with or without a trailing slash.
 func TestRunbookURLs(t *testing.T) {
 	for _, prefix := range []string{"https://git.example.com/vzones/blob/main", "https://git.example.com/vzones/blob/main/"} {
 		out := render(t, "plain", "prometheusRule: {enabled: true, runbookURLPrefix: '"+prefix+"'}\n")
@@ -32,8 +32,8 @@ func TestRunbookURLs(t *testing.T) {
 	}
 }
 
-// TestTokenOfTheServiceMonitor: the daemon's certificate is not verified, so the token that is sent is never that of
-// Prometheus: it is a Secret's, by default that of an account that may only read /metrics.
+// TestTokenOfTheServiceMonitor: the daemon's certificate is not verified, so Prometheus never sends
+// its own token. The token is in a Secret, by default of an account that may only read /metrics.
 func TestTokenOfTheServiceMonitor(t *testing.T) {
 	const own = "vsphere-cloud-controller-manager-metrics"
 	for values, want := range map[string]struct {
@@ -73,7 +73,8 @@ func TestTokenOfTheServiceMonitor(t *testing.T) {
 	}
 }
 
-// TestThePortIsLocal unless something in the values is to reach it from elsewhere. The probes ask there.
+// TestThePortIsLocal: the port is local, where the probes connect, unless a value requires access from
+// elsewhere.
 func TestThePortIsLocal(t *testing.T) {
 	const local = "- --bind-address=127.0.0.1\n"
 	for values, want := range map[string]bool{

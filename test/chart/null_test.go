@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNull: a value that is set to null is refused, or means what the empty value of its type
-// means. Helm takes the key away before it looks at the schema. A section is always refused.
+// TestNull: a null value is either rejected or equivalent to the empty value of its type, because
+// Helm removes the key before it checks the schema. A null section is always rejected.
 func TestNull(t *testing.T) {
 	all, err := helm.Values()
 	if err != nil {
@@ -41,10 +41,10 @@ func TestNull(t *testing.T) {
 			first := v.Default[:1]
 			switch {
 			case v.Name() == "config" || v.Name() == "credentials":
-				// Without a vCenter nothing is rendered, and accounts are only of those.
+				// Without a vCenter nothing is rendered, and credentials must belong to a vCenter.
 				return
 			case first == "{" && v.Default != "{}":
-				// Helm does not empty a mapping otherwise.
+				// Helm has no other way to empty a mapping.
 				if err != nil {
 					t.Error(err)
 				}

@@ -23,8 +23,8 @@ import (
 	"vzones/test/stack"
 )
 
-// theFleet are two vCenters. East is verified by a file of the chart's, west by what is in the
-// configuration itself.
+// theFleet has two vCenters. The certificate of east is verified with a file of the chart, that of
+// west with a CA in the configuration.
 const theFleet = `vcenters:
 - name: east
   address: 127.0.0.2
@@ -38,7 +38,7 @@ const theFleet = `vcenters:
   - {name: dc, tags: {k8s-zone: west-a}, clusters: [{name: c, hosts: 1}], vms: [{name: west, count: 2}]}
 `
 
-// operatorValues are those of an operator of the fleet, with more under config.
+// operatorValues returns values for the fleet, with further lines under config.
 func operatorValues(f *fleet.Fleet, port int, more string) string {
 	east := f.VCenter("east")
 	west := f.VCenter("west")
@@ -112,7 +112,7 @@ func inCluster(t *testing.T, c *cluster.Cluster, args ...string) {
 	}
 }
 
-// push pushes the chart to a registry on loopback that ends with the test, and returns the address of the chart there.
+// push pushes the chart to a local registry that ends with the test, and returns the chart's URL.
 func push(t *testing.T) string {
 	t.Helper()
 	registry := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(helm.path), "registry"), "-port", "0")
@@ -151,8 +151,7 @@ func daemonSet(t *testing.T, c *cluster.Cluster) *appsv1.DaemonSet {
 	return d
 }
 
-// labeled reports, as an error, which Node does not have a label's value that begins with
-// that of its machine's vCenter.
+// labeled returns an error for the first Node without the wanted label and provider ID.
 func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func(m fleet.Machine) string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		for _, m := range machines {
@@ -168,10 +167,10 @@ func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func
 	}
 }
 
-// TestFromChartToLabeledNode is the way of a new operator: a values file, helm install from an OCI registry, and
-// the Nodes of a fleet are labeled, by a daemon that has what its Pod has and no more: the
-// arguments, the variables, the files and the ServiceAccount. helm upgrade with another
-// configuration changes no Pod, and the daemon follows it.
+// TestFromChartToLabeledNode covers a new operator's installation: a values file, helm install from an
+// OCI registry, and labeled Nodes. The daemon has exactly the arguments, variables, files and
+// ServiceAccount of its Pod. A helm upgrade with another configuration changes no Pod, and the daemon
+// applies it.
 func TestFromChartToLabeledNode(t *testing.T) {
 	c := start(t)
 	f := fleettest.Start(t, theFleet)
@@ -230,7 +229,7 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	cleanUp(t, c)
 }
 
-// TestUpgradeTakesCredentialsAway: what is not in the values any more is not in the Secret.
+// TestUpgradeTakesCredentialsAway: credentials removed from the values are removed from the Secret.
 func TestUpgradeTakesCredentialsAway(t *testing.T) {
 	c := start(t)
 	const two = `

@@ -18,8 +18,8 @@ import (
 	"vzones/test/fixture"
 )
 
-// enter enters a line in a folder, as the administrator of a cluster, with the kubectl and the Helm that make helm
-// builds, and returns what it prints.
+// enter runs a command line in a folder as the administrator of a cluster, with the kubectl and Helm
+// that make helm builds, and returns its output.
 func enter(t *testing.T, c *cluster.Cluster, dir, line string) (string, error) {
 	t.Helper()
 	tools := filepath.Dir(helm.path)
@@ -34,7 +34,7 @@ func enter(t *testing.T, c *cluster.Cluster, dir, line string) (string, error) {
 	return string(out), err
 }
 
-// mustEnter enters lines that have to succeed.
+// mustEnter runs command lines that must succeed.
 func mustEnter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
@@ -44,8 +44,8 @@ func mustEnter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) {
 	}
 }
 
-// shellLines returns the lines of the shell blocks of a page, from a heading on, "" for all. The path is that below
-// docs. A line that goes on in the next is one.
+// shellLines returns the lines of the shell blocks of a page below docs, from a heading on or all for
+// "". Continued lines are joined.
 func shellLines(t *testing.T, path, heading string) []string {
 	t.Helper()
 	_, text, ok := strings.Cut(fixture.Page(t, filepath.Join("docs", path)), heading)
@@ -67,20 +67,20 @@ func shellLines(t *testing.T, path, heading string) []string {
 }
 
 var (
-	// reads finds the commands that read a cluster.
+	// reads matches commands that read a cluster.
 	reads = regexp.MustCompile(`^kubectl (-n \S+ )?(get|describe|logs) `)
-	// toOthers begins what a line does with what kubectl prints.
+	// toOthers matches the further processing of kubectl's output.
 	toOthers = regexp.MustCompile(` (\| (grep|diff|jq|vzones|base64)|>>?) .*$`)
-	// gone are the objects that no cluster of a test has; the kind is one of the vSphere CSI
-	// driver.
+	// gone matches errors about objects that no test cluster has; the resource type is one of
+	// the vSphere CSI driver.
 	gone = regexp.MustCompile(`\(NotFound\)|doesn't have a resource type "csinodetopologies"`)
-	// writes finds the commands that write to a cluster and that TestInstallByThePages and TestMigrateByThePages of
-	// test/demo do not enter.
+	// writes matches commands that write to a cluster and are not covered by TestInstallByThePages
+	// and TestMigrateByThePages of test/demo.
 	writes = regexp.MustCompile(`^(kubectl (-n \S+ )?(create|drain|uncordon)|helm template .* >) `)
 )
 
-// TestPagesReadTheCluster: kubectl and the API server take each command of the documentation that
-// reads a cluster. Objects may be missing, options and kinds not.
+// TestPagesReadTheCluster: kubectl and the API server accept every documented command that reads a
+// cluster. Objects may be missing; options and kinds must be valid.
 func TestPagesReadTheCluster(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1")
@@ -106,7 +106,8 @@ func TestPagesReadTheCluster(t *testing.T) {
 	}
 }
 
-// TestPagesWriteTheCluster: kubectl, Helm and the API server take the commands of how-tos that write to a cluster.
+// TestPagesWriteTheCluster: kubectl, Helm and the API server accept the how-tos' commands that write
+// to a cluster.
 func TestPagesWriteTheCluster(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1")
@@ -141,11 +142,11 @@ func TestPagesWriteTheCluster(t *testing.T) {
 	}
 }
 
-// othersKey is what somebody else has on Nodes: an annotation, a label, a taint and a condition.
+// othersKey is an annotation, label, taint and condition of another component.
 const othersKey = "example.com/other"
 
-// cleanUp adds to Nodes what vzones may leave there, and what is somebody else's. Then it enters the commands that take
-// everything of vzones off, and looks for it.
+// cleanUp adds vzones' and another component's data to Nodes, runs the documented clean-up commands,
+// and checks that exactly vzones' data is gone.
 func cleanUp(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	nodes := c.Client().CoreV1().Nodes()
@@ -153,7 +154,7 @@ func cleanUp(t *testing.T, c *cluster.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range all.Items[1:] { // the commands have to do for one without a taint, too
+	for i := range all.Items[1:] { // the commands must also work for a Node without a taint
 		n := &all.Items[1+i]
 		for _, key := range []string{nodeinfo.DriftTaint, "node.cloudprovider.kubernetes.io/shutdown", othersKey} {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Reference writes the table of the chart's values for docs/reference/chart.md, with the first sentence about
-// each: values.yaml has the rest.
+// Reference returns the table of the chart's values for docs/reference/chart.md, with the first
+// sentence of each description in values.yaml.
 func (h *Helm) Reference() (string, error) {
 	values, err := h.Values()
 	if err != nil {
@@ -42,7 +42,7 @@ func (h *Helm) Reference() (string, error) {
 	return out.String(), nil
 }
 
-// kinds are the types of values for a reader, by the definition that a value refers to.
+// kinds maps schema definitions to the types shown in the table.
 var kinds = map[string]string{
 	"annotations":      "mapping of texts",
 	"config":           "[the configuration](configuration.md)",
@@ -55,7 +55,7 @@ var kinds = map[string]string{
 	"subdomainOrEmpty": "name",
 }
 
-// kind returns the type of a value.
+// kind returns the type shown for a value.
 func (v *Value) kind(whole schema) string {
 	s := whole
 	for _, key := range v.Path {
@@ -104,7 +104,7 @@ func kindOf(s schema) string {
 	}
 }
 
-// reference returns the name of the definition that a schema refers to, "" for none.
+// reference returns the name of the definition that a schema refers to, or "".
 func reference(s schema) string {
 	if all, ok := s["allOf"].([]any); ok && len(all) > 0 {
 		s, _ = all[0].(schema)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// bad calls f for each values file in an archive, with the reason in its first line.
+// bad calls f for each values file of an archive with the reason in its first line.
 func bad(t *testing.T, archive string, f func(t *testing.T, reason, content string)) int {
 	t.Helper()
 	parsed, err := txtar.ParseFile(archive)
@@ -29,9 +29,8 @@ func bad(t *testing.T, archive string, f func(t *testing.T, reason, content stri
 	return len(parsed.Files)
 }
 
-// TestRefusedBySchema: each of the values files is refused by values.schema.json, with
-// the place and for the one reason that its first line has. Each is laid over the values of
-// the plain manifest, which are right.
+// TestRefusedBySchema: values.schema.json rejects each values file at the place and for the single
+// reason in its first line. Each file overrides the valid values of the plain manifest.
 func TestRefusedBySchema(t *testing.T) {
 	archives, err := filepath.Glob("testdata/refused/*.txtar")
 	if err != nil {
@@ -58,7 +57,8 @@ func TestRefusedBySchema(t *testing.T) {
 	}
 }
 
-// TestRefusedByTemplates: what the schema cannot know is refused with what to do.
+// TestRefusedByTemplates: the templates reject errors that the schema cannot detect, with
+// instructions.
 func TestRefusedByTemplates(t *testing.T) {
 	bad(t, "testdata/impossible.txtar", func(t *testing.T, reason, content string) {
 		_, err := helm.Template(t.Context(), helm.Example("plain"), values(t, content))

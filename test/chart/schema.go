@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Schema makes values.schema.json: of the part that is written by hand, of the schema of the
-// configuration, of the types of Kubernetes that are in it, and of the comments and defaults
-// in values.yaml.
+// Schema generates values.schema.json from its handwritten part, the schema of the configuration, the
+// Kubernetes types in it, and the comments and defaults in values.yaml.
 func (h *Helm) Schema() ([]byte, error) {
 	var whole, configuration schema
 	if err := readJSON(filepath.Join(h.root, "manifests", "values.schema.json"), &whole); err != nil {
@@ -69,9 +68,9 @@ func writeJSON(s schema) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// asHelmReads makes the schema of the configuration one of what Helm passes on. A text has to
-// be written as one: the daemon takes 0123 as it is written, and Helm would pass on 83. An
-// entry that is null is one that a later values file takes away.
+// asHelmReads adapts the configuration's schema to the values that Helm passes on. Strings must be
+// written as strings: the daemon reads 0123 as written, but Helm would pass 83. Null entries are
+// allowed because they remove an entry of an earlier values file.
 func asHelmReads(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -91,7 +90,7 @@ func asHelmReads(v any) {
 	}
 }
 
-// oneScalar returns the types without any scalar but the first, which is the one that is meant.
+// oneScalar returns the types with only the first scalar type, which is the intended type.
 func oneScalar(types []any) []any {
 	var rest []any
 	scalar := false
@@ -107,8 +106,8 @@ func oneScalar(types []any) []any {
 	return rest
 }
 
-// embed puts a schema with definitions of its own under a name into those of another. Its
-// definitions get the name before theirs, and what refers to them follows.
+// embed adds a schema and its definitions to the definitions of another schema. It prefixes the
+// embedded definitions and their references with name.
 func embed(definitions schema, name string, s schema) error {
 	own := schema{}
 	for _, key := range []string{"definitions", "$defs"} {

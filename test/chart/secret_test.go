@@ -9,11 +9,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// withoutConfig takes the configuration of the example plain away.
+// withoutConfig removes the configuration of the example plain.
 const withoutConfig = "config: null\ncredentials: {vsphere-cloud-secret: null}\n"
 
-// TestConfigSecret: the flag takes the place of the file, with nothing mounted, and the Role
-// has the Secret, in its namespace.
+// TestConfigSecret: --cloud-config-secret replaces the file, nothing is mounted, and a Role in the
+// Secret's namespace permits reading it.
 func TestConfigSecret(t *testing.T) {
 	for key, flag := range map[string]string{
 		"":      "--cloud-config-secret=vmware-system-csi/vsphere-config-secret",

@@ -11,21 +11,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A Value is one of the chart's, as values.yaml has it.
+// A Value is a value of the chart in values.yaml.
 type Value struct {
-	// Path leads to it, such as image, tag.
+	// Path is the list of keys that leads to it, such as image, tag.
 	Path []string
-	// Meaning is its comment, without what shows an example.
+	// Meaning is its comment without examples.
 	Meaning string
 	// Default is its value as JSON.
 	Default string
 }
 
-// Name returns the path with dots between, as helm --set takes it.
+// Name returns the path in the notation of helm --set.
 func (v *Value) Name() string { return strings.Join(v.Path, ".") }
 
-// Values returns all values of the chart in their order. A mapping that has comments within is
-// not one itself.
+// Values returns all values of the chart in order. A mapping whose keys have comments is a group and
+// not a value.
 func (h *Helm) Values() ([]Value, error) {
 	file := filepath.Join(h.Chart(), "values.yaml")
 	content, err := os.ReadFile(file)
@@ -57,7 +57,7 @@ func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
 			all = append(all, within...)
 			continue
 		}
-		// A comment that ends with an empty line belongs to what is before it.
+		// A comment followed by an empty line belongs to the preceding value.
 		comments := strings.Split(key.HeadComment, "\n\n")
 		comment := comments[len(comments)-1]
 		if comment == "" {
@@ -72,12 +72,12 @@ func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
 	return all, nil
 }
 
-// grouped reports whether the keys of a mapping are values of their own.
+// grouped reports whether a mapping is a group of values.
 func grouped(value *yaml.Node) bool {
 	return value.Kind == yaml.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
 }
 
-// sentences returns a comment in one line, up to an empty line of it or an example.
+// sentences returns a comment as one line, up to its first empty line or example.
 func sentences(comment string) string {
 	var text []string
 	for line := range strings.Lines(comment) {
@@ -102,8 +102,8 @@ func asJSON(value *yaml.Node) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// explain writes the meaning and the default of a value into the schema. The error says
-// that the schema does not have it.
+// explain sets the description and the default of a value in the schema. It fails if the schema lacks
+// the value.
 func (v *Value) explain(s schema) error {
 	for _, key := range v.Path {
 		properties, _ := s["properties"].(schema)
@@ -117,7 +117,7 @@ func (v *Value) explain(s schema) error {
 	if err := json.Unmarshal([]byte(v.Default), &def); err != nil {
 		return err
 	}
-	// Beside a reference nothing counts in this dialect; editors show these two all the same.
+	// This dialect ignores keywords next to a reference, but editors show these two.
 	s["description"] = v.Meaning
 	s["default"] = def
 	return nil

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// The simulator serves sessions and tags below /rest only. vCenters from 7.0 U2
-// serve them below /api too, with other paths, no envelope around an answer and
-// errors of another form; this file translates between the two.
+// The simulator implements sessions and tagging below /rest only. vCenter 7.0 U2 and later also
+// implement them below /api, with different paths, without an envelope around the response and
+// with another error format. This file translates between the two.
 
 const (
 	apiSessionPath = "/api/session"
@@ -18,8 +18,8 @@ const (
 	restTagging    = restCISPath + "tagging/"
 )
 
-// restForm returns a request to /api as the one to /rest that means the same, and
-// reports whether it was one.
+// restForm translates a request to /api into the equivalent request to /rest. It reports
+// whether it translated it.
 func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 	path := ""
 	below, isTagging := strings.CutPrefix(r.URL.Path, apiTaggingPath)
@@ -31,11 +31,11 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 		if path = restTagging + resource; ok {
 			path += "/id:" + id
 		} else if r.URL.Query().Get("action") == "list-tags-for-category" {
-			// Which category is in the body here, and in the path there.
+			// /api has the category in the body, /rest in the path.
 			var of struct {
 				Category string `json:"category_id"`
 			}
-			_ = json.Unmarshal(body, &of) // none is not there
+			_ = json.Unmarshal(body, &of) // an invalid body leaves the category empty
 			path += "/id:" + of.Category
 		}
 	default:
@@ -53,10 +53,10 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 	return rest, true
 }
 
-// apiForm returns the answer to a request in the form that /api gives it.
+// apiForm translates a response of /rest into the format of /api.
 func apiForm(rest *http.Request, res *response) *response {
 	if strings.Contains(res.header.Get("Content-Type"), "html") {
-		// An HTML page is no response of the API.
+		// An HTML page comes from a proxy and stays as it is.
 		return res
 	}
 	header := res.header.Clone()
@@ -69,7 +69,7 @@ func apiForm(rest *http.Request, res *response) *response {
 			} `json:"value"`
 		}
 		of.Value.Messages = []any{}
-		_ = json.Unmarshal(res.body, &of) // no body has no type
+		_ = json.Unmarshal(res.body, &of) // without a body the type is empty
 		kind := cmp.Or(strings.ToUpper(of.Type[strings.LastIndex(of.Type, ".")+1:]), errorType(res.status))
 		body, _ := json.Marshal(map[string]any{"error_type": kind, "messages": of.Value.Messages})
 		return &response{res.status, header, body}
@@ -77,7 +77,7 @@ func apiForm(rest *http.Request, res *response) *response {
 	var answer struct {
 		Value json.RawMessage `json:"value"`
 	}
-	_ = json.Unmarshal(res.body, &answer) // no body is no value
+	_ = json.Unmarshal(res.body, &answer) // without a body the value is nil
 	switch {
 	case rest.URL.Path == restSessionPath && rest.Method == http.MethodPost && rest.URL.RawQuery == "":
 		return &response{http.StatusCreated, header, answer.Value}

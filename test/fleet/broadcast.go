@@ -2,7 +2,7 @@ package fleet
 
 import "sync"
 
-// A broadcast wakes all that wait.
+// A broadcast wakes all waiting goroutines.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}

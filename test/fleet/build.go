@@ -11,29 +11,29 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// inventory makes and keeps the objects of one vCenter. The simulator's own
-// methods wait for tasks and copy templates of many kilobytes, some of them
-// shared by all vCenters of a process, so most objects are made here.
+// inventory creates and owns the objects of one vCenter. The simulator's own methods wait for
+// tasks and copy templates of many kilobytes, some of them shared by all vCenters of a process,
+// so most objects are created here.
 type inventory struct {
 	v     *VCenter
 	ctx   *simulator.Context
 	reg   *simulator.Registry
 	index int // position of the vCenter in the fleet
 
-	names    map[string][]types.ManagedObjectReference // all but fillers
+	names    map[string][]types.ManagedObjectReference // objects by name, without fillers
 	machines []*machine                                // in the order of the description
 	fillers  []*mo.VirtualMachine
-	made     int // machines ever made
+	made     int // number of VMs created so far
 	dcs      map[string]*datacenter
 	order    []*datacenter
 
-	// hidden are the objects that the account may not see, which are not in the
-	// registry; veils are what hid them, by the name that was given.
+	// hidden are the objects that the account cannot see; they are not in the registry.
+	// hidings are the active calls of Hide, by the path or name that was given.
 	hidden  map[types.ManagedObjectReference]mo.Entity
 	hidings map[string]*hiding
 }
 
-// A datacenter is where machines can be placed.
+// A datacenter is a datacenter with the places for its VMs.
 type datacenter struct {
 	spec     *DatacenterSpec
 	vmFolder *simulator.Folder
@@ -48,7 +48,7 @@ type compute struct {
 	pools map[string]mo.Entity // resource pools and vApps
 }
 
-// build makes the inventory of a description.
+// build creates the inventory of a spec.
 func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -93,7 +93,7 @@ func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder
 	return b.entity(ref).(*simulator.Folder)
 }
 
-// name makes an object findable by its name.
+// name makes an object available to find by its name.
 func (b *inventory) name(e mo.Entity) {
 	name := e.Entity().Name
 	b.names[name] = append(b.names[name], e.Reference())
@@ -107,7 +107,7 @@ func (b *inventory) child(parent *simulator.Folder, e mo.Entity) {
 	b.reg.PutEntity(parent, e)
 }
 
-// folder returns the folder at a path below parent, which is created as needed.
+// folder returns the folder at a path below parent and creates missing ones.
 func (b *inventory) folder(parent *simulator.Folder, path string) (*simulator.Folder, error) {
 	for _, name := range split(path) {
 		if e := b.reg.FindByName(name, parent.ChildEntity); e != nil {
@@ -218,9 +218,8 @@ func (b *inventory) standalone(dc *datacenter, hostFolder *simulator.Folder, spe
 	return b.host(c, obj, obj, spec)
 }
 
-// host adds a host to a cluster, or to what stands for it above a standalone
-// host; that parent's entity is given twice, by its type in the registry and
-// by the part that lists hosts.
+// host adds a host to a cluster or to the compute resource of a standalone host. parent is that
+// object as its type in the registry, cr the part of it that lists the hosts.
 func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, spec HostSpec) error {
 	h := new(simulator.HostSystem)
 	h.Name = spec.Name
@@ -234,12 +233,12 @@ func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, s
 		Uuid:       derivedUUID(b.v.name, "host/"+spec.Name),
 		MemorySize: 256 << 30, CpuMhz: 2400, NumCpuPkgs: 2, NumCpuCores: 32, NumCpuThreads: 64, NumNics: 2,
 	}
-	h.Config = &types.HostConfigInfo{Network: new(types.HostNetworkInfo)} // the search index reads it
+	h.Config = &types.HostConfigInfo{Network: new(types.HostNetworkInfo)} // read by the search index
 	if spec.FaultDomain != "" {
 		h.Config.VsanHostConfig = vsanConfig(spec.FaultDomain)
 	}
 	b.reg.NewEntity(h)
-	// Clipped, since the simulator appends to this list while it only reads it.
+	// Clip it: the simulator appends to this list while it holds only a read lock.
 	cr.Host = slices.Clip(append(cr.Host, h.Self))
 	b.reg.PutEntity(parent, h)
 	h.Summary.Host = &h.Self
@@ -276,7 +275,7 @@ func (b *inventory) pools(c *compute, parent *simulator.ResourcePool, specs []Po
 			return err
 		}
 		if spec.VApp {
-			continue // validate has seen that nothing is below it
+			continue // validate rejects pools below a vApp
 		}
 		if err := b.pools(c, below, spec.Pools); err != nil {
 			return err
@@ -285,7 +284,6 @@ func (b *inventory) pools(c *compute, parent *simulator.ResourcePool, specs []Po
 	return nil
 }
 
-// vapp makes a vApp in a pool.
 func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator.VirtualApp {
 	a := new(simulator.VirtualApp)
 	a.Self.Type = "VirtualApp"
@@ -297,7 +295,7 @@ func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator
 	return a
 }
 
-// machinesIn returns the list of machines that a pool or a vApp keeps.
+// machinesIn returns the list of VMs of a resource pool or vApp.
 func (b *inventory) machinesIn(pool types.ManagedObjectReference) *[]types.ManagedObjectReference {
 	switch p := b.entity(pool).(type) {
 	case *simulator.VirtualApp:
@@ -308,8 +306,8 @@ func (b *inventory) machinesIn(pool types.ManagedObjectReference) *[]types.Manag
 	return new([]types.ManagedObjectReference)
 }
 
-// parentOf returns what an object is in, nil for the root folder. A machine in a vApp
-// is in no folder.
+// parentOf returns the parent of an object, nil for the root folder. A VM in a vApp has no
+// folder; its parent is the vApp.
 func (b *inventory) parentOf(e mo.Entity) mo.Entity {
 	parent := e.Entity().Parent
 	if vm, ok := e.(*mo.VirtualMachine); ok && parent == nil {
@@ -321,8 +319,8 @@ func (b *inventory) parentOf(e mo.Entity) mo.Entity {
 	return b.entity(*parent)
 }
 
-// derivedUUID makes UUIDs that differ between vCenters, alike in every run, and
-// beginning with 42 as those that vCenter gives its machines.
+// derivedUUID returns a UUID that is the same in every run, differs between vCenters, and starts
+// with 42 like the UUIDs that vCenter assigns.
 func derivedUUID(vcenter, name string) string {
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(vcenter+"\x00"+name))
 	id[0] = 0x42

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// validity is how long a certificate is valid unless something else is said.
+// validity is the default lifetime of a certificate.
 const validity = 30 * 24 * time.Hour
 
-// newCertificate makes a self-signed server certificate that verifies with
-// itself as the only authority, and with any other of its name and key. Without
-// a key it has a new one.
+// newCertificate returns a self-signed server certificate and its PEM form. It verifies with
+// itself as the only CA, or with any other certificate of the same name and key. A nil key
+// generates a new one.
 func newCertificate(name, address string, key *ecdsa.PrivateKey, validity time.Duration) (tls.Certificate, []byte, error) {
 	var err error
 	if key == nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Changes reach the property collectors that wait for them, except that the
-// lists of machines that hosts and pools keep, and of hosts that clusters keep,
-// change without a notice.
+// Property collectors that wait for changes see them, except for changes of the VM lists of
+// hosts and pools and of the host lists of clusters.
 
 type changes []types.PropertyChange
 
@@ -19,15 +18,15 @@ func (c *changes) set(name string, val any) {
 	*c = append(*c, types.PropertyChange{Name: name, Val: val})
 }
 
-// apply makes changes before the machine is in the registry.
+// apply applies changes to a VM that is not in the registry yet.
 func (m *machine) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
 
-// update makes changes, and reports them to collectors.
+// update applies changes and reports them to property collectors.
 func (b *inventory) update(obj mo.Reference, c changes) {
 	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
 }
 
-// errInVApp returns the error that a machine is not moved out of its vApp here.
+// errInVApp returns an error if the VM is in a vApp: moves out of a vApp are not supported.
 func (v *VCenter) errInVApp(m *machine) error {
 	if m.vm.Parent != nil {
 		return nil
@@ -35,7 +34,7 @@ func (v *VCenter) errInVApp(m *machine) error {
 	return fmt.Errorf("fleet: vCenter %q: %q is in a vApp", v.name, m.vm.Name)
 }
 
-// change runs f on a machine, with the inventory to itself.
+// change runs f on a VM with the inventory locked.
 func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -46,9 +45,8 @@ func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
 	return f(v.inv, m)
 }
 
-// MoveVM moves a machine to a host, as vMotion does. If the host belongs to
-// another cluster, the machine comes into its root pool; if to another
-// datacenter, into its VM folder. Its managed object ID stays.
+// MoveVM moves a VM to a host, as vMotion does; its managed object ID stays. In another cluster
+// the VM joins the root pool, in another datacenter the VM folder.
 func (v *VCenter) MoveVM(vm, host string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		e, err := b.find(host, "HostSystem")
@@ -77,7 +75,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 	})
 }
 
-// UnassignHost makes the vCenter leave out which host a machine is on.
+// UnassignHost makes the vCenter omit the host of a VM.
 func (v *VCenter) UnassignHost(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c changes
@@ -87,8 +85,8 @@ func (v *VCenter) UnassignHost(vm string) error {
 	})
 }
 
-// MoveHost moves a host, with its machines, to another cluster of its
-// datacenter. The machines come into the cluster's root pool.
+// MoveHost moves a host with its VMs to another cluster of its datacenter. The VMs join the
+// cluster's root pool.
 func (v *VCenter) MoveHost(host, cluster string) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -147,7 +145,7 @@ func (v *VCenter) Rename(object, name string) error {
 	return nil
 }
 
-// Destroy deletes a machine.
+// Destroy deletes a VM.
 func (v *VCenter) Destroy(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.remove(m.vm)
@@ -159,8 +157,8 @@ func (v *VCenter) Destroy(vm string) error {
 	})
 }
 
-// Create makes a machine, or Count of them, in a datacenter. A machine that is
-// made again under its old name has its old UUID unless vm gives it another.
+// Create creates a VM, or Count of them, in a datacenter. A VM created again under its old name
+// has its old UUID unless vm sets another.
 func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -185,21 +183,21 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	return b.machinesOf(dc, &vm)
 }
 
-// toPool puts a machine into a pool's list and returns what changes with it.
+// toPool moves a VM to a pool's list and returns the changed properties.
 func (b *inventory) toPool(m *machine, to *simulator.ResourcePool) changes {
 	simulator.RemoveReference(b.machinesIn(*m.vm.ResourcePool), m.vm.Self)
 	to.Vm = append(to.Vm, m.vm.Self)
 	return changes{{Name: "resourcePool", Val: to.Self}}
 }
 
-// toFolder puts a machine into a folder's list and returns what changes with it.
+// toFolder moves a VM to a folder's list and returns the changed properties.
 func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
 	simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
 	to.ChildEntity = append(to.ChildEntity, m.vm.Self)
 	return changes{{Name: "parent", Val: to.Self}}
 }
 
-// forget removes an object from those found by name.
+// forget removes an object from the index by name.
 func (b *inventory) forget(e mo.Entity) {
 	name := e.Entity().Name
 	ref := e.Reference()
@@ -217,7 +215,7 @@ func (b *inventory) rootPool(owner types.ManagedObjectReference) *simulator.Reso
 	return b.entity(*ref).(*simulator.ResourcePool)
 }
 
-// moveCompute keeps the places for new machines in step with a moved host.
+// moveCompute keeps the places for new VMs in step with a moved host.
 func (b *inventory) moveCompute(h *simulator.HostSystem, from, to types.ManagedObjectReference) {
 	for _, dc := range b.order {
 		for _, c := range dc.compute {

@@ -10,14 +10,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ConfigOptions choose what ConfigYAML renders.
+// ConfigOptions are the options of ConfigYAML.
 type ConfigOptions struct {
 	Region, Zone string // tag categories; default region and zone
-	CADir        string // folder for <name>.pem of each vCenter
+	CADir        string // folder with <name>.pem of each vCenter
 }
 
-// ConfigYAML renders the configuration file of the cloud controller manager for
-// a fleet, in the YAML format of the vSphere CPI, with the vCenters in order.
+// ConfigYAML renders the cloud controller manager's configuration for a fleet in the YAML format
+// of the vSphere CPI, with the vCenters in order.
 func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 	var doc struct {
 		Global struct {

@@ -11,16 +11,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// conditions are what is different about a vCenter now. Their maps are replaced, never
-// changed, so that a copy stays as it is.
+// conditions are the deviations of a vCenter from normal behavior. Their maps are replaced and
+// never changed, so a copy is a snapshot.
 type conditions struct {
 	faults
 	tagging
 	password string
-	// gone are objects of sessions that are answered for as if they did not exist.
+	// gone are objects of sessions that the vCenter reports as nonexistent.
 	gone map[types.ManagedObjectReference]bool
-	// blind are the sessions that may not read any property, and spoiled those that answer
-	// everything with an HTTP status.
+	// blind are the session IDs that cannot read any property. spoiled maps session IDs to the
+	// HTTP status of all their responses.
 	blind   map[string]bool
 	spoiled map[string]int
 	// noRead are the objects on which the account lacks System.Read.
@@ -36,30 +36,29 @@ type faults struct {
 	delays     map[string]time.Duration
 	soap       map[string]types.BaseMethodFault
 	rest       map[string]int
-	// odd are the kinds of request with unexpected responses, and which.
+	// odd maps a kind of request to its unexpected response.
 	odd map[string]string
-	// listing is the fault of a list view that may not have all objects; unlisted
-	// are objects that none may have although they can be seen.
+	// listing is the fault of a ModifyListView with an inaccessible object. unlisted are
+	// visible objects that no list view accepts.
 	listing  types.BaseMethodFault
 	unlisted map[types.ManagedObjectReference]bool
-	// pages is how many objects an answer to RetrievePropertiesEx has at most.
+	// pages is the maximum number of objects in a response to RetrievePropertiesEx.
 	pages int32
 }
 
-// state guards the conditions.
 type state struct {
 	mu sync.Mutex
 	conditions
 }
 
-// now returns the conditions as they are.
+// now returns a snapshot of the conditions.
 func (v *VCenter) now() conditions {
 	v.state.mu.Lock()
 	defer v.state.mu.Unlock()
 	return v.state.conditions
 }
 
-// set changes the conditions, and wakes the requests that hang or wait.
+// set changes the conditions and wakes hanging and waiting requests.
 func (v *VCenter) set(change func(c *conditions)) {
 	v.state.mu.Lock()
 	change(&v.state.conditions)
@@ -67,7 +66,7 @@ func (v *VCenter) set(change func(c *conditions)) {
 	v.wake.notify()
 }
 
-// with returns a copy of a map with another value of a key, without the key for the zero value.
+// with returns a copy of m with key set to value. The zero value removes the key.
 func with[K, V comparable](m map[K]V, key K, value V) map[K]V {
 	c := maps.Clone(m)
 	if c == nil {
@@ -78,7 +77,7 @@ func with[K, V comparable](m map[K]V, key K, value V) map[K]V {
 	return c
 }
 
-// method returns the fault that a SOAP method is to answer with, or nil.
+// method returns the fault of a SOAP method, or nil.
 func (f *faults) method(name string) types.BaseMethodFault {
 	if fault, ok := f.soap[name]; ok {
 		return fault
@@ -86,7 +85,7 @@ func (f *faults) method(name string) types.BaseMethodFault {
 	return f.soap["*"]
 }
 
-// status returns the HTTP status that a kind of request is to answer with, or 0.
+// status returns the HTTP status for a kind of request, or 0 for a normal response.
 func (f *faults) status(kind string) int {
 	if status, ok := f.rest[kind]; ok {
 		return status
@@ -95,7 +94,7 @@ func (f *faults) status(kind string) int {
 	status := 0
 	for pattern, s := range f.rest {
 		prefix, ok := strings.CutSuffix(pattern, "*")
-		rest := prefix != "" || strings.Contains(kind, " /") // "*" leaves SOAP alone
+		rest := prefix != "" || strings.Contains(kind, " /") // "*" does not match SOAP methods
 		if ok && rest && strings.HasPrefix(kind, prefix) && len(prefix) > best {
 			best = len(prefix)
 			status = s
@@ -104,57 +103,56 @@ func (f *faults) status(kind string) int {
 	return status
 }
 
-// SetDelay lets every request wait before it is answered.
+// SetDelay delays every response.
 func (v *VCenter) SetDelay(d time.Duration) { v.set(func(c *conditions) { c.delay = d }) }
 
-// DelayMethod lets requests of one kind, as Requests names it, wait before they are
-// answered, longer than SetDelay has others wait.
+// DelayMethod delays responses to one kind of request, as named by Requests, in addition to
+// SetDelay.
 func (v *VCenter) DelayMethod(kind string, d time.Duration) {
 	v.set(func(c *conditions) { c.delays = with(c.delays, kind, d) })
 }
 
-// DelayFirstPage lets the first answer of each property collector take longer, as
-// where tens of thousands of objects have to be collected for it.
+// DelayFirstPage delays the first response of each property collector, as if tens of thousands
+// of objects had to be collected for it.
 func (v *VCenter) DelayFirstPage(d time.Duration) { v.set(func(c *conditions) { c.first = d }) }
 
-// Hang makes the vCenter accept connections and requests, and answer none,
-// until Recover or Close, or until the client goes. Requests that are being
-// answered hang too; Recover answers those whose client still waits.
+// Hang makes the vCenter accept connections and requests without responding, until Recover,
+// Close or the end of the client. Requests in progress hang too; Recover responds to those whose
+// client still waits.
 func (v *VCenter) Hang() { v.set(func(c *conditions) { c.hang = true }) }
 
-// Refuse breaks all connections and refuses new ones. The port stays reserved,
-// and sessions stay open.
+// Refuse closes all connections and refuses new ones. The port stays reserved, and sessions stay
+// open.
 func (v *VCenter) Refuse() { v.server.stop() }
 
-// Drop makes the vCenter break each connection in the middle of an answer.
+// Drop makes the vCenter close each connection in the middle of a response.
 func (v *VCenter) Drop() { v.set(func(c *conditions) { c.drop = true }) }
 
-// Fault makes a SOAP method answer with a fault; "*" means every method that has
-// no fault of its own. A nil fault removes it.
+// Fault makes a SOAP method fail with a fault; "*" is every method without its own fault. A nil
+// fault removes it.
 func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
 	v.set(func(c *conditions) { c.soap = with(c.soap, method, fault) })
 }
 
-// FaultREST makes a kind of request, as Requests names it, answer with an HTTP
-// status. A kind that ends in "*" is a prefix, the longest one counts; "*" means
-// every REST request. The name of a SOAP method is a kind too: it then answers
-// with the bare status, as a proxy in front of vCenter does. Status 404 is vAPI's
-// that serves nothing yet, as while it starts. Status 0 removes it.
+// FaultREST sets the HTTP status of a kind of request, as named by Requests; status 0 removes it.
+// A kind that ends in "*" is a prefix, of which the longest match applies; "*" is every REST
+// request. The name of a SOAP method also works: the response is then the bare status, as from a
+// proxy in front of vCenter. Status 404 is vAPI's response while it starts and has no services
+// yet.
 func (v *VCenter) FaultREST(kind string, status int) {
 	v.set(func(c *conditions) { c.rest = with(c.rest, kind, status) })
 }
 
-// RejectPassword refuses every login. Open sessions stay.
+// RejectPassword rejects every login. Open sessions stay.
 func (v *VCenter) RejectPassword() { v.set(func(c *conditions) { c.reject = true }) }
 
-// SetPassword changes the account's password. Open sessions stay, and Recover
-// does not take it back.
+// SetPassword changes the account's password. Open sessions stay, and Recover does not restore
+// the old one.
 func (v *VCenter) SetPassword(p string) { v.set(func(c *conditions) { c.password = p }) }
 
-// Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
-// FaultREST, AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword,
-// RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
-// again.
+// Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault, FaultREST,
+// AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword, RejectRESTLogin, SlowLogin
+// and SetLockout. The port stays the same.
 func (v *VCenter) Recover() error {
 	v.set(func(c *conditions) { c.faults = faults{} })
 	return v.server.start()
@@ -162,11 +160,11 @@ func (v *VCenter) Recover() error {
 
 // The unexpected responses of AnswerOddly.
 const (
-	// OddEmpty is HTTP 200 with a SOAP envelope whose body has nothing in it.
+	// OddEmpty is HTTP 200 with a SOAP envelope whose body is empty.
 	OddEmpty = "empty"
-	// OddNothing is the answer of a WaitForUpdatesEx without a change, at once.
+	// OddNothing is an immediate response to WaitForUpdatesEx without a change.
 	OddNothing = "nothing"
-	// OddGarbage is HTTP 200 with a page of HTML.
+	// OddGarbage is HTTP 200 with an HTML page.
 	OddGarbage = "garbage"
 )
 
@@ -179,8 +177,8 @@ var oddBodies = map[string]string{
 	OddGarbage: "<html><body>It works!</body></html>",
 }
 
-// AnswerOddly lets a kind of request, as Requests names it, answer with status 200
-// and what no client expects: OddEmpty, OddNothing or OddGarbage.
+// AnswerOddly makes a kind of request, as named by Requests, return status 200 with an unexpected
+// body: OddEmpty, OddNothing or OddGarbage.
 func (v *VCenter) AnswerOddly(kind, how string) error {
 	if oddBodies[how] == "" {
 		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
@@ -189,7 +187,7 @@ func (v *VCenter) AnswerOddly(kind, how string) error {
 	return nil
 }
 
-// oddAnswer returns the unexpected response to a kind of request, nil if there is none.
+// oddAnswer returns the unexpected response to a kind of request, or nil.
 func (f *faults) oddAnswer(kind string) *response {
 	how, ok := f.odd[kind]
 	if !ok {

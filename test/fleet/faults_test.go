@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// An outcome is how a request ends.
+// An outcome reports whether the error of a request is the expected one.
 type outcome func(error) bool
 
 func succeeds(err error) bool { return err == nil }
@@ -36,7 +36,8 @@ func faulted(f types.BaseMethodFault) outcome {
 
 func status(code int) outcome { return func(err error) bool { return rest.IsStatusError(err, code) } }
 
-// TestFaults: tests of clients that must bear a fault say nothing where the fault does nothing.
+// TestFaults ensures that each fault takes effect: tests of clients that tolerate a fault pass
+// vacuously without it.
 func TestFaults(t *testing.T) {
 	const readMethod, listKind = "RetrievePropertiesEx", "GET /com/vmware/cis/tagging/category"
 	never := is(context.DeadlineExceeded)
@@ -70,7 +71,7 @@ func TestFaults(t *testing.T) {
 			v, cl := start(t)
 			check := func(when string, soap, restful outcome, d time.Duration) {
 				t.Helper()
-				cl.CloseIdleConnections() // the first error on a broken connection is another one
+				cl.CloseIdleConnections() // the first error on a broken connection is a different one
 				cl.rest.CloseIdleConnections()
 				if _, err := cl.read(within(t, d), v.Machines()[0], "config.uuid"); !soap(err) {
 					t.Errorf("%s: SOAP: %v", when, err)
@@ -125,7 +126,7 @@ func TestLogins(t *testing.T) {
 	}
 	_ = v.Recover()
 	want("recovered", succeeds, succeeds)
-	// Four logins succeeded since, two of each kind, and one with SOAP alone.
+	// Five logins succeeded: two pairs of SOAP and REST, and SOAP alone.
 	if ids := v.SessionIDs(); len(before) != 2 || len(ids) != 7 || !slices.Contains(ids, before[0]) || v.SOAPSessions() != 1 || v.RESTSessions() != 1 {
 		t.Errorf("%d session IDs became %d; %d and %d are open", len(before), len(ids), v.SOAPSessions(), v.RESTSessions())
 	}
@@ -144,7 +145,7 @@ func waitFor(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// A watch follows some properties of all machines, as a client of vCenter does.
+// A watch follows properties of all VMs, as a client of vCenter does.
 type watch struct {
 	c       *client
 	pc      *property.Collector
@@ -181,7 +182,7 @@ func (c *client) watchIn(t *testing.T, container types.ManagedObjectReference, p
 	return w
 }
 
-// next makes one long poll, and returns what it brings by managed object ID.
+// next makes one long poll and returns its updates by managed object ID.
 func (w *watch) next(ctx context.Context) (map[string]types.ObjectUpdate, error) {
 	req := types.WaitForUpdatesEx{This: w.pc.Reference(), Version: w.version, Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(600)}}
 	res, err := methods.WaitForUpdatesEx(ctx, w.c.Client.Client, &req)
@@ -198,7 +199,7 @@ func (w *watch) next(ctx context.Context) (map[string]types.ObjectUpdate, error)
 	return got, nil
 }
 
-// TestLongPollsEnd with their session, their vCenter and their client.
+// TestLongPollsEnd covers the end of the session, the vCenter and the client.
 func TestLongPollsEnd(t *testing.T) {
 	v, _ := start(t)
 	gone, leave := context.WithCancel(t.Context())
@@ -238,7 +239,8 @@ func TestLongPollsEnd(t *testing.T) {
 	}
 }
 
-// TestViewsFollowMachines out of their container and into it, which the simulator's own do not.
+// TestViewsFollowMachines covers VMs that leave and enter a container, which the simulator's own
+// views do not follow.
 func TestViewsFollowMachines(t *testing.T) {
 	v, c := start(t)
 	ctx := within(t, time.Minute)
@@ -254,7 +256,7 @@ func TestViewsFollowMachines(t *testing.T) {
 	}{
 		{func() error { return v.MoveVM("node", "c3-host-1") }, types.ObjectUpdateKindLeave},
 		{func() error { return v.MoveVM("node", "c1-host-1") }, types.ObjectUpdateKindEnter},
-		// Others come between the same two polls, which makes the simulator forget a deletion.
+		// A creation between the same two polls makes the simulator lose a deletion.
 		{func() error { return errors.Join(v.Create("dc1", VMSpec{Name: "new"}), v.Destroy("node")) }, types.ObjectUpdateKindLeave},
 	} {
 		if err := step.change(); err != nil {
@@ -274,7 +276,8 @@ func TestViewsFollowMachines(t *testing.T) {
 	}
 }
 
-// TestOutOfSight: tests of clients that must not delete a Node say nothing where its machine can still be seen.
+// TestOutOfSight ensures that hidden VMs are invisible: tests of clients that must not delete a
+// Node pass vacuously otherwise.
 func TestOutOfSight(t *testing.T) {
 	node := func(f func(*VCenter, string) error) func(*VCenter) error {
 		return func(v *VCenter) error { return f(v, "node") }
@@ -283,7 +286,7 @@ func TestOutOfSight(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		hide, show func(*VCenter) error
-		// listed, found, named: a view has the machine, a search finds it, its name is readable.
+		// listed: a view contains the VM; found: a search finds it; named: its name is readable.
 		listed, found bool
 		named, read   outcome
 	}{
@@ -343,7 +346,8 @@ func TestOutOfSight(t *testing.T) {
 	}
 }
 
-// TestTagsOfUnknownObjects: the tagging service answers 403 for an object that does not exist, and for a batch with one.
+// TestTagsOfUnknownObjects: the tagging service returns 403 for an object that does not exist and
+// for a batch that contains it.
 func TestTagsOfUnknownObjects(t *testing.T) {
 	v, c := start(t)
 	ctx := within(t, time.Minute)
@@ -374,7 +378,7 @@ func TestTagsOfUnknownObjects(t *testing.T) {
 	ask("no session", status(http.StatusUnauthorized), node)
 }
 
-// TestGuests: what tests of clients that must not take notice change.
+// TestGuests covers guest changes that clients are expected to ignore.
 func TestGuests(t *testing.T) {
 	v, c := start(t)
 	w := c.watch(t, "runtime.powerState", "guest.net", "config.extraConfig")

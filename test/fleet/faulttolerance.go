@@ -8,10 +8,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Protect makes a Fault Tolerance secondary of a machine on a host of its
-// cluster. As in vCenter it is a machine of its own, switched on, with the name
-// and the BIOS UUID of the primary. Only config.ftInfo distinguishes the two. It is
-// not among Machines, and changes of the primary do not reach it.
+// Protect creates a Fault Tolerance secondary of a VM on a host of its cluster. As in vCenter, it
+// is a separate, powered-on VM with the name and the BIOS UUID of the primary; only config.ftInfo
+// differs. Machines omits it, and changes of the primary do not reach it.
 func (v *VCenter) Protect(vm, host string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		if m.secondary != nil {
@@ -45,8 +44,8 @@ func (v *VCenter) Protect(vm, host string) error {
 	})
 }
 
-// LosePrimary lets the host of a protected machine fail: the primary leaves the
-// inventory. Its secondary still is one until FailOver.
+// LosePrimary fails the host of a protected VM: the primary leaves the inventory, and the
+// secondary stays secondary until FailOver.
 func (v *VCenter) LosePrimary(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		if m.secondary == nil {
@@ -60,7 +59,7 @@ func (v *VCenter) LosePrimary(vm string) error {
 	})
 }
 
-// FailOver makes the secondary that LosePrimary has left the primary.
+// FailOver promotes the secondary that is left after LosePrimary.
 func (v *VCenter) FailOver(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		second, ok := m.vm.Config.FtInfo.(*types.FaultToleranceSecondaryConfigInfo)
@@ -74,7 +73,6 @@ func (v *VCenter) FailOver(vm string) error {
 	})
 }
 
-// remove takes a machine out of the inventory.
 func (b *inventory) remove(vm *mo.VirtualMachine) {
 	host := b.entity(*vm.Runtime.Host).(*simulator.HostSystem)
 	simulator.RemoveReference(&host.Vm, vm.Self)

@@ -10,30 +10,30 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Machine is what a test needs to know of a VM, as it was when asked for.
+// Machine is a snapshot of a VM.
 type Machine struct {
 	VCenter string
 	Name    string
-	MoID    string // such as vm-42
+	MoID    string // for example vm-42
 	UUID    string // BIOS UUID, lower case; "" while the configuration cannot be read
-	// InstanceUUID is what a vCenter knows the VM by, which clones do not share.
+	// InstanceUUID identifies the VM within a vCenter; clones do not share it.
 	InstanceUUID string
 	HostName     string // "" without VMware Tools
 	IPs          []string
 	Datacenter   string
 	Cluster      string // "" on a standalone host
 	Host         string
-	Pool         string // Resources for a root pool
-	Path         string // inventory path, with the VM's folders
+	Pool         string // "Resources" for a root pool
+	Path         string // inventory path with the VM's folders
 	PoweredOn    bool
 	Template     bool
 }
 
-// ProviderID returns the provider ID of the machine's Node.
+// ProviderID returns the provider ID of the VM's Node.
 func (m Machine) ProviderID() string { return "vsphere://" + m.UUID }
 
-// SwappedUUID returns the UUID as some guests see it, with the first three
-// fields in the other byte order.
+// SwappedUUID returns the UUID with the first three fields in the other byte order, as some
+// guests report it.
 func (m Machine) SwappedUUID() string {
 	u := m.UUID
 	if len(u) != 36 {
@@ -42,13 +42,12 @@ func (m Machine) SwappedUUID() string {
 	return u[6:8] + u[4:6] + u[2:4] + u[0:2] + "-" + u[11:13] + u[9:11] + "-" + u[16:18] + u[14:16] + u[18:]
 }
 
-// Reference returns the managed object ID of the VM with its type.
+// Reference returns the managed object reference of the VM.
 func (m Machine) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "VirtualMachine", Value: m.MoID}
 }
 
-// Machines returns the machines, in the order of the description, as they are
-// now. Fillers are not among them.
+// Machines returns the VMs in the order of the description, without fillers.
 func (v *VCenter) Machines() []Machine {
 	v.world.RLock()
 	defer v.world.RUnlock()
@@ -59,7 +58,7 @@ func (v *VCenter) Machines() []Machine {
 	return all
 }
 
-// Machine returns the machine of that name, as it is now.
+// Machine returns the VM with the given name.
 func (v *VCenter) Machine(name string) (Machine, error) {
 	v.world.RLock()
 	defer v.world.RUnlock()
@@ -91,7 +90,7 @@ func (b *inventory) describe(m *machine) Machine {
 }
 
 // Reference returns the object at an inventory path ("/" for the root folder,
-// "/dc1/host/c1/Resources/p" for a pool), or the only one of a name.
+// "/dc1/host/c1/Resources/p" for a pool) or with a unique name.
 func (v *VCenter) Reference(object string) (types.ManagedObjectReference, error) {
 	v.world.RLock()
 	defer v.world.RUnlock()
@@ -102,7 +101,7 @@ func (v *VCenter) Reference(object string) (types.ManagedObjectReference, error)
 	return e.Reference(), nil
 }
 
-// Objects returns the inventory paths of all datacenters, clusters, hosts and machines, in order.
+// Objects returns the sorted inventory paths of all datacenters, clusters, hosts and VMs.
 func (v *VCenter) Objects() []string {
 	v.world.RLock()
 	defer v.world.RUnlock()
@@ -119,7 +118,7 @@ func (v *VCenter) Objects() []string {
 	return slices.Compact(all)
 }
 
-// find returns an object by path or name, of one of the given types if any.
+// find returns an object by path or unique name. Kinds, if any, restrict its type.
 func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
 	refs := b.names[object]
 	if strings.HasPrefix(object, "/") {
@@ -145,7 +144,7 @@ func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
 	return nil, fmt.Errorf("fleet: vCenter %q has %d objects named %q; give the path of one", b.v.name, len(found), object)
 }
 
-// machine returns the machine of that name or path.
+// machine returns the VM with the given name or path.
 func (b *inventory) machine(name string) (*machine, error) {
 	e, err := b.find(name, "VirtualMachine")
 	if err != nil {
@@ -159,7 +158,7 @@ func (b *inventory) machine(name string) (*machine, error) {
 	return nil, fmt.Errorf("fleet: vCenter %q: %q is a filler", b.v.name, name)
 }
 
-// entity returns an object, be it hidden or not.
+// entity returns an object, even if it is hidden.
 func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
 	if e, ok := b.hidden[ref]; ok {
 		return e
@@ -167,7 +166,7 @@ func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
 	return b.reg.Get(ref).(mo.Entity)
 }
 
-// datacenterOf returns the datacenter that e is in.
+// datacenterOf returns the datacenter that contains e.
 func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
 	for e.Reference().Type != "Datacenter" {
 		e = b.parentOf(e)

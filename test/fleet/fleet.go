@@ -13,8 +13,8 @@ type Fleet struct {
 	vcenters []*VCenter
 }
 
-// Start makes the vCenters of a description, side by side, and serves them
-// until Close. The vCenters outlive ctx, which bounds Start only.
+// Start starts the vCenters of a description in parallel. They run until Close; ctx bounds Start
+// only.
 func Start(ctx context.Context, spec *Spec) (*Fleet, error) {
 	if err := spec.complete(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
@@ -53,7 +53,7 @@ func (f *Fleet) Names() []string {
 	return names
 }
 
-// VCenter returns the vCenter of that name, nil if there is none.
+// VCenter returns the vCenter with the given name, or nil.
 func (f *Fleet) VCenter(name string) *VCenter {
 	for _, v := range f.vcenters {
 		if v.Name() == name {
@@ -63,8 +63,7 @@ func (f *Fleet) VCenter(name string) *VCenter {
 	return nil
 }
 
-// Machines returns the machines of all vCenters, in their order, as they are
-// now. Fillers are not among them.
+// Machines returns the VMs of all vCenters in order, without fillers.
 func (f *Fleet) Machines() []Machine {
 	var all []Machine
 	for _, v := range f.vcenters {
@@ -73,8 +72,7 @@ func (f *Fleet) Machines() []Machine {
 	return all
 }
 
-// Machine returns the machine of that name, whichever vCenter has it. A name
-// that none or several have is an error.
+// Machine returns the VM with the given name. It fails unless exactly one vCenter has such a VM.
 func (f *Fleet) Machine(name string) (Machine, error) {
 	var found []Machine
 	for _, v := range f.vcenters {
@@ -91,8 +89,8 @@ func (f *Fleet) Machine(name string) (Machine, error) {
 	return Machine{}, fmt.Errorf("fleet: %d vCenters have a machine %q", len(found), name)
 }
 
-// Close stops every vCenter and returns when none of their goroutines is left.
-// Requests that hang are cut off. Closing twice is fine.
+// Close stops every vCenter, cuts off hanging requests and waits for all goroutines. It may be
+// called repeatedly.
 func (f *Fleet) Close() {
 	var g errgroup.Group
 	for _, v := range f.vcenters {

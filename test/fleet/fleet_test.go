@@ -25,13 +25,13 @@ vcenters:
   - {name: dc2, clusters: [{name: c3, hosts: 1}], vms: [{name: other}]}
 `
 
-// A client is logged in to one vCenter, by SOAP and by REST.
+// A client is logged in to one vCenter over SOAP and REST.
 type client struct {
 	*govmomi.Client
 	rest *rest.Client
 }
 
-// start runs oneVCenter until the test ends, and logs in.
+// start runs oneVCenter until the test ends and logs in.
 func start(t *testing.T) (*VCenter, *client) {
 	t.Helper()
 	spec, err := Parse([]byte(oneVCenter))
@@ -68,13 +68,13 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// read reads properties of a machine.
+// read reads properties of a VM.
 func (c *client) read(ctx context.Context, m Machine, properties ...string) (vm mo.VirtualMachine, err error) {
 	err = property.DefaultCollector(c.Client.Client).RetrieveOne(ctx, m.Reference(), properties, &vm)
 	return vm, err
 }
 
-// TestEqualDescriptions: managed object IDs repeat between vCenters, and nothing else that identifies.
+// TestEqualDescriptions: managed object IDs repeat between vCenters; all other identifiers differ.
 func TestEqualDescriptions(t *testing.T) {
 	const shape = "{name: dc, clusters: [{name: c, hosts: 3}], vms: [{name: node, count: 20}]}"
 	spec, err := Parse([]byte("vcenters: [{name: a, datacenters: [" + shape + "]}, {name: b, datacenters: [" + shape + "]}]"))
@@ -105,7 +105,7 @@ func TestEqualDescriptions(t *testing.T) {
 	}
 }
 
-// TestNoPlace: a machine on a host that is not there is no machine anywhere.
+// TestNoPlace: a VM on a nonexistent host is an error.
 func TestNoPlace(t *testing.T) {
 	spec, err := Parse([]byte("vcenters: [{name: a, datacenters: [{name: d, hosts: 1, vms: [{name: v, host: x}]}]}]"))
 	if err != nil {

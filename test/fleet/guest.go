@@ -9,18 +9,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// PowerOn powers a machine on.
+// PowerOn powers a VM on.
 func (v *VCenter) PowerOn(vm string) error { return v.power(vm, "on") }
 
-// PowerOff powers a machine off. As in vCenter its addresses go, and its host
-// name stays.
+// PowerOff powers a VM off. As in vCenter, its addresses disappear and its host name stays.
 func (v *VCenter) PowerOff(vm string) error { return v.power(vm, "off") }
 
-// Suspend suspends a machine.
+// Suspend suspends a VM.
 func (v *VCenter) Suspend(vm string) error { return v.power(vm, "suspended") }
 
-// HidePower makes vCenter leave out whether a machine runs, until it is powered
-// on, off or suspended again.
+// HidePower makes vCenter omit the power state of a VM until the next power operation.
 func (v *VCenter) HidePower(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.update(m.vm, changes{
@@ -38,7 +36,7 @@ func (v *VCenter) power(vm, state string) error {
 	})
 }
 
-// powerChanges are what a power state and a host name bring with them.
+// powerChanges returns the property changes that come with a power state and a host name.
 func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName string) changes {
 	var c changes
 	c.set("runtime.powerState", state)
@@ -69,7 +67,7 @@ func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName str
 	return c
 }
 
-// SetHostName sets the host name that Tools report, "" for no Tools.
+// SetHostName sets the host name that VMware Tools report; "" means no Tools.
 func (v *VCenter) SetHostName(vm, name string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		c := powerChanges(m, m.vm.Runtime.PowerState, name)
@@ -80,7 +78,7 @@ func (v *VCenter) SetHostName(vm, name string) error {
 	})
 }
 
-// HideNICs lets Tools report the machine's address, and none of its interfaces.
+// HideNICs makes Tools report the VM's address but no interfaces.
 func (v *VCenter) HideNICs(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.update(m.vm, changes{{Name: "guest.net", Val: []types.GuestNicInfo(nil)}})
@@ -88,32 +86,32 @@ func (v *VCenter) HideNICs(vm string) error {
 	})
 }
 
-// SetIPs sets the addresses of the machine's first interface: ADDRESS or ADDRESS/BITS.
+// SetIPs sets the addresses of the VM's first interface, each as ADDRESS or ADDRESS/BITS.
 func (v *VCenter) SetIPs(vm string, ips ...string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		if len(m.nics) == 0 {
 			return fmt.Errorf("fleet: vCenter %q: machine %q has no interface", v.name, vm)
 		}
-		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // the old ones may be on their way to a client
+		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // a response in progress may use the old ones
 		setIPs(&m.nics[0], ips)
 		b.update(m.vm, powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName))
 		return nil
 	})
 }
 
-// ReverseNICs lets Tools report the machine's interfaces in the opposite order,
-// as they may after any restart of the guest.
+// ReverseNICs makes Tools report the interfaces in the opposite order, which can happen after
+// any restart of the guest.
 func (v *VCenter) ReverseNICs(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
-		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // the old ones may be on their way to a client
+		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // a response in progress may use the old ones
 		slices.Reverse(m.nics)
 		b.update(m.vm, powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName))
 		return nil
 	})
 }
 
-// SetMetadata sets the metadata that cloud-init reads in the machine, as YAML,
-// with an encoding: base64, gzip+base64 or plain.
+// SetMetadata sets the cloud-init metadata of a VM, as YAML text, with the encoding base64,
+// gzip+base64 or plain.
 func (v *VCenter) SetMetadata(vm, text, encoding string) error {
 	var c checker
 	if c.oneOf("metadataEncoding", encoding, "", "base64", "gzip+base64", "plain"); len(c.errs) > 0 {
@@ -128,8 +126,8 @@ func (v *VCenter) SetMetadata(vm, text, encoding string) error {
 	return nil
 }
 
-// SetExtraConfig sets an entry of the machine's extra configuration, such as
-// guestinfo.metadata; "" takes it away.
+// SetExtraConfig sets an entry of the VM's extra configuration, such as guestinfo.metadata; ""
+// removes it.
 func (v *VCenter) SetExtraConfig(vm, key, value string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		entries := slices.DeleteFunc(slices.Clone(m.vm.Config.ExtraConfig), func(o types.BaseOptionValue) bool {
@@ -140,23 +138,22 @@ func (v *VCenter) SetExtraConfig(vm, key, value string) error {
 			entries = append(entries, &types.OptionValue{Key: key, Value: value})
 			entry = types.OptionValue{Key: key, Value: value}
 		}
-		// A client that watches one entry gets changes of that one only.
+		// A client that watches a single entry gets only the second change.
 		b.update(m.vm, changes{{Name: "config.extraConfig", Val: entries}, {Name: extraConfigPath(key), Val: entry}})
 		return nil
 	})
 }
 
-// extraConfigPath is the property path of one entry.
 func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig[%q]", key) }
 
-// Resize gives a machine other numbers of virtual CPUs and megabytes of memory.
+// Resize changes the number of virtual CPUs and the memory of a VM.
 func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		config := *cmp.Or(m.saved, m.vm.Config)
 		config.Hardware.NumCPU = cpus
 		config.Hardware.MemoryMB = memoryMB
 		if m.saved != nil {
-			m.saved = &config // to be seen when the configuration can be read
+			m.saved = &config // visible once the configuration is readable
 			return nil
 		}
 		var c changes
@@ -170,8 +167,8 @@ func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	})
 }
 
-// SetUUID sets the BIOS UUID, since a clone or a restored machine may have that
-// of another.
+// SetUUID sets the BIOS UUID, for example to the UUID of another VM, as a clone or a restored VM
+// may have it.
 func (v *VCenter) SetUUID(vm, uuid string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		id := strings.ToLower(uuid)
@@ -180,10 +177,10 @@ func (v *VCenter) SetUUID(vm, uuid string) error {
 	})
 }
 
-// SetConnection sets a machine's connection state: connected, disconnected,
-// inaccessible, orphaned or invalid. In the last three its configuration cannot
-// be read, and its summary has no UUID: see SetSummaryUUID. The configuration is
-// empty, not absent, since the simulator's search index cannot bear that.
+// SetConnection sets a VM's connection state: connected, disconnected, inaccessible, orphaned or
+// invalid. In the last three its configuration cannot be read and its summary has no UUID (see
+// SetSummaryUUID). The configuration is empty instead of absent because the simulator's search
+// index does not handle a nil one.
 func (v *VCenter) SetConnection(vm, state string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c checker
@@ -203,9 +200,8 @@ func (b *inventory) setConnection(m *machine, state string) {
 	b.update(m.vm, append(c, m.readable(state == "connected" || state == "disconnected")...))
 }
 
-// SetReadable reports whether the machine's configuration can be read. That of a
-// machine that is being cloned cannot in its first seconds, although it is
-// connected.
+// SetReadable sets whether the VM's configuration can be read. During the first seconds of a
+// clone operation it cannot, although the VM is connected.
 func (v *VCenter) SetReadable(vm string, readable bool) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.update(m.vm, m.readable(readable))
@@ -213,8 +209,8 @@ func (v *VCenter) SetReadable(vm string, readable bool) error {
 	})
 }
 
-// SetSummaryUUID sets the BIOS UUID in the machine's summary, "" for none, and
-// reportLeft its configuration alone: a vCenter may know the one without the other.
+// SetSummaryUUID sets the BIOS UUID in the VM's summary, "" for none, without changing its
+// configuration. A vCenter may know only one of the two.
 func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c changes
@@ -224,8 +220,8 @@ func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
 	})
 }
 
-// readable returns what changes when the machine's configuration becomes readable,
-// or is no longer.
+// readable returns the property changes of a VM whose configuration becomes readable or
+// unreadable.
 func (m *machine) readable(readable bool) (c changes) {
 	config := m.vm.Config
 	switch {
@@ -242,13 +238,13 @@ func (m *machine) readable(readable bool) (c changes) {
 		c.set(extraConfigPath(o.GetOptionValue().Key), nil)
 	}
 	c.set("config", *config)
-	// Filters by a property below config do not notice that one.
+	// Filters for a property below config ignore a change of config itself.
 	c.config(config)
 	c.optional("summary.config.uuid", config.Uuid)
 	return c
 }
 
-// optional adds a property that is unset if it is empty.
+// optional adds a property, unset if value is empty.
 func (c *changes) optional(name, value string) {
 	if value == "" {
 		c.set(name, nil)
@@ -257,7 +253,7 @@ func (c *changes) optional(name, value string) {
 	c.set(name, value)
 }
 
-// config adds the properties of a configuration that a client may watch one by one.
+// config adds the properties of a configuration that clients watch individually.
 func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 	c.optional("config.name", config.Name)
 	c.optional("config.uuid", config.Uuid)
@@ -274,7 +270,7 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 	}
 }
 
-// EnableUUID sets disk.enableUUID of a machine, as the virtual hardware's flag.
+// EnableUUID sets disk.enableUUID of a VM as a flag of the virtual hardware.
 func (v *VCenter) EnableUUID(vm string, on bool) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		config := *m.vm.Config
@@ -284,7 +280,7 @@ func (v *VCenter) EnableUUID(vm string, on bool) error {
 	})
 }
 
-// StopTools lets a machine's guest run without Tools, which are installed.
+// StopTools makes a VM's guest run with Tools installed but stopped.
 func (v *VCenter) StopTools(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.update(m.vm, changes{
@@ -295,7 +291,7 @@ func (v *VCenter) StopTools(vm string) error {
 	})
 }
 
-// StartTools has a machine's Tools start: they run, and not yet as they will.
+// StartTools sets the state in which Tools have started but are still executing scripts.
 func (v *VCenter) StartTools(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		b.update(m.vm, changes{

@@ -15,7 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A response is an answer that has not been sent yet.
+// A response is a response that has not been sent yet.
 type response struct {
 	status int
 	header http.Header
@@ -31,10 +31,10 @@ func (r *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ServeHTTP counts a request, applies the faults of the vCenter, and has the simulator
-// answer it.
+// ServeHTTP counts a request, applies the faults of the vCenter and forwards the request to the
+// simulator.
 func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Only once the body is read does net/http notice that a client goes.
+	// net/http notices a disconnected client only after the body is read.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -66,7 +66,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isLogin(kind) {
 		v.peaks.opened(v.Sessions())
 	}
-	v.gate(ctx, w, r) // the vCenter may have begun to hang meanwhile
+	v.gate(ctx, w, r) // the vCenter may have begun to hang in the meantime
 	if api {
 		res = apiForm(r, res)
 	}
@@ -78,8 +78,8 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(res.body)
 }
 
-// gate holds a request while the vCenter hangs, or its tagging service that is asked, and breaks
-// its connection if the vCenter drops connections or the client has gone.
+// gate blocks a request while the vCenter, or the tagging service it is for, hangs. It breaks the
+// connection if the vCenter drops connections or the client has disconnected.
 func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	for {
 		changed := v.wake.next()
@@ -99,8 +99,8 @@ func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// breakConnection closes the connection in the middle of a response, of which only a line feed has come:
-// that begins an answer in XML as well as one in JSON.
+// breakConnection closes the connection in the middle of a response. The only byte sent is a line
+// feed, a valid start of both XML and JSON.
 func breakConnection(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", "65536")
 	w.WriteHeader(http.StatusOK)
@@ -109,7 +109,6 @@ func breakConnection(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// wait waits for a delay.
 func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 	if delay <= 0 {
 		return
@@ -171,21 +170,21 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	return v.omit(method, v.blinded(r, method, res))
 }
 
-// serves reports whether the vCenter lists the version of the API in a request's action. It is
-// particular about that where somebody logs in by a token.
+// serves reports whether the vCenter lists the API version of a request's action. vCenter checks
+// it for logins by token.
 func (v *VCenter) serves(action string) bool {
 	versions := v.simulated(v.internalRequest(http.MethodGet, vim25.Path+"/vimServiceVersions.xml"), nil)
 	return bytes.Contains(versions.body, []byte("<version>"+strings.TrimPrefix(action, "urn:vim25/")+"</version>"))
 }
 
-// soapFault is an answer with a fault.
+// soapFault returns a response with a SOAP fault.
 func soapFault(code, text, detail string) *response {
 	return &response{http.StatusInternalServerError, http.Header{"Content-Type": {"text/xml"}},
 		[]byte(`<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:vim25="urn:vim25"><e:Body><e:Fault>` +
 			`<faultcode>` + code + `</faultcode><faultstring>` + text + `</faultstring><detail>` + detail + `</detail></e:Fault></e:Body></e:Envelope>`)}
 }
 
-// reads reports whether a SOAP method leaves the simulator as it is.
+// reads reports whether a SOAP method only reads.
 func reads(method string) bool {
 	for _, prefix := range []string{"Retrieve", "ContinueRetrieve", "Find", "Query", "CurrentTime", "SessionIsActive"} {
 		if strings.HasPrefix(method, prefix) {
@@ -195,8 +194,8 @@ func reads(method string) bool {
 	return false
 }
 
-// simulated has the simulator answer a request. Its panics would otherwise be
-// lost in the server's log.
+// simulated forwards a request to the simulator. A panic becomes a response; otherwise it would
+// be lost in the server's log.
 func (v *VCenter) simulated(r *http.Request, body []byte) (res *response) {
 	res = &response{status: http.StatusOK, header: make(http.Header)}
 	defer func() {
@@ -211,14 +210,14 @@ func (v *VCenter) simulated(r *http.Request, body []byte) (res *response) {
 	return res
 }
 
-// The operation IDs of requests that this package makes itself.
+// Operation IDs of requests that this package makes itself.
 const (
-	operationInternal = "fleet"          // spared from faults
-	operationCanceled = "fleet-canceled" // to be answered with RequestCanceled
-	operationListing  = "fleet-listing"  // to be answered with the fault of FaultListing
+	operationInternal = "fleet"          // no faults apply
+	operationCanceled = "fleet-canceled" // answered with RequestCanceled
+	operationListing  = "fleet-listing"  // answered with the fault of FaultListing
 )
 
-// intercept is asked by the simulator before each SOAP method.
+// intercept is called by the simulator before each SOAP method.
 func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	switch m.Header.ID {
 	case operationInternal:
@@ -242,7 +241,7 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	if ref := v.forbidden(m); ref != nil && ctx.Session != nil {
 		return nil, &types.NoPermission{Object: ref, PrivilegeId: "System.View"}
 	}
-	// The simulator lets property reads through without a session.
+	// The simulator allows property reads without a session.
 	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {
 		return nil, &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &m.This, PrivilegeId: "System.View"}}
 	}

@@ -11,21 +11,19 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A hiding is what Hide hid from the account: the object that it named
-// and all below it, parents first.
+// A hiding is one call of Hide: the named object, and the hidden objects, parents first.
 type hiding struct {
 	top mo.Entity
 	all []mo.Entity
 }
 
-// Hide takes the account's rights on an object and on all below it: on a
-// datacenter, a folder, a cluster or a machine. To the account they vanish from
-// views, from searches and from what a traversal reaches; naming one of them in
-// a request is answered with NoPermission, where an object that does not exist
-// would be ManagedObjectNotFound. Machines belong to their folders here, not to
-// their hosts, since vCenter lets an account see what either gives it.
+// Hide removes the account's permissions on a datacenter, folder, cluster or VM and on everything
+// below it. The objects disappear from views, searches and traversals; a request that names one
+// fails with NoPermission, instead of ManagedObjectNotFound for a nonexistent object. VMs are
+// hidden with their folders and not with their hosts, because in vCenter permissions on either
+// suffice.
 //
-// The objects live on, and may be changed in themselves; they must not be moved.
+// Hidden objects continue to exist and may be changed, but must not be moved.
 func (v *VCenter) Hide(object string) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -49,7 +47,7 @@ func (v *VCenter) Hide(object string) error {
 	return nil
 }
 
-// Show gives back the rights that Hide has taken, by the same path or name.
+// Show restores the permissions that Hide removed for the same path or name.
 func (v *VCenter) Show(object string) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -62,7 +60,7 @@ func (v *VCenter) Show(object string) error {
 	for _, e := range hide.all {
 		ref := e.Reference()
 		if b.hidden[ref] == nil {
-			// The VM was destroyed meanwhile.
+			// The VM was destroyed while it was hidden.
 			continue
 		}
 		delete(b.hidden, ref)
@@ -81,8 +79,7 @@ func (v *VCenter) Show(object string) error {
 	return nil
 }
 
-// leaveHost takes a machine off the lists of its host and pool, which may stay
-// in sight.
+// leaveHost removes a VM from the lists of its host and pool, which may remain visible.
 func (b *inventory) leaveHost(e mo.Entity) {
 	vm, ok := e.(*mo.VirtualMachine)
 	if !ok {
@@ -92,7 +89,7 @@ func (b *inventory) leaveHost(e mo.Entity) {
 	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
 }
 
-// below returns an object and all that are below it and in sight, parents first.
+// below returns an object and all visible objects below it, parents first.
 func (b *inventory) below(top mo.Entity) []mo.Entity {
 	depth := func(e mo.Entity) (n int) {
 		for ; e.Reference() != top.Reference(); n++ {
@@ -110,8 +107,7 @@ func (b *inventory) below(top mo.Entity) []mo.Entity {
 	return all
 }
 
-// forbidden returns the first object that a request names and the account may
-// not see.
+// forbidden returns the first object in a request that the account may not see.
 func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 	if v.inv == nil || len(v.inv.hidden) == 0 {
 		return nil
@@ -133,7 +129,7 @@ func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 	return nil
 }
 
-// filterSpecs returns what a request for properties, or for their changes, asks for.
+// filterSpecs returns the property filters of a request.
 func filterSpecs(m *simulator.Method) []types.PropertyFilterSpec {
 	switch body := m.Body.(type) {
 	case *types.RetrieveProperties:

@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// group returns a DRS host group of a cluster, which is made if need be.
+// group returns a DRS host group of a cluster and creates a missing one.
 func (b *inventory) group(cluster *simulator.ClusterComputeResource, name string) *types.ClusterHostGroup {
 	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	for _, g := range config.Group {
@@ -25,10 +25,10 @@ func vsanConfig(faultDomain string) *types.VsanHostConfigInfo {
 	return &types.VsanHostConfigInfo{Enabled: types.NewBool(true), FaultDomainInfo: &types.VsanHostFaultDomainInfo{Name: faultDomain}}
 }
 
-// notifyGroups reports a cluster's groups to collectors. The simulator only knows the properties of the
-// type with which a cluster's configuration is declared, which has no groups; so it is
-// given that one twice, and collectors find the other path in its place: they keep the
-// list, and read it only when nobody changes the inventory.
+// notifyGroups reports a cluster's groups to property collectors. The simulator resolves only the
+// properties of the declared type of a cluster's configuration, which has no groups. So the
+// update reports configurationEx twice, and then the second entry is replaced by the groups:
+// collectors keep the slice and read it only while the inventory is locked against changes.
 func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	whole := *config
@@ -51,7 +51,7 @@ func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	c[1].Val = &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
 }
 
-// notifyFaultDomain reports a host's fault domain to collectors.
+// notifyFaultDomain reports a host's fault domain to property collectors.
 func (b *inventory) notifyFaultDomain(h *simulator.HostSystem) {
 	if vsan := h.Config.VsanHostConfig; vsan != nil {
 		b.update(h, changes{{Name: faultDomainPath, Val: vsan.FaultDomainInfo.Name}})
@@ -60,7 +60,7 @@ func (b *inventory) notifyFaultDomain(h *simulator.HostSystem) {
 
 const faultDomainPath = "config.vsanHostConfig.faultDomainInfo.name"
 
-// onHost runs f on a host and its cluster, with the inventory to itself.
+// onHost runs f on a host and its cluster with the inventory locked.
 func (v *VCenter) onHost(name string, f func(*inventory, *simulator.HostSystem, *simulator.ClusterComputeResource) error) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -76,7 +76,7 @@ func (v *VCenter) onHost(name string, f func(*inventory, *simulator.HostSystem, 
 	return f(v.inv, h, cluster)
 }
 
-// AddToGroup puts a host into a DRS host group of its cluster, which is made if need be.
+// AddToGroup adds a host to a DRS host group of its cluster and creates a missing group.
 func (v *VCenter) AddToGroup(host, group string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
 		g := b.group(cluster, group)
@@ -99,7 +99,7 @@ func (v *VCenter) RemoveGroup(host, group string) error {
 	})
 }
 
-// TakeFromGroup takes a host out of a DRS host group of its cluster.
+// TakeFromGroup removes a host from a DRS host group of its cluster.
 func (v *VCenter) TakeFromGroup(host, group string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
 		g := b.group(cluster, group)
@@ -112,8 +112,7 @@ func (v *VCenter) TakeFromGroup(host, group string) error {
 	})
 }
 
-// RegroupHost takes a host out of all DRS host groups of its cluster and puts it into
-// one, in one change.
+// RegroupHost moves a host from all its DRS host groups to the given group in one change.
 func (v *VCenter) RegroupHost(host, group string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
 		b.ungroup(cluster, h)
@@ -124,7 +123,7 @@ func (v *VCenter) RegroupHost(host, group string) error {
 	})
 }
 
-// ungroup takes a host out of all groups of a cluster, and reports whether it was in one.
+// ungroup removes a host from all groups of a cluster and reports whether it was in any.
 func (b *inventory) ungroup(cluster *simulator.ClusterComputeResource, h *simulator.HostSystem) (was bool) {
 	for _, g := range cluster.ConfigurationEx.(*types.ClusterConfigInfoEx).Group {
 		if g, ok := g.(*types.ClusterHostGroup); ok {
@@ -135,7 +134,7 @@ func (b *inventory) ungroup(cluster *simulator.ClusterComputeResource, h *simula
 	return was
 }
 
-// SetFaultDomain puts a host into a vSAN fault domain, "" for none.
+// SetFaultDomain sets the vSAN fault domain of a host, "" for none.
 func (v *VCenter) SetFaultDomain(host, domain string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, _ *simulator.ClusterComputeResource) error {
 		b.update(h, changes{{Name: faultDomainPath, Val: domain}})
@@ -143,7 +142,7 @@ func (v *VCenter) SetFaultDomain(host, domain string) error {
 	})
 }
 
-// RemoveHost takes a host without VMs out of the inventory.
+// RemoveHost removes a host without VMs from the inventory.
 func (v *VCenter) RemoveHost(host string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
 		if len(h.Vm) > 0 {
@@ -156,13 +155,13 @@ func (v *VCenter) RemoveHost(host string) error {
 	})
 }
 
-// LoseHost makes a host stop responding: its vCenter reports its machines as disconnected,
-// and not whether they run.
+// LoseHost makes a host stop responding: the vCenter reports its VMs as disconnected, without a
+// power state.
 func (v *VCenter) LoseHost(host string) error {
 	return v.reach(host, types.HostSystemConnectionStateNotResponding, "disconnected")
 }
 
-// RestoreHost makes a host respond again, with the machines that are still on it.
+// RestoreHost makes a host respond again, with the VMs that are still on it.
 func (v *VCenter) RestoreHost(host string) error {
 	return v.reach(host, types.HostSystemConnectionStateConnected, "connected")
 }
@@ -179,7 +178,7 @@ func (v *VCenter) reach(host string, state types.HostSystemConnectionState, mach
 	})
 }
 
-// RestartVM has vSphere HA restart a machine on another host.
+// RestartVM restarts a VM on another host, as vSphere HA does.
 func (v *VCenter) RestartVM(vm, host string) error {
 	if err := v.MoveVM(vm, host); err != nil {
 		return err

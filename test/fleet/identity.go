@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An identity is the certificate that a vCenter shows.
+// An identity is the server certificate of a vCenter.
 type identity struct {
 	mu   sync.Mutex
 	name string
@@ -16,8 +16,7 @@ type identity struct {
 	pem  []byte
 }
 
-// renew makes a certificate for an address, with the key that it has or with
-// another one.
+// renew creates a certificate for an address, with the current key or a new one.
 func (i *identity) renew(address string, keepKey bool) error {
 	return i.renewFor(address, keepKey, validity)
 }
@@ -43,7 +42,7 @@ func (i *identity) current() (tls.Certificate, []byte) {
 	return i.cert, slices.Clone(i.pem)
 }
 
-// config returns a configuration that shows the certificate as it then is.
+// config returns a TLS configuration that always uses the current certificate.
 func (i *identity) config() *tls.Config {
 	return &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		cert, _ := i.current()
@@ -51,8 +50,8 @@ func (i *identity) config() *tls.Config {
 	}}
 }
 
-// RenewCertificate gives the vCenter another key and certificate, and breaks
-// its connections, so that clients see it. Sessions stay.
+// RenewCertificate replaces the vCenter's key and certificate and closes its connections, so that
+// clients see the change. Sessions stay.
 func (v *VCenter) RenewCertificate() error {
 	if err := v.identity.renew(v.Host(), false); err != nil {
 		return err
@@ -61,7 +60,7 @@ func (v *VCenter) RenewCertificate() error {
 	return v.server.start()
 }
 
-// EndCertificate does what RenewCertificate does, with a certificate that ends after a time.
+// EndCertificate is RenewCertificate with a certificate that expires after the given time.
 func (v *VCenter) EndCertificate(after time.Duration) error {
 	if err := v.identity.renewFor(v.Host(), false, after); err != nil {
 		return err
@@ -70,10 +69,8 @@ func (v *VCenter) EndCertificate(after time.Duration) error {
 	return v.server.start()
 }
 
-// SetAddress lets the vCenter listen on another loopback IPv4 address, with a
-// port of its own, instead of the one that it had. Its certificate is one for
-// the new address that verifies with the old one as the authority. Sessions
-// stay.
+// SetAddress moves the vCenter to another loopback IPv4 address and a new port. The certificate
+// for the new address verifies with the old certificate as CA. Sessions stay.
 func (v *VCenter) SetAddress(address string) error {
 	if err := v.identity.renew(address, true); err != nil {
 		return err

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// leaks looks for texts in requests that no vCenter may be sent.
+// leaks searches requests for texts that must not be sent to a vCenter.
 type leaks struct {
 	mu sync.Mutex
-	// texts are the forbidden ones by what they are, and sent those that a request had.
+	// texts maps a description to a forbidden text; sent lists the descriptions found.
 	texts map[string]string
 	sent  []string
 }
 
-// Forbid has a vCenter look for a text in its requests: in headers, addresses and bodies.
+// Forbid makes a vCenter search the headers, URLs and bodies of its requests for a text.
 func (f *Fleet) Forbid(vcenter, what, text string) {
 	l := &f.VCenter(vcenter).leaks
 	l.mu.Lock()
@@ -27,7 +27,7 @@ func (f *Fleet) Forbid(vcenter, what, text string) {
 	l.texts[what] = text
 }
 
-// Leaked returns which forbidden texts were sent to which vCenters.
+// Leaked returns the forbidden texts that were sent, each with its vCenter.
 func (f *Fleet) Leaked() []string {
 	var leaked []string
 	for _, v := range f.VCenters() {
@@ -47,7 +47,7 @@ func (l *leaks) look(r *http.Request, body []byte) {
 		return
 	}
 	var head strings.Builder
-	_ = r.Header.Write(&head) // a builder takes all
+	_ = r.Header.Write(&head) // a strings.Builder never fails
 	for what, text := range l.texts {
 		if !slices.Contains(l.sent, what) && (strings.Contains(head.String(), text) || strings.Contains(r.RequestURI, text) || bytes.Contains(body, []byte(text))) {
 			l.sent = append(l.sent, what)

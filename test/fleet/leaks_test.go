@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLeaks: a forbidden text is found wherever a request has it, and only in requests to that vCenter.
+// TestLeaks: a forbidden text is found in every part of a request, and only in requests to that
+// vCenter.
 func TestLeaks(t *testing.T) {
 	for name, c := range map[string]struct{ header, query, body, want string }{
 		"none":      {},

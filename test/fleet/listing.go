@@ -8,14 +8,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// FaultListing lets a ModifyListView that adds an object which the list view cannot
-// have, since the account may not see it or it does not exist, fail as a whole.
-// Otherwise such objects come back as unresolved.
+// FaultListing makes a ModifyListView fail as a whole if it adds an object that is invisible to
+// the account or does not exist. Otherwise such objects are returned as unresolved.
 func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
 	v.set(func(c *conditions) { c.listing = fault })
 }
 
-// RefuseListing keeps an object out of all list views, although it can be seen.
+// RefuseListing excludes an object from all list views, although it is visible.
 func (v *VCenter) RefuseListing(object string) error {
 	ref, err := v.Reference(object)
 	if err == nil {
@@ -24,8 +23,7 @@ func (v *VCenter) RefuseListing(object string) error {
 	return err
 }
 
-// modifyList answers a ModifyListView. The simulator would add what it does not
-// have.
+// modifyList handles a ModifyListView, because the simulator would add nonexistent objects.
 func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
 	m, err := decode(body)
 	if err != nil {

@@ -5,30 +5,26 @@ import (
 	"sync"
 )
 
-// Load is the load that clients have put on a vCenter since it was started, or since
-// ResetRequests.
+// Load is the load on a vCenter since its start or the last ResetRequests.
 type Load struct {
-	// Requests are all that came in, answered or not, long polls included.
+	// Requests is the number of requests received, including long polls and unanswered ones.
 	Requests int
-	// Logins are the attempts to open a session, SOAP and REST together.
+	// Logins is the number of attempts to open a SOAP or REST session.
 	Logins int
-	// TagReads are the requests to the tagging service, logins and logouts not
-	// counted.
+	// TagReads is the number of requests to the tagging service, without logins and logouts.
 	TagReads int
-	// InFlight is the largest number of requests at a time, long polls not counted.
+	// InFlight is the peak number of concurrent requests, without long polls.
 	InFlight int
-	// Sessions is the largest number of sessions that were open at a time, SOAP and
-	// REST together, abandoned ones included.
+	// Sessions is the peak number of open SOAP and REST sessions, including abandoned sessions.
 	Sessions int
 }
 
-// peaks are the largest numbers at a time.
 type peaks struct {
 	mu                  sync.Mutex
 	now, most, sessions int
 }
 
-// enter counts a request that has come in, and returns what counts that it is over.
+// enter counts a request as in flight until leave is called.
 func (p *peaks) enter(method string) (leave func()) {
 	if method == "WaitForUpdatesEx" {
 		return func() {}

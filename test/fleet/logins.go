@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// logins is how a vCenter treats logins now.
+// logins is the current treatment of logins.
 type logins struct {
 	reject, rejectREST bool
 	loginDelay         time.Duration
 	lockout            Lockout
-	// failures are the failed logins within the lockout's window, and locked is
-	// when the account is open again.
+	// failures are the times of the failed logins within the lockout's window. locked is the end
+	// of the current lockout.
 	failures []time.Time
 	locked   time.Time
 }
 
-// Lockout is how failed logins lock the account, for whoever fails them: Failures
-// of them within Window lock it for Duration. The zero value locks nothing.
+// Lockout locks the account for Duration after Failures failed logins of any client within
+// Window. The zero value never locks it.
 type Lockout struct {
 	Failures         int
 	Window, Duration time.Duration
 }
 
-// RejectRESTLogin refuses every login to the REST API, right passwords too, while
-// the SOAP API accepts them. Open sessions stay.
+// RejectRESTLogin rejects every login to the REST API, including valid ones, while the SOAP API
+// accepts them. Open sessions stay.
 func (v *VCenter) RejectRESTLogin() { v.set(func(c *conditions) { c.rejectREST = true }) }
 
-// SlowLogin makes every login, SOAP and REST alike, take that long, and nothing else.
-// A login whose client has gone meanwhile opens its session all the same.
+// SlowLogin delays every SOAP and REST login. A login opens its session even if its client has
+// disconnected in the meantime.
 func (v *VCenter) SlowLogin(d time.Duration) { v.set(func(c *conditions) { c.loginDelay = d }) }
 
-// SetLockout begins to count failed logins. While the account is locked, right
-// passwords are refused as wrong ones are. Recover ends it and opens the account.
+// SetLockout begins to count failed logins. While the account is locked, the correct password is
+// rejected like any other. Recover removes the lockout and unlocks the account.
 func (v *VCenter) SetLockout(l Lockout) {
 	v.set(func(c *conditions) {
 		c.lockout = l
@@ -43,13 +43,13 @@ func (v *VCenter) SetLockout(l Lockout) {
 	})
 }
 
-// FailLogin is a login of another client with a wrong password.
+// FailLogin is a failed login of another client.
 func (v *VCenter) FailLogin() { v.accepts("", v.Password()) }
 
-// Locked reports whether the account is locked now.
+// Locked reports whether the account is locked.
 func (v *VCenter) Locked() bool { return time.Now().Before(v.now().locked) }
 
-// accepts reports whether a login with this password succeeds now, where another one may be right.
+// accepts reports whether a login with this password succeeds if want is the correct one.
 func (v *VCenter) accepts(password, want string) (ok bool) {
 	v.set(func(c *conditions) {
 		now := time.Now()
@@ -72,16 +72,16 @@ func (v *VCenter) accepts(password, want string) (ok bool) {
 
 const restLogin = http.MethodPost + " /com/vmware/cis/session"
 
-// isLogin reports whether requests of a kind open sessions.
+// isLogin reports whether a kind of request opens a session.
 func isLogin(kind string) bool {
 	return slices.Contains([]string{"Login", "LoginByToken", "CloneSession", restLogin}, kind)
 }
 
-// serving is the key of the context that is done when the server stops.
+// serving is the context key of the context that ends with the server.
 type serving struct{}
 
-// waitForLogin waits for as long as a login takes. It returns a request that is
-// answered whether or not its client is still there.
+// waitForLogin waits for the login delay. The returned request continues after its client
+// disconnects.
 func (v *VCenter) waitForLogin(r *http.Request) *http.Request {
 	began := time.Now()
 	var stopped <-chan struct{}

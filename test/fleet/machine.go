@@ -12,16 +12,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A machine is a VM that is not a filler.
+// A machine is a VM of the description; fillers are not.
 type machine struct {
 	vm    *mo.VirtualMachine
 	nics  []types.GuestNicInfo            // interfaces that VMware Tools report while the VM runs
-	saved *types.VirtualMachineConfigInfo // configuration while it is unreadable; nil otherwise
-	// secondary is the Fault Tolerance secondary, nil if there is none.
+	saved *types.VirtualMachineConfigInfo // configuration while it is unreadable; otherwise nil
+	// secondary is the Fault Tolerance secondary, or nil.
 	secondary *mo.VirtualMachine
 }
 
-// machinesOf makes the machines of one description.
+// machinesOf creates the VMs of a VMSpec.
 func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 	folder, err := b.folder(dc.vmFolder, spec.Folder)
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 	return nil
 }
 
-// place chooses the cluster or standalone host, and the pool, of a machine.
+// place chooses the cluster or standalone host of a VM, and its pool.
 func (dc *datacenter) place(spec *VMSpec) (*compute, mo.Entity, error) {
 	for _, c := range dc.compute {
 		switch {
@@ -82,7 +82,7 @@ func (c *compute) host(name string) *simulator.HostSystem {
 	return nil
 }
 
-// putVM registers a VM, which is in no folder if its pool is a vApp.
+// putVM registers a VM. It has no folder if its pool is a vApp.
 func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, pool mo.Entity, vm *mo.VirtualMachine) {
 	ref := pool.Reference()
 	vm.Runtime.Host = &host.Self
@@ -155,7 +155,7 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	return m
 }
 
-// configure gives a VM what every one has.
+// configure sets the properties that every VM has.
 func (b *inventory) configure(vm *mo.VirtualMachine, name, id string) {
 	vm.Self.Type = "VirtualMachine"
 	vm.Name = name
@@ -187,7 +187,7 @@ func guestFullName(id string) string {
 	return cmp.Or(known[id], id)
 }
 
-// fill makes n further machines, spread over all hosts. They have no guest.
+// fill creates n fillers without guests, spread over all hosts.
 func (b *inventory) fill(n int) {
 	type place struct {
 		folder *simulator.Folder
@@ -217,7 +217,7 @@ func (b *inventory) fill(n int) {
 	}
 }
 
-// UseFiller switches the n-th filler off or on, counted round, and changes its guest's host name.
+// UseFiller toggles the power state of filler n modulo their number and changes its host name.
 func (v *VCenter) UseFiller(n int) {
 	v.world.Lock()
 	defer v.world.Unlock()

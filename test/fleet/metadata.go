@@ -6,13 +6,13 @@ import (
 	"encoding/base64"
 )
 
-// The entries of the extra configuration that cloud-init's VMware data source reads.
+// Keys of the extra configuration that cloud-init's VMware data source reads.
 const (
 	metadataKey = "guestinfo.metadata"
 	encodingKey = "guestinfo.metadata.encoding"
 )
 
-// metadata returns the entries that give a machine metadata, none for "".
+// metadata returns the extra configuration for cloud-init metadata.
 func metadata(text, encoding string) map[string]string {
 	all := map[string]string{}
 	if text == "" {
@@ -26,7 +26,7 @@ func metadata(text, encoding string) map[string]string {
 	case "gzip+base64":
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
-		_, _ = w.Write(data) // a buffer takes everything
+		_, _ = w.Write(data) // a bytes.Buffer never fails
 		_ = w.Close()
 		data = packed.Bytes()
 	default:

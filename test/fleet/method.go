@@ -10,8 +10,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Method returns a call of a method of VCenter, such as MoveVM, for scripts. Its arguments are text: of a
-// fault the name of its type, else what YAML reads as the parameter's type, such as {name: a, cluster: c}.
+// Method returns a call of a method of VCenter, such as MoveVM, for scripts. Arguments are text: a
+// fault is the name of its type, anything else is YAML of the parameter's type, such as
+// {name: a, cluster: c}.
 func Method(name string, args []string) (func(*VCenter) error, error) {
 	method, ok := reflect.TypeFor[*VCenter]().MethodByName(name)
 	if !ok {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestMethod: arguments are of the types of the parameters, and what is wrong with them is known before the call.
+// TestMethod: arguments are converted to the parameters' types, and invalid ones fail before the
+// call.
 func TestMethod(t *testing.T) {
 	spec, err := Parse([]byte("vcenters: [{name: east, datacenters: [{name: dc, hosts: [a, b], vms: [{name: node}]}]}]"))
 	if err != nil {

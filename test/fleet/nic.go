@@ -10,13 +10,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-const firstNICKey = 4000 // vCenter's key of a machine's first network adapter
+const firstNICKey = 4000 // device key of a VM's first network adapter in vCenter
 
-// escapes are what vCenter puts into guest.net for three characters in the name of a network.
+// escapes replaces three characters of network names in guest.net, as vCenter does.
 var escapes = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
-// nics makes the network adapters of a machine: what Tools report, and the
-// devices of those that are not the guest's own.
+// nics returns the network adapters of a VM as Tools report them, and the virtual devices of
+// those adapters that are not internal to the guest.
 func (b *inventory) nics(spec *VMSpec, id string) ([]types.GuestNicInfo, []types.BaseVirtualDevice) {
 	specs := spec.NICs
 	if specs == nil {
@@ -58,7 +58,7 @@ func adapter(nic types.GuestNicInfo, i int) types.BaseVirtualDevice {
 	return card
 }
 
-// setIPs gives an interface its addresses; those that are none are left out.
+// setIPs sets the addresses of an interface; invalid ones are ignored.
 func setIPs(nic *types.GuestNicInfo, ips []string) {
 	nic.IpAddress = nil
 	nic.IpConfig = new(types.NetIpConfigInfo)
@@ -74,8 +74,8 @@ func setIPs(nic *types.GuestNicInfo, ips []string) {
 	}
 }
 
-// parseIP parses ADDRESS or ADDRESS/BITS. Without bits, the prefix of an IPv4 address has 24 and that of an IPv6
-// address 64.
+// parseIP parses ADDRESS or ADDRESS/BITS. The default prefix length is 24 for IPv4 and 64 for
+// IPv6.
 func parseIP(s string) (netip.Prefix, error) {
 	if strings.Contains(s, "/") {
 		return netip.ParsePrefix(s)
@@ -88,12 +88,12 @@ func parseIP(s string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, bits), err
 }
 
-// address is the default address of the n-th machine, in a /16 of its vCenter.
+// address returns the default address of the n-th VM, in the /16 network of its vCenter.
 func (b *inventory) address(n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(b.index), byte(n / 250), byte(n%250 + 1)})
 }
 
-// derivedMAC makes an address in the range that vCenter gives out.
+// derivedMAC returns a MAC address in the range that vCenter assigns.
 func derivedMAC(id string, i int) string {
 	sum := uuid.NewSHA1(uuid.NameSpaceOID, []byte(id))
 	return fmt.Sprintf("00:50:56:%02x:%02x:%02x", sum[1]&0x3f, sum[2], sum[3]+byte(i))

@@ -8,8 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// omits returns why a response lacks a property, nil if it has it: all but what System.View shows of
-// objects on which the account lacks System.Read.
+// omits returns the reason that a property is missing from a response, or nil. Without System.Read
+// on an object, the account still sees the properties covered by System.View.
 func (c *conditions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
 	if c.noRead[of] && path != "name" && path != "parent" {
 		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
@@ -17,8 +17,8 @@ func (c *conditions) omits(of types.ManagedObjectReference, path string) types.B
 	return nil
 }
 
-// notifyReadable reports the properties of a machine, a cluster or a host to collectors again:
-// they have become readable or unreadable.
+// notifyReadable reports the properties of a VM, cluster or host to property collectors again,
+// after they became readable or unreadable.
 func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -46,8 +46,7 @@ func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 	v.inv.update(m.vm, c)
 }
 
-// omit returns a response without what the account may not read: such properties are missing,
-// and searches do not find such machines.
+// omit removes the properties and search results that the account may not read from a response.
 func (v *VCenter) omit(method string, res *response) *response {
 	h := v.now()
 	if len(h.noRead) == 0 {
@@ -81,7 +80,7 @@ func (v *VCenter) omit(method string, res *response) *response {
 	return res
 }
 
-// amend returns an answer with the body that change has changed, if it has.
+// amend decodes a response into body and returns it re-encoded if change reports a change.
 func amend(res *response, body any, change func() bool) *response {
 	if err := open(res, body); err != nil || !change() {
 		return res
@@ -111,7 +110,7 @@ func (c *conditions) stripUpdates(set *types.UpdateSet) (changed bool) {
 	return changed
 }
 
-// missing reports whether an answer lacks a property, and notes why.
+// missing reports whether a property is unreadable, and records the reason in set.
 func (c *conditions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
 	fault := c.omits(of, path)
 	if fault == nil {
@@ -128,11 +127,11 @@ func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObje
 	return len(*refs) < n
 }
 
-// LimitPages lets an answer to RetrievePropertiesEx have at most n objects, whatever
-// the client asks for, 0 as many as it asks for.
+// LimitPages limits a response to RetrievePropertiesEx to n objects, even if the client requests
+// more; 0 removes the limit.
 func (v *VCenter) LimitPages(n int32) { v.set(func(c *conditions) { c.pages = n }) }
 
-// limited returns the request with the limit of LimitPages.
+// limited applies LimitPages to a request.
 func (f *faults) limited(body []byte) []byte {
 	n := f.pages
 	m, err := decode(body)

@@ -13,8 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// owned are the objects that sessions have made for themselves: views, collectors
-// and filters.
+// owned are the views, collectors and filters that sessions have created.
 type owned struct {
 	mu  sync.Mutex
 	all map[string][]types.ManagedObjectReference // keyed by session ID
@@ -22,7 +21,7 @@ type owned struct {
 
 var returned = regexp.MustCompile(`<returnval[^>]* type="([A-Za-z]+)"[^>]*>([^<]+)</returnval>`)
 
-// own notes what a request has made or destroyed.
+// own records the objects that a request created or destroyed.
 func (v *VCenter) own(r *http.Request, method string, body []byte, res *response) {
 	if res.status != http.StatusOK {
 		return
@@ -57,22 +56,21 @@ func (o *owned) remove(session string, ref types.ManagedObjectReference) {
 	o.all[session] = slices.DeleteFunc(slices.Clone(o.all[session]), func(r types.ManagedObjectReference) bool { return r == ref })
 }
 
-// forget forgets what a session has made, which ends with it.
+// forget removes the objects of a session that has ended.
 func (o *owned) forget(session string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.all, session)
 }
 
-// snapshot returns what the open sessions have made.
 func (o *owned) snapshot() map[string][]types.ManagedObjectReference {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.all)
 }
 
-// Owned returns how many objects of a type, such as ContainerView, the open sessions
-// have made and not destroyed.
+// Owned returns the number of objects of a type, such as ContainerView, that open sessions have
+// created and not destroyed.
 func (v *VCenter) Owned(kind string) int {
 	n := 0
 	for _, refs := range v.owned.snapshot() {
@@ -85,9 +83,8 @@ func (v *VCenter) Owned(kind string) int {
 	return n
 }
 
-// ForgetObjects lets the vCenter know nothing any more of the views, collectors and
-// filters of its sessions, which stay open: requests that name one are answered
-// with ManagedObjectNotFound.
+// ForgetObjects makes the vCenter lose the views, collectors and filters of all sessions, which
+// stay open. Requests that name such an object fail with ManagedObjectNotFound.
 func (v *VCenter) ForgetObjects() {
 	gone := make(map[types.ManagedObjectReference]bool)
 	for _, refs := range v.owned.snapshot() {
@@ -98,9 +95,8 @@ func (v *VCenter) ForgetObjects() {
 	v.set(func(c *conditions) { maps.Copy(gone, c.gone); c.gone = gone })
 }
 
-// Blind lets the open sessions read no property any more: reading goes on with HTTP
-// 200, and each property is missing with NotAuthenticated. Everything else they may
-// do.
+// Blind prevents the open sessions from reading properties: reads succeed with HTTP 200, but every
+// property is missing with NotAuthenticated. All other requests work.
 func (v *VCenter) Blind() {
 	blind := make(map[string]bool)
 	for session := range v.owned.snapshot() {
@@ -109,8 +105,7 @@ func (v *VCenter) Blind() {
 	v.set(func(c *conditions) { c.blind = blind })
 }
 
-// lost returns the first object that a request names and that ForgetObjects has
-// made vanish.
+// lost returns the first object in a request that ForgetObjects has removed.
 func (c *conditions) lost(m *simulator.Method) (types.ManagedObjectReference, bool) {
 	named := []types.ManagedObjectReference{m.This}
 	for _, spec := range filterSpecs(m) {
@@ -132,8 +127,7 @@ func notAuthenticated(path string, of types.ManagedObjectReference) types.Missin
 	}}
 }
 
-// blinded returns the answer to a reading of properties as a session gets it that
-// may read none.
+// blinded returns the response to a property read of a session affected by Blind.
 func (v *VCenter) blinded(r *http.Request, method string, res *response) *response {
 	if method != "RetrievePropertiesEx" || !v.now().blind[sessionOf(r)] {
 		return res
@@ -154,7 +148,7 @@ func (v *VCenter) blinded(r *http.Request, method string, res *response) *respon
 	})
 }
 
-// blindPoll returns the answer to a long poll of such a session: properties of machines have
+// blindPoll returns the response to a long poll of such a session: the properties of VMs have
 // become unreadable.
 func (v *VCenter) blindPoll(r *http.Request) *response {
 	set := &types.UpdateSet{Version: "blind"}

@@ -14,10 +14,9 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// longPolls are the long polls (WaitForUpdatesEx) of one vCenter. The simulator's
-// own would ignore that their client has gone or their session ended, and read
-// the inventory while it changes. So each is served as a series of immediate
-// ones, repeated when something has changed.
+// longPolls are the long polls (WaitForUpdatesEx) of one vCenter. The simulator's own long polls
+// ignore the end of their client or session, and read the inventory while it changes. Therefore
+// each long poll is a series of immediate polls, repeated after every change.
 type longPolls struct {
 	mu      sync.Mutex
 	waiting map[pollKey]chan struct{}
@@ -33,20 +32,20 @@ func decode(body []byte) (*simulator.Method, error) {
 	return simulator.UnmarshalBody(types.TypeFunc(), body)
 }
 
-// encode makes a SOAP request that carries an operation ID.
+// encode returns a SOAP request with an operation ID.
 func encode(operation string, body any) []byte {
 	out, err := xml.Marshal(soap.Envelope{Header: &soap.Header{ID: operation}, Body: body})
 	if err != nil {
-		panic(err) // only this package's own requests come here
+		panic(err) // requests of this package always marshal
 	}
 	return out
 }
 
-// poll answers a long poll.
+// poll handles a long poll.
 func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	m, err := decode(body)
 	if err != nil {
-		// The simulator knows the fault for an invalid request.
+		// The simulator returns the right fault for an invalid request.
 		return v.simulated(r, body)
 	}
 	req := m.Body.(*types.WaitForUpdatesEx)
@@ -116,7 +115,7 @@ func (p *longPolls) enter(key pollKey) (canceled <-chan struct{}, leave func()) 
 	}
 }
 
-// cancel ends the long poll of the collector that a request names.
+// cancel ends the long poll of the collector named in a request.
 func (p *longPolls) cancel(r *http.Request, body []byte) {
 	m, err := decode(body)
 	if err != nil {
@@ -131,7 +130,7 @@ func (p *longPolls) cancel(r *http.Request, body []byte) {
 	}
 }
 
-// A watcher wakes the long polls whenever an object of the registry changes.
+// A watcher wakes all long polls when an object of the registry changes.
 type watcher struct{ wake *broadcast }
 
 func (watcher) Reference() types.ManagedObjectReference {

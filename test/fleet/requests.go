@@ -12,7 +12,6 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// requests counts requests by kind.
 type requests struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -20,7 +19,7 @@ type requests struct {
 	bytes  int64
 }
 
-// sent counts the bytes of an answer.
+// sent records the size of a response body.
 func (r *requests) sent(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,10 +36,10 @@ func (r *requests) count(kind string) {
 	r.total++
 }
 
-// Requests returns how many requests of each kind came in since the start or
-// the last reset, answered or not. A SOAP request's kind is its method, such as
-// "RetrievePropertiesEx"; that of a REST request is method and path below
-// /rest, with IDs folded and the action kept, whether it came to /rest or /api:
+// Requests returns the number of requests of each kind since the start or the last reset,
+// including unanswered ones. The kind of a SOAP request is its method, such as
+// "RetrievePropertiesEx". The kind of a REST request, whether to /rest or /api, is its method and
+// its path below /rest, with IDs folded and the action kept:
 //
 //	GET /com/vmware/cis/tagging/tag/id:{id}
 //	POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects
@@ -50,22 +49,21 @@ func (v *VCenter) Requests() map[string]int {
 	return maps.Clone(v.requests.counts)
 }
 
-// Total returns how many requests came in since the start or the last reset.
+// Total returns the number of requests since the start or the last reset.
 func (v *VCenter) Total() int {
 	v.requests.mu.Lock()
 	defer v.requests.mu.Unlock()
 	return v.requests.total
 }
 
-// Bytes returns how many bytes the bodies of all answers had since the start or the
-// last reset.
+// Bytes returns the size of all response bodies since the start or the last reset.
 func (v *VCenter) Bytes() int64 {
 	v.requests.mu.Lock()
 	defer v.requests.mu.Unlock()
 	return v.requests.bytes
 }
 
-// ResetRequests starts counting requests and bytes from zero.
+// ResetRequests resets the counts and the peaks of the load.
 func (v *VCenter) ResetRequests() {
 	v.peaks.reset()
 	v.requests.mu.Lock()
@@ -77,7 +75,7 @@ func (v *VCenter) ResetRequests() {
 
 var pathID = regexp.MustCompile(`/id:[^/]+`)
 
-// kindOf names the kind of a request, and its SOAP method if it has one.
+// kindOf returns the kind of a request and, for SOAP, its method.
 func kindOf(r *http.Request, body []byte) (kind, method string) {
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, vim25.Path) {
 		if method = soapMethod(body); method != "" {
@@ -92,8 +90,7 @@ func kindOf(r *http.Request, body []byte) (kind, method string) {
 	return kind, ""
 }
 
-// soapMethod returns the name of the first element in the body of a SOAP
-// envelope, or "".
+// soapMethod returns the name of the first element in the body of a SOAP envelope, or "".
 func soapMethod(body []byte) string {
 	dec := xml.NewDecoder(bytes.NewReader(body))
 	inBody := false

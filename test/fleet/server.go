@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A server listens on one port, which stays its own while it is stopped.
+// A server listens on one port, which stays reserved while it is stopped.
 type server struct {
-	ctx     context.Context //nolint:containedctx // of requests; ended by no one
+	ctx     context.Context //nolint:containedctx // base context of requests; never canceled
 	handler http.Handler
 	tls     *tls.Config
 	addr    atomic.Pointer[string] // host:port; written under mu
 
 	mu      sync.Mutex
-	reserve int          // a bound socket that never listens, so that nobody else gets the port
+	reserve int          // a bound socket that never listens, which reserves the port
 	http    *http.Server // nil while connections are refused
 	cancel  context.CancelFunc
 	running *sync.WaitGroup // the accept loop and the connections
 	closed  bool
 }
 
-// newServer reserves a port of address, a free one for 0. Nothing is served before start.
+// newServer reserves a port of address, a free port for 0. It listens after start.
 func newServer(ctx context.Context, address string, port int, cfg *tls.Config, h http.Handler) (*server, error) {
 	s := &server{ctx: ctx, handler: h, tls: cfg}
 	fd, addr, err := reserve(address, port)
@@ -42,10 +42,10 @@ func newServer(ctx context.Context, address string, port int, cfg *tls.Config, h
 	return s, nil
 }
 
-// address returns where the server listens, or will when it is started.
+// address returns the listening address, also while the server is stopped.
 func (s *server) address() string { return *s.addr.Load() }
 
-// reserve binds a port of an address, a free one for 0.
+// reserve binds a port of an address, a free port for 0.
 func reserve(address string, want int) (fd int, addr string, err error) {
 	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err != nil {
 		return 0, "", err
@@ -59,7 +59,7 @@ func reserve(address string, want int) (fd int, addr string, err error) {
 	return fd, net.JoinHostPort(address, strconv.Itoa(port)), nil
 }
 
-// move stops the server and reserves a free port of another address for it.
+// move stops the server and reserves a free port of another address.
 func (s *server) move(address string) error {
 	s.stop()
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func reusePort(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 }
 
-// start listens, if it does not yet.
+// start starts to listen if the server is stopped.
 func (s *server) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,9 +131,9 @@ func (s *server) start() error {
 				running.Done()
 			}
 		},
-		// Clients that distrust the certificate, or break off, are what tests are about.
+		// Clients that reject the certificate or disconnect are part of the tests.
 		ErrorLog: log.New(io.Discard, "", 0),
-		// HTTP/1.1 only, so that a request is a connection's only one.
+		// HTTP/1.1 only: each connection carries one request at a time.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	running.Go(func() { _ = srv.Serve(tls.NewListener(l, s.tls)) })
@@ -143,8 +143,7 @@ func (s *server) start() error {
 	return nil
 }
 
-// stop breaks all connections and refuses new ones. It returns when every
-// request that was being answered has been given up.
+// stop closes all connections, refuses new ones and waits for all requests to end.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

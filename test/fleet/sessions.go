@@ -20,14 +20,14 @@ const (
 	restSessionHeader = "vmware-api-session-id"
 )
 
-// sessions are the IDs of the sessions of clients. The simulator does not list those of REST.
+// sessions are the session IDs of clients. The simulator does not list REST sessions.
 type sessions struct {
 	mu     sync.Mutex
 	rest   map[string]bool // open REST sessions
-	issued map[string]bool // all IDs ever given out, SOAP and REST
+	issued map[string]bool // all IDs ever issued, SOAP and REST
 }
 
-// observe notes the logins that succeed, and the logouts of REST.
+// observe records successful logins, and logouts of REST sessions.
 func (s *sessions) observe(r *http.Request, res *response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *sessions) observe(r *http.Request, res *response) {
 	}
 }
 
-// sessionOf returns the ID of a request's session, "" for none.
+// sessionOf returns the session ID of a request, or "".
 func sessionOf(r *http.Request) string {
 	name := soap.SessionCookieName
 	if !strings.HasPrefix(r.URL.Path, vim25.Path) {
@@ -66,17 +66,16 @@ func sessionOf(r *http.Request) string {
 	return ""
 }
 
-// decodeValue reads the answer of a REST request.
+// decodeValue decodes the value of a REST response.
 func decodeValue(res *response, into any) error {
 	return json.Unmarshal(res.body, &struct {
 		Value any `json:"value"`
 	}{into})
 }
 
-// soapSessions returns the IDs of the SOAP sessions.
 func (v *VCenter) soapSessions() []string {
 	reg := v.registry()
-	// Only a session's view of the SessionManager has the list.
+	// Only a session's view of the SessionManager contains the list.
 	view := &simulator.Session{Registry: simulator.NewRegistry(), Map: reg}
 	var ids []string
 	for _, s := range view.Get(reg.SessionManager().Self).(*simulator.SessionManager).SessionList {
@@ -91,36 +90,35 @@ func (v *VCenter) restSessions() []string {
 	return slices.Collect(maps.Keys(v.sessions.rest))
 }
 
-// Sessions returns how many sessions are open, SOAP and REST together.
+// Sessions returns the number of open sessions, SOAP and REST together.
 func (v *VCenter) Sessions() int { return v.SOAPSessions() + v.RESTSessions() }
 
-// SOAPSessions returns how many SOAP sessions are open.
+// SOAPSessions returns the number of open SOAP sessions.
 func (v *VCenter) SOAPSessions() int { return len(v.soapSessions()) }
 
-// RESTSessions returns how many REST sessions are open.
+// RESTSessions returns the number of open REST sessions.
 func (v *VCenter) RESTSessions() int { return len(v.restSessions()) }
 
-// SessionIDs returns the IDs of all sessions that there have ever been, SOAP and
-// REST. Whoever has one is logged in, as long as the session lasts.
+// SessionIDs returns all session IDs ever issued, SOAP and REST. An ID grants access while its
+// session is open.
 func (v *VCenter) SessionIDs() []string {
 	v.sessions.mu.Lock()
 	defer v.sessions.mu.Unlock()
 	return slices.Sorted(maps.Keys(v.sessions.issued))
 }
 
-// internalRequest makes a request of this package's own to the simulator, which is
-// neither counted nor kept up.
+// internalRequest returns a request of this package to the simulator. It is neither counted nor
+// delayed.
 func (v *VCenter) internalRequest(method, path string) *http.Request {
 	r, err := http.NewRequestWithContext(v.server.ctx, method, path, nil)
 	if err != nil {
-		panic(err) // only constant paths and IDs come here
+		panic(err) // the arguments are constant paths and IDs
 	}
 	return r
 }
 
-// EndSessions ends all sessions, as a restart of vCenter does: long polls and
-// the next call of each SOAP session are NotAuthenticated, that of each REST
-// session 401.
+// EndSessions ends all sessions, as a restart of vCenter does. Long polls and the next call of
+// each SOAP session fail with NotAuthenticated, the next call of each REST session with 401.
 func (v *VCenter) EndSessions() {
 	v.world.Lock()
 	logout := encode(operationInternal, &methods.LogoutBody{Req: &types.Logout{This: v.registry().SessionManager().Self}})
@@ -139,10 +137,10 @@ func (v *VCenter) EndSessions() {
 	v.wake.notify()
 }
 
-// SpoilSessions has each session that is open now answer an HTTP status to everything, without a word
-// of the session's end; others are well. A SOAP session answers 500 with a SystemError, a REST session
-// 400 with a body that says unauthenticated. A status of 0 leaves the sessions of that API as they are.
-// A logout ends a session all the same.
+// SpoilSessions makes each currently open session fail every request, except a logout, with an HTTP
+// status, but without an error that indicates the end of the session. New sessions work. SOAP
+// status 500 comes with a SystemError, REST status 400 with an "unauthenticated" body. Status 0
+// leaves the sessions of that API unchanged.
 func (v *VCenter) SpoilSessions(soap, rest int) {
 	statuses := map[string]int{}
 	for _, id := range v.soapSessions() {
@@ -154,7 +152,7 @@ func (v *VCenter) SpoilSessions(soap, rest int) {
 	v.set(func(c *conditions) { c.spoiled = statuses })
 }
 
-// spoiledAnswer is the answer to a request of a session that answers everything with a status.
+// spoiledAnswer returns the response to a request of a spoiled session.
 func spoiledAnswer(r *http.Request, status int) *response {
 	switch {
 	case strings.HasPrefix(r.URL.Path, vim25.Path) && status == http.StatusInternalServerError:
@@ -167,7 +165,7 @@ func spoiledAnswer(r *http.Request, status int) *response {
 	return restError(status)
 }
 
-// unauthenticated is an answer that says so, whatever its status.
+// unauthenticated returns a response with vAPI's unauthenticated error and any status.
 func unauthenticated(status int) *response {
 	res := restError(status)
 	res.body = []byte(`{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{"messages":[]}}`)

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Spec describes a fleet of vCenters. Parse documents the YAML form.
+// Spec describes a fleet of vCenters. See Parse for its YAML form.
 type Spec struct {
 	VCenters []VCenterSpec `yaml:"vcenters"`
 }
@@ -20,18 +20,18 @@ type Spec struct {
 type VCenterSpec struct {
 	Name        string           `yaml:"name"`     // required, unique in the fleet
 	Address     string           `yaml:"address"`  // loopback IPv4 address to listen on; default 127.0.0.1
-	Port        int              `yaml:"port"`     // to listen on; default a free one
+	Port        int              `yaml:"port"`     // listening port; default: a free port
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
-	Version     string           `yaml:"version"`  // product and API version; default: that of govmomi's simulator
-	Instance    string           `yaml:"instance"` // its instance UUID; default: derived from the name
-	ESXi        bool             `yaml:"esxi"`     // an ESXi host in place of a vCenter: no REST sessions and no tags
-	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
+	Version     string           `yaml:"version"`  // product and API version; default: the simulator's
+	Instance    string           `yaml:"instance"` // instance UUID; default: derived from the name
+	ESXi        bool             `yaml:"esxi"`     // a standalone ESXi host: no REST sessions and no tags
+	Accounts    []AccountSpec    `yaml:"accounts"` // additional accounts with the same permissions
 	Categories  []CategorySpec   `yaml:"categories"`
 	Tags        Tags             `yaml:"tags"`    // on the root folder
 	Folders     []FolderSpec     `yaml:"folders"` // folders of datacenters
 	Datacenters []DatacenterSpec `yaml:"datacenters"`
-	Fillers     int              `yaml:"fillers"` // further machines, powered on, without guest, spread over all hosts
+	Fillers     int              `yaml:"fillers"` // further powered-on VMs without a guest, spread over all hosts
 }
 
 // AccountSpec describes an account.
@@ -40,10 +40,10 @@ type AccountSpec struct {
 	Password string `yaml:"password"`
 }
 
-// CategorySpec describes a tag category. One that is only named elsewhere needs none.
+// CategorySpec describes a tag category. Categories used in Tags are created without it.
 type CategorySpec struct {
 	Name   string `yaml:"name"`
-	Single bool   `yaml:"single"` // an object may have one of its tags only; that is not enforced here
+	Single bool   `yaml:"single"` // cardinality SINGLE; not enforced
 	Types  Names  `yaml:"types"`  // object types that may have its tags, such as HostSystem; default: all
 }
 
@@ -58,8 +58,8 @@ type DatacenterSpec struct {
 	VMs       []VMSpec      `yaml:"vms"`
 }
 
-// FolderSpec describes a folder, by its path below the folder it belongs to.
-// Folders that are only named elsewhere need no description of their own.
+// FolderSpec describes a folder by its path below its parent. Folders named elsewhere are created
+// without it.
 type FolderSpec struct {
 	Path string `yaml:"path"`
 	Tags Tags   `yaml:"tags"`
@@ -92,29 +92,29 @@ type HostSpec struct {
 // PoolSpec describes a resource pool.
 type PoolSpec struct {
 	Name  string     `yaml:"name"`
-	VApp  bool       `yaml:"vapp"` // a vApp; its VMs are in no folder
+	VApp  bool       `yaml:"vapp"` // a vApp; its VMs have no folder
 	Tags  Tags       `yaml:"tags"`
 	Pools []PoolSpec `yaml:"pools"`
 }
 
-// VMSpec describes a machine, or Count of them.
+// VMSpec describes a VM, or Count of them.
 type VMSpec struct {
 	Name  string `yaml:"name"`  // required, unique in the vCenter; a prefix if Count is set
-	Count int    `yaml:"count"` // node: node-0000, node-0001, …, in turn on the hosts of the cluster
+	Count int    `yaml:"count"` // creates node-0000, node-0001, …, distributed over the cluster's hosts
 
 	Cluster string `yaml:"cluster"` // default: the owner of Host or Pool, else the datacenter's first cluster
 	Host    string `yaml:"host"`    // default: the cluster's first host
 	Pool    string `yaml:"pool"`    // default: the root pool
 	Folder  string `yaml:"folder"`  // path below the datacenter's vm folder
 
-	UUID string `yaml:"uuid"` // BIOS UUID; default: derived from the names of vCenter and machine
-	// InstanceUUID is what a move to another vCenter keeps; default: derived from the names of vCenter and VM.
+	UUID string `yaml:"uuid"` // BIOS UUID; default: derived from the names of vCenter and VM
+	// InstanceUUID stays the same in a move to another vCenter; default: derived from the names of vCenter and VM.
 	InstanceUUID string  `yaml:"instanceUUID"`
-	HostName     *string `yaml:"hostname"`   // default: the machine's name; "": no VMware Tools
+	HostName     *string `yaml:"hostname"`   // default: the VM's name; "": no VMware Tools
 	Power        string  `yaml:"power"`      // on (default), off or suspended
 	Connection   string  `yaml:"connection"` // connected (default), disconnected, inaccessible, orphaned or invalid
 	Template     bool    `yaml:"template"`
-	Unreadable   bool    `yaml:"unreadable"` // connected, and without a configuration: see VCenter.SetReadable
+	Unreadable   bool    `yaml:"unreadable"` // connected but without a configuration: see VCenter.SetReadable
 
 	CPUs     int32  `yaml:"cpus"`     // default 4
 	MemoryMB int32  `yaml:"memoryMB"` // default 8192
@@ -122,7 +122,7 @@ type VMSpec struct {
 
 	NICs        []NICSpec         `yaml:"nics"` // default: one
 	ExtraConfig map[string]string `yaml:"extraConfig"`
-	Metadata    string            `yaml:"metadata"`         // cloud-init metadata as YAML; stored in the extra config as guestinfo.metadata
+	Metadata    string            `yaml:"metadata"`         // cloud-init metadata as YAML, stored in the extra config as guestinfo.metadata
 	EnableUUID  bool              `yaml:"enableUUID"`       // disk.enableUUID
 	Encoding    string            `yaml:"metadataEncoding"` // encoding of Metadata: base64 (default), gzip+base64 or plain
 	Tags        Tags              `yaml:"tags"`
@@ -131,15 +131,15 @@ type VMSpec struct {
 // NICSpec describes a network interface as VMware Tools report it.
 type NICSpec struct {
 	Network        string   `yaml:"network"`        // default VM Network
-	MAC            string   `yaml:"mac"`            // default: derived from the machine's UUID
-	IPs            []string `yaml:"ips"`            // ADDRESS or ADDRESS/BITS, by default with 24 or 64 bits; default: one IPv4 address on the first interface, none on others
-	DeviceConfigID *int32   `yaml:"deviceConfigId"` // default 4000, 4001, …; -1 for an interface of the guest's own
+	MAC            string   `yaml:"mac"`            // default: derived from the VM's UUID
+	IPs            []string `yaml:"ips"`            // ADDRESS or ADDRESS/BITS, by default 24 or 64 bits; default: an IPv4 address on the first interface, none on the rest
+	DeviceConfigID *int32   `yaml:"deviceConfigId"` // default 4000, 4001, …; -1 for an interface internal to the guest
 }
 
-// Tags maps a tag category to the names of the tags attached from it.
+// Tags maps a tag category to the names of the attached tags.
 type Tags map[string]Names
 
-// Names is a list of names, written as one scalar if there is only one.
+// Names is a list of names; in YAML also a single scalar.
 type Names []string
 
 // UnmarshalYAML reads a scalar or a list of scalars.
@@ -151,11 +151,10 @@ func (n *Names) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(n))
 }
 
-// Hosts is a list of hosts; in YAML also a number of hosts to be named, or a
-// list of names.
+// Hosts is a list of hosts; in YAML also a number of hosts with generated names, or a list of names.
 type Hosts []HostSpec
 
-// UnmarshalYAML reads a number or a list of names and of mappings.
+// UnmarshalYAML reads a number, or a list of names and mappings.
 func (h *Hosts) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		n, err := strconv.Atoi(node.Value)
@@ -182,7 +181,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 	if node.Kind == yaml.ScalarNode {
 		return HostSpec{Name: node.Value}, nil
 	}
-	// Node.Decode forgets that unknown fields are refused.
+	// Node.Decode does not inherit KnownFields.
 	if node.Kind == yaml.MappingNode {
 		for i := 0; i < len(node.Content); i += 2 {
 			if key := node.Content[i]; !slices.Contains([]string{"name", "tags", "faultDomain", "maintenance"}, key.Value) {
@@ -203,7 +202,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	  tags: {region: east}            # on the root folder; category: tag, or [tag, tag]
 //	  folders:                        # folders of datacenters, to tag them
 //	  - {path: prod, tags: {region: east}}
-//	  fillers: 2000                   # further machines, to make the vCenter large
+//	  fillers: 2000                   # further VMs, to make the vCenter large
 //	  datacenters:
 //	  - name: dc1
 //	    folder: prod/site-a           # created if it does not exist
@@ -222,8 +221,8 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	      nics: [{ips: ["10.0.0.1", "fd00::1"]}]
 //	    - {name: worker, count: 100, cluster: c1}
 //
-// The types' fields document the rest. Unknown fields are errors, and so is a
-// name that is missing, taken or unknown; all such mistakes are joined.
+// The fields of the types document the rest. Unknown fields and missing, duplicate or unknown names
+// are errors; all errors are joined.
 func Parse(data []byte) (*Spec, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)

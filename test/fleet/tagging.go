@@ -11,20 +11,19 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// tagging is what is different about the tagging service, which is one of its own
-// beside the one that answers SOAP.
+// tagging are the deviations of the tagging service, which is separate from the SOAP service.
 type tagging struct {
-	// mode is empty while the service works.
+	// mode is empty while the service works normally.
 	mode taggingMode
-	// absent are the roots that answer 404: "/api" or "/rest".
+	// absent are the API roots that return 404: "/api" or "/rest".
 	absent map[string]bool
-	// noAPISession is how a login below /api is answered, 0 if it opens a session.
+	// noAPISession is the status of logins below /api, 0 if they succeed.
 	noAPISession int
-	// deleted are the objects that the service takes for deleted, and how it
-	// answers a batch that has one.
+	// deleted maps objects that the service treats as deleted to its response to a batch that
+	// contains them.
 	deleted map[types.ManagedObjectReference]Deleted
-	// hidden are the names of the categories that the account may not read, and
-	// the status that reading one of their tags by its ID has.
+	// hidden maps categories that the account may not read to the status of reading one of their
+	// tags by its ID.
 	hidden map[string]int
 }
 
@@ -36,11 +35,11 @@ const (
 	taggingStarts    taggingMode = "starting"
 )
 
-// Deleted is how the tagging service answers a batch with an object that was
-// deleted: vCenters differ.
+// Deleted is the response of the tagging service to a batch with a deleted object, which differs
+// between vCenters.
 type Deleted string
 
-// What a vCenter may do with a deleted object in a batch.
+// Responses to a batch with a deleted object.
 const (
 	DeletedLeftOut   Deleted = "left-out"
 	DeletedNotFound  Deleted = "not-found"
@@ -49,7 +48,7 @@ const (
 	DeletedBreaks    Deleted = "breaks"
 )
 
-// status is what a batch with the object is answered with, 0 if the others' tags are.
+// status returns the status of a batch with the object, 0 if the remaining objects are returned.
 func (d Deleted) status() int {
 	return map[Deleted]int{
 		DeletedNotFound: http.StatusNotFound, DeletedForbidden: http.StatusForbidden,
@@ -62,43 +61,42 @@ func (v *VCenter) setTagging(mode taggingMode) {
 	v.set(func(c *conditions) { c.mode = mode })
 }
 
-// HangTagging makes the tagging service, its sessions included, accept requests and
-// answer none, while SOAP answers.
+// HangTagging makes the tagging service, including its sessions, accept requests without
+// responding, while SOAP works.
 func (v *VCenter) HangTagging() { v.setTagging(taggingHangs) }
 
-// ThrottleTagging makes it answer 429 with Retry-After and 503 with an HTML page by
-// turns.
+// ThrottleTagging makes the tagging service alternate between 429 with Retry-After and 503 with an
+// HTML page.
 func (v *VCenter) ThrottleTagging() { v.setTagging(taggingThrottles) }
 
-// StartTagging makes it answer 503 as it does while it is starting.
+// StartTagging makes the tagging service return 503, as during its start.
 func (v *VCenter) StartTagging() { v.setTagging(taggingStarts) }
 
-// RecoverTagging undoes these three.
+// RecoverTagging undoes HangTagging, ThrottleTagging and StartTagging.
 func (v *VCenter) RecoverTagging() { v.setTagging("") }
 
-// ServeAPI reports whether sessions and tags are served below /api, as vCenters from
-// 7.0 U2 do.
+// ServeAPI sets whether sessions and tagging exist below /api, as in vCenter 7.0 U2 and later.
 func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
 
-// RefuseAPISessions has each login below /api answered with an HTTP status, as by a vCenter that has
+// RefuseAPISessions makes each login below /api fail with an HTTP status, as in a vCenter with
 // another service there; 0 undoes that.
 func (v *VCenter) RefuseAPISessions(status int) {
 	v.set(func(c *conditions) { c.noAPISession = status })
 }
 
-// ServeREST reports whether they are served below /rest, which is deprecated.
+// ServeREST sets whether sessions and tagging exist below /rest, which is deprecated.
 func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
 
 func (v *VCenter) serve(root string, on bool) {
 	v.set(func(c *conditions) { c.absent = with(c.absent, root, !on) })
 }
 
-// DenyRead takes System.Read on an object, and on nothing below it, from the
-// account, which keeps System.View: its name and its parent stay visible, its tags do
-// not. Of a machine no other property is readable either, and searches do not find it.
+// DenyRead removes the account's System.Read privilege on a single object. System.View remains:
+// name and parent stay visible, tags do not. A VM loses all other properties too, and searches do
+// not find it.
 func (v *VCenter) DenyRead(object string) error { return v.setRead(object, false) }
 
-// AllowRead gives it back.
+// AllowRead undoes DenyRead.
 func (v *VCenter) AllowRead(object string) error { return v.setRead(object, true) }
 
 func (v *VCenter) setRead(object string, allowed bool) error {
@@ -110,8 +108,8 @@ func (v *VCenter) setRead(object string, allowed bool) error {
 	return err
 }
 
-// ForgetObject lets the tagging service take an object for deleted that SOAP still
-// shows, as it is for a moment after a deletion; "" undoes that.
+// ForgetObject makes the tagging service treat an object as deleted while SOAP still lists it, as
+// for a moment after a deletion; "" undoes that.
 func (v *VCenter) ForgetObject(object string, how Deleted) error {
 	ref, err := v.Reference(object)
 	if err != nil {
@@ -124,17 +122,17 @@ func (v *VCenter) ForgetObject(object string, how Deleted) error {
 	return nil
 }
 
-// HideCategory takes the account's right to read a category and its tags: every list
-// reportLeft them out, and reading one by its ID has this status, 403 or 404.
+// HideCategory removes the account's permission to read a category and its tags: lists omit them,
+// and reading a tag by its ID returns status, 403 or 404.
 func (v *VCenter) HideCategory(category string, status int) {
 	v.set(func(c *conditions) { c.hidden = with(c.hidden, category, status) })
 }
 
-// ShowCategory gives it back.
+// ShowCategory undoes HideCategory.
 func (v *VCenter) ShowCategory(category string) { v.HideCategory(category, 0) }
 
-// taggingFault answers a request to the tagging service if that does not work or may not
-// answer it; api reports whether it came to /api.
+// taggingFault returns the failed response to a request for the tagging service, nil if the request
+// is allowed. api reports whether it was sent to /api.
 func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response {
 	c := v.now()
 	root := ""
@@ -170,8 +168,7 @@ func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response
 	return nil
 }
 
-// refusesTags returns the status of a request about objects that the account may not read or
-// that are deleted, 0 if there are none.
+// refusesTags returns the status of a request about unreadable or deleted objects, 0 if it has none.
 func (c *conditions) refusesTags(r *http.Request, body []byte) int {
 	if !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return 0
@@ -186,8 +183,8 @@ func (c *conditions) refusesTags(r *http.Request, body []byte) int {
 	return status
 }
 
-// refuseUnknown answers a request for the tags of an object that does not exist, or that the account may not see, with
-// 403: a real vCenter has no other answer for it than for a missing privilege.
+// refuseUnknown returns 403 for the tags of an object that does not exist or is invisible to the
+// account: vCenter does not distinguish this from a missing privilege.
 func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *response {
 	if res.status != http.StatusOK || !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return res
@@ -200,7 +197,7 @@ func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *re
 	return res
 }
 
-// askedFor returns the objects whose tags a request asks for.
+// askedFor returns the objects whose tags are requested.
 func askedFor(body []byte) (all []types.ManagedObjectReference) {
 	var asked struct {
 		Object  taggedObject   `json:"object_id"`
@@ -227,7 +224,7 @@ func (o taggedObject) reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: o.Type, Value: o.ID}
 }
 
-// hideTags leaves out of an answer what the account may not read.
+// hideTags removes the categories, tags and objects that the account may not read from a response.
 func (v *VCenter) hideTags(r *http.Request, res *response) *response {
 	categories, tags, deleted := v.hiddenTags()
 	if res.status != http.StatusOK || len(categories)+len(tags)+len(deleted) == 0 || !strings.HasPrefix(r.URL.Path, restTagging) {
@@ -262,8 +259,8 @@ type objectTags struct {
 	Tags   []string     `json:"tag_ids"`
 }
 
-// hiddenTags returns the IDs of the hidden categories and of their tags with the status
-// that they have, and the objects that are left out.
+// hiddenTags returns the hidden categories and tags by ID with the status of reading them, and the
+// objects to omit.
 func (v *VCenter) hiddenTags() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
 	c := v.now()
 	v.tags.mu.Lock()
@@ -295,7 +292,7 @@ func restError(status int) *response {
 		[]byte(`{"type":"com.vmware.vapi.std.errors.` + strings.ToLower(errorType(status)) + `","value":{"messages":[]}}`)}
 }
 
-// noSuchPath is vAPI's answer where it serves nothing.
+// noSuchPath returns vAPI's response for an unknown path.
 func noSuchPath(root string) *response {
 	id := "httpNotFound"
 	if root == "/rest" {
@@ -306,7 +303,7 @@ func noSuchPath(root string) *response {
 	return res
 }
 
-// page is the answer of a proxy in front of the service.
+// page returns an error page of a proxy in front of the service.
 func page(status int) *response {
 	return &response{status, http.Header{"Content-Type": {"text/html"}},
 		fmt.Appendf(nil, "<html><head><title>%d %s</title></head>\n<body>no healthy upstream</body></html>\n", status, http.StatusText(status))}

@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// tagService is the tagging service of one vCenter, reached in process.
+// tagService is the tagging service of one vCenter, called in process.
 type tagService struct {
 	handler http.Handler
 
@@ -21,8 +21,7 @@ type tagService struct {
 	tags       map[[2]string]string // IDs by category and name
 }
 
-// attacher is what the simulator's handler offers besides REST. It is locked
-// by its user.
+// attacher is implemented by the simulator's REST handler. The caller locks it.
 type attacher interface {
 	sync.Locker
 	AttachTag(types.ManagedObjectReference, string) types.BaseMethodFault
@@ -34,7 +33,7 @@ const (
 	tagPath      = "/rest/com/vmware/cis/tagging/tag"
 )
 
-// post sends a REST request in process and reads the answer into out.
+// post sends a REST request in process and decodes the response into out.
 func (v *VCenter) post(path string, in, out any) error {
 	return v.send(http.MethodPost, path, in, out)
 }
@@ -59,15 +58,15 @@ func (v *VCenter) send(method, path string, in, out any) error {
 	return decodeValue(res, out)
 }
 
-// openTags logs in to the service, while the password is still accepted. The
-// session is not among those that Sessions counts and EndSessions ends.
+// openTags logs in to the service while the password is accepted. Sessions and EndSessions ignore
+// this session.
 func (v *VCenter) openTags() error {
 	v.tags.categories = make(map[string]string)
 	v.tags.tags = make(map[[2]string]string)
 	return v.post(restSessionPath, nil, &v.tags.session)
 }
 
-// tag returns the ID of a tag, which is created as needed.
+// tag returns the ID of a tag and creates a missing one.
 func (v *VCenter) tag(category, name string) (string, error) {
 	t := &v.tags
 	t.mu.Lock()
@@ -77,7 +76,7 @@ func (v *VCenter) tag(category, name string) (string, error) {
 		return id, nil
 	}
 	if _, ok := t.categories[category]; !ok {
-		// Tests need two tags of one category on one object.
+		// The cardinality is MULTIPLE: tests attach two tags of one category.
 		if err := v.makeCategory(CategorySpec{Name: category}); err != nil {
 			return "", err
 		}
@@ -91,14 +90,14 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	return id, nil
 }
 
-// category makes a tag category.
+// category creates a tag category.
 func (v *VCenter) category(spec CategorySpec) error {
 	v.tags.mu.Lock()
 	defer v.tags.mu.Unlock()
 	return v.makeCategory(spec)
 }
 
-// makeCategory makes a tag category, with the tags locked.
+// makeCategory creates a tag category. The caller holds the lock of the tags.
 func (v *VCenter) makeCategory(spec CategorySpec) error {
 	cardinality := "MULTIPLE"
 	kinds := spec.Types
@@ -117,7 +116,7 @@ func (v *VCenter) makeCategory(spec CategorySpec) error {
 	return nil
 }
 
-// attach attaches a tag to an object, or detaches it.
+// attach attaches a tag to an object or, if on is false, detaches it.
 func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string, on bool) error {
 	id, err := v.tag(category, name)
 	if err != nil {
@@ -149,10 +148,8 @@ func (v *VCenter) attachAll(ref types.ManagedObjectReference, tags Tags) error {
 	return nil
 }
 
-// Tag attaches a tag to an object, besides those of its category that it has.
-// Category and tag are created as needed. The object is named by its inventory
-// path ("/" for the root folder) or, if it is the only one of that name, by its
-// name.
+// Tag attaches a tag to an object in addition to its other tags. It creates a missing category or
+// tag. The object is an inventory path ("/" for the root folder) or a unique name.
 func (v *VCenter) Tag(object, category, tag string) error {
 	ref, err := v.Reference(object)
 	if err != nil {
@@ -170,8 +167,7 @@ func (v *VCenter) Untag(object, category, tag string) error {
 	return v.attach(ref, category, tag, false)
 }
 
-// Retag attaches a tag to an object in place of all others of its category.
-// No tag at all is attached for "".
+// Retag replaces all tags of a category on an object with one tag, or with none for "".
 func (v *VCenter) Retag(object, category, tag string) error {
 	ref, err := v.Reference(object)
 	if err != nil {
@@ -198,7 +194,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 	return nil
 }
 
-// RenameTag gives a tag another name, on all its objects. vCenter logs no event for it.
+// RenameTag renames a tag. vCenter logs no event for it.
 func (v *VCenter) RenameTag(category, tag, name string) error {
 	t := &v.tags
 	t.mu.Lock()
@@ -216,7 +212,7 @@ func (v *VCenter) RenameTag(category, tag, name string) error {
 	return nil
 }
 
-// RenameCategory gives a category another name.
+// RenameCategory renames a tag category.
 func (v *VCenter) RenameCategory(category, name string) error {
 	t := &v.tags
 	t.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// complete names what the description leaves unnamed and reports every
-// mistake in it. It may run more than once.
+// complete sets default names and returns every error of the description. It may run more than
+// once.
 func (s *Spec) complete() error {
 	var c checker
 	if len(s.VCenters) == 0 {
@@ -26,7 +26,7 @@ func (s *Spec) complete() error {
 	return errors.Join(c.errs...)
 }
 
-// A checker collects mistakes, each with the path of names that leads to it.
+// A checker collects errors, each prefixed with the path of names to its object.
 type checker struct {
 	path []string
 	errs []error
@@ -46,8 +46,8 @@ func (c *checker) within(name string, f func()) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-// unique returns a function that refuses a name that is empty, taken before,
-// or not fit for an inventory path.
+// unique returns a function that rejects names that are empty, duplicate or invalid in an
+// inventory path.
 func (c *checker) unique(what string) func(string) {
 	taken := make(map[string]bool)
 	return func(name string) {
@@ -202,7 +202,7 @@ func (c *checker) oneOf(field, value string, allowed ...string) {
 	}
 }
 
-// names are the names of the machines that vm describes.
+// names returns the names of the VMs of this spec.
 func (vm *VMSpec) names() []string {
 	if vm.Count == 0 {
 		return []string{vm.Name}
@@ -217,7 +217,6 @@ func (vm *VMSpec) names() []string {
 	return names
 }
 
-// split returns the elements of a path of names.
 func split(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }

@@ -23,7 +23,7 @@ import (
 type VCenter struct {
 	name string
 	user string
-	// accounts are further ones.
+	// accounts are the additional accounts.
 	accounts []AccountSpec
 
 	identity identity
@@ -32,7 +32,7 @@ type VCenter struct {
 	tags     tagService
 
 	state        state
-	asked        atomic.Int64 // how often the tagging service was, since its mode began
+	asked        atomic.Int64 // number of requests to the tagging service in its current mode
 	requests     requests
 	sessions     sessions
 	longPolls    longPolls
@@ -40,20 +40,20 @@ type VCenter struct {
 	peaks        peaks
 	owned        owned
 	leaks        leaks
-	wake         broadcast // the inventory, the sessions or the faults changed
+	wake         broadcast // notified when the inventory, the sessions or the faults change
 
-	// world orders what reads the inventory and what changes it: the
-	// simulator's own locks leave races between traversals and changes.
+	// world separates readers of the inventory from changes: the simulator's own locks leave
+	// races between traversals and changes.
 	world sync.RWMutex
 	inv   *inventory // guarded by world
 }
 
-// templates guards those of the simulator that a new instance writes to.
+// templates guards the simulator's templates, which a new instance modifies.
 var templates sync.Mutex
 
 var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
 
-// newVCenter makes the index-th vCenter of a fleet and serves it.
+// newVCenter starts the vCenter at an index of the fleet.
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.state.password = spec.Password
@@ -86,8 +86,8 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 	return v, nil
 }
 
-// simulate wires up the simulator, as its own NewServer would, but for the
-// listener and for what is global to the process.
+// simulate sets up the simulator like its NewServer, but without a listener and without
+// process-wide state.
 func (v *VCenter) simulate(version string) {
 	templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
@@ -116,7 +116,7 @@ func (v *VCenter) simulate(version string) {
 		v.sim.Handle(p, rest)
 	}
 	v.tags.handler = rest
-	// It reads, for each new host, what starting another vCenter writes.
+	// For each new host this handler reads state that the start of another vCenter writes.
 	if licenses, ok := reg.Get(licenseAssignments).(simulator.RegisterObject); ok {
 		reg.RemoveHandler(licenses)
 	}
@@ -129,31 +129,31 @@ func (v *VCenter) registry() *simulator.Registry { return v.sim.Context.Map }
 // Name returns the vCenter's name in the description.
 func (v *VCenter) Name() string { return v.name }
 
-// Host returns the address that the vCenter listens on, without the port.
+// Host returns the listening address without the port.
 func (v *VCenter) Host() string {
 	host, _, _ := net.SplitHostPort(v.server.address())
 	return host
 }
 
-// Port returns the port that the vCenter listens on, the same until SetAddress.
+// Port returns the listening port, which only SetAddress changes.
 func (v *VCenter) Port() int {
 	_, port, _ := net.SplitHostPort(v.server.address())
 	n, _ := strconv.Atoi(port)
 	return n
 }
 
-// URL returns the address of the SOAP API, with user and password.
+// URL returns the URL of the SOAP API with user name and password.
 func (v *VCenter) URL() *url.URL {
 	return &url.URL{Scheme: "https", Host: v.server.address(), Path: vim25.Path, User: url.UserPassword(v.User(), v.Password())}
 }
 
-// User returns the name of the account that SetPassword and the like are about.
+// User returns the name of the main account, which SetPassword and similar methods change.
 func (v *VCenter) User() string { return v.user }
 
-// Accounts returns the further ones.
+// Accounts returns the additional accounts.
 func (v *VCenter) Accounts() []AccountSpec { return v.accounts }
 
-// ID returns the managed object ID of an object, which is named as in Tag.
+// ID returns the managed object ID of an object, named as for Tag.
 func (v *VCenter) ID(object string) (string, error) {
 	v.world.RLock()
 	defer v.world.RUnlock()
@@ -164,23 +164,23 @@ func (v *VCenter) ID(object string) (string, error) {
 	return e.Reference().Value, nil
 }
 
-// Password returns the account's password as it is now.
+// Password returns the account's current password.
 func (v *VCenter) Password() string { return v.now().password }
 
-// Certificate returns the server's self-signed certificate as it is now, PEM
-// encoded, to be trusted as an authority.
+// Certificate returns the server's current self-signed certificate in PEM form, which is its own
+// CA.
 func (v *VCenter) Certificate() []byte {
 	_, pem := v.identity.current()
 	return pem
 }
 
-// Leaf returns the same certificate, parsed.
+// Leaf returns the parsed certificate.
 func (v *VCenter) Leaf() *x509.Certificate {
 	certificate, _ := v.identity.current()
 	return certificate.Leaf
 }
 
-// InstanceUUID returns what the service content reports as the vCenter's UUID.
+// InstanceUUID returns the instance UUID in the service content.
 func (v *VCenter) InstanceUUID() string { return v.content().About.InstanceUuid }
 
 func (v *VCenter) content() *types.ServiceContent {

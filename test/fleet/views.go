@@ -14,28 +14,26 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// watchedViews are the filters over views. The simulator's container views do not notice that
-// an object moves out of what they contain or into it. Its filters know of no object that has
-// left them but those that are deleted, and forget these too if the view that they are over is
-// modified between the same two polls, as by a machine that is created. So what leaves a view
-// is put into the answers to long polls here.
+// watchedViews are the views with property filters. The simulator's container views ignore moves
+// into and out of their container. Its filters report only deleted objects as having left, and
+// lose these reports if the view is modified between the same two polls, for example by the
+// creation of a VM. Therefore this type adds objects that left a view to the responses of long
+// polls.
 type watchedViews struct {
 	mu  sync.Mutex
 	all []*watchedView
 }
 
-// A watchedView is a view that a filter of a property collector is over: either of a container
-// or a list.
+// A watchedView is a container view or list view with a property filter.
 type watchedView struct {
 	view              *simulator.ContainerView
 	list              *simulator.ListView
 	collector, filter types.ManagedObjectReference
-	// left are the objects that have left the view; those that map to true are
-	// still to be reported.
+	// left are the objects that left the view; true means not yet reported.
 	left map[types.ManagedObjectReference]bool
 }
 
-// watches notes the views that a new filter is over.
+// watches records the views of a new filter.
 func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 	req, ok := m.Body.(*types.CreateFilter)
 	if !ok || ctx.Session == nil {
@@ -57,7 +55,7 @@ func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 	}
 }
 
-// filters notes which filter was made for what watches has just noted.
+// filters records the ID of the filter whose views were recorded by watches.
 func (v *VCenter) filters(res *response) {
 	var body methods.CreateFilterBody
 	if err := open(res, &body); err != nil || body.Res == nil {
@@ -72,15 +70,14 @@ func (v *VCenter) filters(res *response) {
 	}
 }
 
-// wakeForFilters makes long polls report what a new filter selects, as a vCenter does: one
-// that is in flight returns. The simulator's wait for a change of any object.
+// wakeForFilters makes long polls in flight return the objects of a new filter, as in vCenter. The
+// simulator's long polls wait for a change of an object.
 func (v *VCenter) wakeForFilters() {
 	root := v.registry().Get(vpx.ServiceContent.RootFolder)
 	v.registry().Update(v.sim.Context, root, nil)
 }
 
-// moved puts a machine that has moved into the views that contain it now, and
-// takes it out of those that do not, as vCenter does.
+// moved updates the contents of all container views after a VM has moved, as vCenter does.
 func (b *inventory) moved(vm *mo.VirtualMachine) {
 	all := &b.v.watchedViews
 	all.mu.Lock()
@@ -104,7 +101,7 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 	b.v.wake.notify()
 }
 
-// destroyed takes a machine out of the views that have it.
+// destroyed records a VM as having left the views that contain it.
 func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,7 +112,7 @@ func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
 	}
 }
 
-// contains reports whether an object is somewhere below another one.
+// contains reports whether an object is below another object.
 func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bool {
 	for e.Reference() != above {
 		if e = b.parentOf(e); e == nil {
@@ -125,8 +122,8 @@ func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bo
 	return true
 }
 
-// reportLeft returns the answer to a long poll with what has left a view, and
-// without what the simulator still says of that.
+// reportLeft adds the objects that left a view to the response of a long poll, and removes the
+// simulator's reports about them.
 func (v *watchedViews) reportLeft(collector types.ManagedObjectReference, res *response) *response {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,8 +153,8 @@ func (v *watchedViews) reportLeft(collector types.ManagedObjectReference, res *r
 	return &response{res.status, res.header, encode("", &body)}
 }
 
-// order puts what filters over views say into the order in which they were made,
-// before what others say, as the simulator does.
+// order sorts the updates of filters over views by creation, before all other updates, like the
+// simulator.
 func (v *watchedViews) order(set []types.PropertyFilterUpdate) {
 	place := func(f types.PropertyFilterUpdate) int {
 		if i := slices.IndexFunc(v.all, func(w *watchedView) bool { return w.filter == f.Filter }); i >= 0 {
@@ -184,7 +181,7 @@ func (w *watchedView) amend(set *types.UpdateSet) {
 	}
 }
 
-// open reads the body of a SOAP answer.
+// open decodes the body of a SOAP response.
 func open(res *response, body any) error {
 	dec := xml.NewDecoder(bytes.NewReader(res.body))
 	dec.TypeFunc = types.TypeFunc()

@@ -1,6 +1,6 @@
-// Command floor is what the framework itself costs: its command, which the benchmark gives the
-// defaults of cmd/vsphere-cloud-controller-manager, and a provider that answers from a constant.
-// No provider can be faster in that framework.
+// Command floor is the lower bound for the cost of a cloud controller manager: the framework's own
+// command with a provider that returns constants. The benchmark runs it with the flag defaults of
+// cmd/vsphere-cloud-controller-manager.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"k8s.io/component-base/cli"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	// The daemon registers these too.
+	// The daemon registers the same packages.
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
@@ -37,12 +37,12 @@ func run() int {
 	provide := func(*appconfig.CompletedConfig) cloudprovider.Interface { return provider{} }
 	cmd := app.NewCloudControllerManagerCommand(opts, provide, controllers(), names.CCMControllerAliases(), cliflag.NamedFlagSets{}, ctx.Done())
 	if err := cli.RunNoErrOutput(cmd); err != nil {
-		return 1 // the framework has printed it
+		return 1 // already printed by the framework
 	}
 	return 0
 }
 
-// controllers are those that a provider with Nodes only has a use for.
+// controllers returns the Node controllers.
 func controllers() map[string]app.ControllerInitFuncConstructor {
 	all := map[string]app.ControllerInitFuncConstructor{}
 	for _, name := range []string{names.CloudNodeController, names.CloudNodeLifecycleController} {

@@ -9,8 +9,7 @@ import (
 
 const name = "vsphere"
 
-// provider gives each Node what it would get of a vCenter, at once and without
-// looking anything up, and as much of it as the daemon gives.
+// provider returns the same metadata for every Node, as much as the daemon would.
 type provider struct{}
 
 var (
@@ -18,7 +17,7 @@ var (
 	_ cloudprovider.InstancesV2 = provider{}
 )
 
-// InstanceMetadata is the same for every Node but for its name and UUID.
+// InstanceMetadata returns constants apart from the Node's name and UUID.
 func (provider) InstanceMetadata(_ context.Context, n *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:   name + "://" + n.Status.NodeInfo.SystemUUID,
@@ -33,35 +32,26 @@ func (provider) InstanceMetadata(_ context.Context, n *v1.Node) (*cloudprovider.
 	}, nil
 }
 
-// InstanceExists is always true.
 func (provider) InstanceExists(context.Context, *v1.Node) (bool, error) { return true, nil }
 
-// InstanceShutdown is always false.
 func (provider) InstanceShutdown(context.Context, *v1.Node) (bool, error) { return false, nil }
 
-// Initialize has nothing to do.
 func (provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// InstancesV2 is the one interface that the provider has.
 func (p provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p, true }
 
-// ProviderName is the daemon's, since the flags are.
+// ProviderName is the daemon's provider name, so both accept the same flags.
 func (provider) ProviderName() string { return name }
 
-// HasClusterID keeps the framework from asking for one.
+// HasClusterID is true to skip the framework's check of the cluster ID.
 func (provider) HasClusterID() bool { return true }
 
-// LoadBalancer is not supported.
 func (provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return nil, false }
 
-// Instances is replaced by InstancesV2.
 func (provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
-// Zones is replaced by InstancesV2.
 func (provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters is not supported.
 func (provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
-// Routes is not supported.
 func (provider) Routes() (cloudprovider.Routes, bool) { return nil, false }

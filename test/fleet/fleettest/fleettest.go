@@ -1,4 +1,4 @@
-// Package fleettest starts simulated fleets for tests, and writes their configurations.
+// Package fleettest starts simulated fleets for tests and writes their configurations.
 package fleettest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"vzones/test/fleet"
 )
 
-// Start starts the vCenters of a description, and stops them when the test ends.
+// Start starts the vCenters of a description and stops them when the test ends.
 func Start(t testing.TB, description string) *fleet.Fleet {
 	t.Helper()
 	spec, err := fleet.Parse([]byte(description))
@@ -24,8 +24,8 @@ func Start(t testing.TB, description string) *fleet.Fleet {
 	return f
 }
 
-// WriteConfig writes the configuration of a fleet and the CAs that it names to a folder, and returns the
-// path of its file, vsphere.yaml.
+// WriteConfig writes the configuration of a fleet and its CA files to a folder and returns the path
+// of the configuration, vsphere.yaml.
 func WriteConfig(t testing.TB, f *fleet.Fleet, dir string) string {
 	t.Helper()
 	text, err := fleet.ConfigYAML(f, fleet.ConfigOptions{CADir: dir})
