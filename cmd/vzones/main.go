@@ -1,5 +1,5 @@
-// Command vzones is the operator's tool: it checks configurations and converts them, and shows what
-// the daemon makes of a fleet. Named kubectl-vzones it is a plugin of kubectl.
+// Command vzones is the operator's tool: it validates and converts configurations, and shows what the
+// daemon does with a fleet. It is a kubectl plugin if the executable is named kubectl-vzones.
 package main
 
 import (
@@ -30,14 +30,14 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// The exit statuses.
+// Exit statuses.
 const (
 	right    = 0
 	findings = 1
 	failure  = 2
 )
 
-// run runs a command and returns its exit status.
+// run executes a command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
@@ -47,9 +47,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
 	defer outlivePipes()()
-	// The log of the daemon's packages is for the daemon.
+	// The daemon's packages log with klog. The tool prints errors itself.
 	klog.SetLogger(klog.Logger{})
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
@@ -58,10 +58,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, cli.ErrFindings):
 		return findings
 	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE):
-		// Nothing reads the output any longer, as after head has its lines.
+		// EPIPE: the reader has closed its end of the pipe, as head does.
 		return failure
 	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()):
-		// The error contains no more than that the context was canceled.
+		// The error contains nothing but the cancellation.
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
@@ -71,17 +71,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return failure
 }
 
-// outlivePipes has writing to a pipe that nobody reads fail, and not end the process: it has to log out.
+// outlivePipes turns SIGPIPE into a write error, so that the process can log out of the vCenters.
 func outlivePipes() (stop func()) {
-	broken := make(chan os.Signal, 1) // never received from: what matters is the error of the write
+	broken := make(chan os.Signal, 1) // Never received from: the write returns the error.
 	signal.Notify(broken, syscall.SIGPIPE)
 	return func() { signal.Stop(broken) }
 }
 
-// tool makes the commands.
 type tool struct{ *cli.Tool }
 
-// usage is the template of a command's usage, which ends in its examples.
+// usage is the cobra template of a command's usage.
 const usage = `Usage:
   {{.UseLine}}
 {{- if .HasAvailableSubCommands}}
@@ -133,7 +132,6 @@ wrong or something failed.`,
 	return root
 }
 
-// versionCommand prints the version.
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -147,7 +145,7 @@ func (t *tool) versionCommand() *cobra.Command {
 	}
 }
 
-// asPlugin names the commands as kubectl calls them, if the program has the name of a plugin.
+// asPlugin adapts the help texts to kubectl if the executable is named as a plugin.
 func asPlugin(root *cobra.Command, program string) {
 	if strings.TrimSuffix(filepath.Base(program), ".exe") != "kubectl-vzones" {
 		return

@@ -12,16 +12,16 @@ import (
 	"vzones/vcenter/tags"
 )
 
-// An accountCheck finds what the account of one vCenter does not see of it.
+// accountCheck reports which parts of one vCenter its account cannot read.
 type accountCheck struct {
 	*vcenterFacts
 	policy *topology.Policy
 	nodes  nodeList
-	// hosts are those of all vCenters.
+	// hosts are the hosts of all vCenters.
 	hosts []world.HostPlace
 }
 
-// mayMiss reports whether the place of a Node or a host below an object is not known.
+// mayMiss reports whether the unread tags of an object may decide the place of a Node or a host below it.
 func (c *accountCheck) mayMiss(o *topology.Object) bool {
 	isBelow := func(p topology.Path) bool {
 		return slices.ContainsFunc(p.Objects, func(above *topology.Object) bool { return above.Ref.ID == o.Ref.ID })
@@ -37,13 +37,14 @@ func (c *accountCheck) mayMiss(o *topology.Object) bool {
 	return slices.ContainsFunc(c.hosts, isUnknownHost) || slices.ContainsFunc(c.nodes, isUnknownNode)
 }
 
-// isUnread reports whether the account may not read the tags of an object, or the tagging service does not know it.
+// isUnread reports whether the account may not read the tags of an object, or the tagging service reports
+// that the object does not exist.
 func isUnread(o *topology.Object) bool {
 	return errors.Is(o.TagsErr, topology.ErrNotPermitted) || errors.Is(o.TagsErr, tags.ErrDeleted)
 }
 
-// unread finds the hosts and what is above hosts whose tags may not be read. Folders that vSphere makes hardly
-// anybody tags, and usual roles leave them out: these are found where a tag on them may be missed.
+// unread reports hosts and the objects above hosts whose tags cannot be read. It skips vSphere's own
+// folders, which are rarely tagged and which usual roles do not include, unless a tag on them may be missed.
 func (c *accountCheck) unread() (found []Finding) {
 	s := c.survey
 	outside := c.outside()
@@ -63,7 +64,7 @@ func (c *accountCheck) unread() (found []Finding) {
 	return found
 }
 
-// tagging finds out whether tags can be read.
+// tagging reports that no tags of the vCenter can be read.
 func (c *accountCheck) tagging() []Finding {
 	name := c.config.Name
 	err := c.tagsErr(c.policy)
@@ -79,7 +80,7 @@ func (c *accountCheck) tagging() []Finding {
 	}}
 }
 
-// datacenters finds the configured datacenters that are not there.
+// datacenters reports configured datacenters that the account does not see.
 func (c *accountCheck) datacenters() []Finding {
 	snapshot := c.state.Snapshot
 	if snapshot.Incomplete == nil {
@@ -95,7 +96,7 @@ func (c *accountCheck) datacenters() []Finding {
 	}}
 }
 
-// unchecked says which parts of a vCenter could not be read, beside tags.
+// unchecked reports the parts of a vCenter, other than tags, that could not be read.
 func (c *accountCheck) unchecked() (found []Finding) {
 	s := c.survey
 	note := func(part string, err error) {

@@ -11,18 +11,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A categoryCheck finds what is wrong with the tag categories of the configuration.
+// categoryCheck checks the tag categories of the configuration.
 type categoryCheck struct {
 	policy   *topology.Policy
 	vcenters []*vcenterFacts
-	// states are those of the vCenters.
-	states []inventory.State
-	nodes  nodeList
-	// isZoned reports whether a CSI driver may report zones.
+	// states are the states of the vCenters.
+	states  []inventory.State
+	nodes   nodeList
 	isZoned bool
 }
 
-// definitions finds what is wrong with the tag categories that a vCenter has.
+// definitions checks the cardinality and the associable types of a vCenter's categories.
 func (c *categoryCheck) definitions(s *world.Survey) (found []Finding) {
 	types := c.taggable()
 	for _, category := range s.Categories {
@@ -51,7 +50,7 @@ func shown(all []string) []string {
 	return names
 }
 
-// taggable returns the types of the objects on the paths that the policy looks at.
+// taggable returns the object types on the paths that the policy reads tags of.
 func (c *categoryCheck) taggable() []string {
 	types := []string{"Folder", "Datacenter"}
 	for _, kind := range c.policy.TagPaths() {
@@ -67,7 +66,7 @@ func (c *categoryCheck) taggable() []string {
 	return types
 }
 
-// missing finds the tag categories that are missing, in all vCenters or in some.
+// missing reports tag categories that no vCenter has, or only some of them.
 func (c *categoryCheck) missing() []Finding {
 	nowhere := inventory.InvisibleCategories(c.states)
 	found := c.missingEverywhere(nowhere)
@@ -84,7 +83,7 @@ func (c *categoryCheck) missing() []Finding {
 	return found
 }
 
-// missingEverywhere finds the labels whose category no vCenter has.
+// missingEverywhere reports labels whose category no vCenter has.
 func (c *categoryCheck) missingEverywhere(categories []string) (found []Finding) {
 	policy := *c.policy
 	for _, v := range c.vcenters {
@@ -101,7 +100,7 @@ func (c *categoryCheck) missingEverywhere(categories []string) (found []Finding)
 	return found
 }
 
-// missingIn returns the finding about a category that other vCenters have.
+// missingIn reports a category that other vCenters have.
 func (c *categoryCheck) missingIn(v *vcenterFacts, category string) Finding {
 	text := "the account sees no such category here, and does elsewhere"
 	if c.isZoned && slices.Contains(c.policy.VolumeCategories(), category) {

@@ -1,8 +1,8 @@
-// Package check is vzones check: whether the daemon can work with a configuration, the vCenters and the
-// cluster as they are now, and what is wrong with tags, Nodes, machines, hosts and the copies of zones.
+// Package check implements vzones check, which validates configurations and reports problems of vCenters,
+// tags, Nodes, VMs, hosts and the copies of zones in the cluster.
 //
-// Reading and finding are apart: findings follow from facts, without a request. kinds.yaml has the table of
-// all kinds.
+// All reading happens first. The findings are computed from the facts without further requests.
+// kinds.yaml lists all kinds of findings.
 package check
 
 import (
@@ -38,7 +38,7 @@ and the credentials in Secrets. The file - is standard input.
 The exit status is 1 if a file has a mistake, or if a finding has the severity of
 --fail-on or a worse one. A finding of the severity info never causes exit status 1.`
 
-// options are what the flags of the command say.
+// options are the values of the command's flags.
 type options struct {
 	world   world.Flags
 	format  cli.Format
@@ -61,7 +61,7 @@ func (s *failOn) Set(text string) error {
 	return nil
 }
 
-// Command returns the command.
+// Command returns the check command.
 func Command(t *cli.Tool) *cobra.Command {
 	o := &options{world: world.Flags{NodesOptional: true}, failOn: failOn(Warning)}
 	env := false
@@ -106,7 +106,7 @@ func Command(t *cli.Tool) *cobra.Command {
 	return cmd
 }
 
-// refuse refuses flags that would have no effect.
+// refuse rejects flags that would have no effect.
 func (o *options) refuse(flags *pflag.FlagSet) (err error) {
 	forFiles := []string{"env", "skip-files"}
 	flags.Visit(func(f *pflag.Flag) {
@@ -138,7 +138,6 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	return nil
 }
 
-// examine reads everything and logs out again.
 func examine(ctx context.Context, flags *world.Flags) (*Report, error) {
 	w, reports, err := open(ctx, *flags)
 	if err != nil {

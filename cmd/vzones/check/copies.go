@@ -28,12 +28,11 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// copyKinds are the kinds of objects that keep a copy of a zone, which does not heal by itself. They are
-// compared in this order: what the CSI driver would find belongs to the place of a Node, with which volumes
-// are compared. A new kind is a row.
+// copyKinds are the kinds of objects that contain a copy of a zone, which Kubernetes never updates. The order
+// matters: csiNodes computes the labels that the CSI driver would set, which the later comparisons read.
 var copyKinds = []struct {
 	resource schema.GroupVersionResource
-	isCSI    bool // only the CSI driver keeps such objects
+	isCSI    bool // Only the CSI driver creates such objects.
 	compare  func(*comparison, []unstructured.Unstructured)
 }{
 	{storagev1.SchemeGroupVersion.WithResource("csinodes"), true, (*comparison).csiNodes},
@@ -42,22 +41,22 @@ var copyKinds = []struct {
 	{storagev1.SchemeGroupVersion.WithResource("storageclasses"), false, (*comparison).classes},
 }
 
-// notCompared are copies of a zone that live as long as a Pod or a rollout, or that others manage.
+// notCompared are the copies that are replaced with a Pod or a rollout, or that another controller manages.
 var notCompared = []string{"Pods", "EndpointSlices", "Cluster API"}
 
-// copies are the objects that were read, by resource, and why the others were not.
+// copies contains the objects by resource, or the error of listing them.
 type copies struct {
 	items  map[string][]unstructured.Unstructured
 	errors map[string]error
-	// noDriver reports whether the cluster certainly does not have the vSphere CSI driver, and noZones whether no
-	// driver there reports the zone of a Node.
+	// noDriver reports whether the vSphere CSI driver is certainly not installed, noZones whether it is not
+	// installed or reports no topology keys.
 	noDriver, noZones bool
 }
 
-// notListed says why several kinds of objects were not checked.
+// notListed is the common text of findings about objects that may not be listed.
 const notListed = "the account of the kubeconfig may not list them"
 
-// readCopies lists the objects of each kind that the cluster has, none without a cluster or without Nodes.
+// readCopies lists the objects of all copyKinds. It lists none if the Nodes were not listed.
 func readCopies(ctx context.Context, w *world.World) copies {
 	c := copies{items: map[string][]unstructured.Unstructured{}, errors: map[string]error{}}
 	if w.NoNodes != nil {
@@ -84,8 +83,8 @@ func readCopies(ctx context.Context, w *world.World) copies {
 	return c
 }
 
-// readDriver finds out how the cluster uses the vSphere CSI driver, by the CSINodes that it has registered in and
-// by its CSIDriver object. A driver that has registered nowhere yet may report zones.
+// readDriver sets noDriver and noZones from the driver's registrations in CSINodes and from its CSIDriver
+// object. A driver that is installed but not yet registered on any Node may report zones.
 func (c *copies) readDriver(ctx context.Context, client kubernetes.Interface) {
 	nodes := copyKinds[0].resource.Resource
 	for i := range c.items[nodes] {
@@ -106,16 +105,16 @@ func (c *copies) readDriver(ctx context.Context, client kubernetes.Interface) {
 	c.noZones = c.noDriver
 }
 
-// A comparison compares copies of zones with the places of Nodes.
+// comparison compares the copies of zones with the places of Nodes.
 type comparison struct {
 	*facts
 	byName map[string]*node
-	// values are the labels that the CSI driver would find for a Node.
+	// values are the topology labels that the CSI driver would set for each Node.
 	values map[*node]map[string]string
 	found  []Finding
 }
 
-// stale finds the copies that have another zone than vSphere.
+// stale reports copies whose zone differs from the zone in vSphere.
 func (f *facts) stale() []Finding {
 	c := &comparison{facts: f, byName: map[string]*node{}, values: map[*node]map[string]string{}}
 	for _, n := range f.all {
@@ -139,7 +138,7 @@ func (c *comparison) add(id, object, text string) *Finding {
 	return &c.found[len(c.found)-1]
 }
 
-// addNode adds a finding about a Node, or about the object of a kind with its name.
+// addNode adds a finding about a Node, or about the object of another kind with the Node's name.
 func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
 	one := c.add(id, kind+" "+n.name(), text)
 	one.VCenter = n.VCenter()
@@ -147,19 +146,19 @@ func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
 	return one
 }
 
-// typed returns an object as its type.
+// typed converts an unstructured object.
 func typed[T any](o *unstructured.Unstructured) *T {
 	into := new(T)
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into) // the API server has validated it
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into) // The API server has validated the object.
 	return into
 }
 
 func isCSI(key string) bool { return strings.HasPrefix(key, topology.CSIDomain+"/") }
 
-// csiNodes compares the topology keys of the CSINodes, and the driver's labels of all Nodes with those that
-// it would find now.
+// csiNodes compares the topology keys of CSINodes with each other and with the Nodes' labels, and the driver's
+// labels of all Nodes with the labels that it would set.
 func (c *comparison) csiNodes(items []unstructured.Unstructured) {
-	// keys are the topology keys of each Node, used those of any.
+	// keys are the topology keys of each Node, used is their union.
 	keys := map[string][]string{}
 	used := map[string]bool{}
 	for i := range items {
@@ -206,13 +205,14 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	}
 }
 
-// restart returns the command that restarts the node plugin on a Node, where it is installed as its own manifests do.
+// restart returns the command that restarts the CSI node plugin of a Node, if the driver was installed with
+// its own manifests.
 func restart(n *node) string {
 	return cli.Shell("kubectl", "-n", "vmware-system-csi", "delete", "pod", "-l", "app=vsphere-csi-node", "--field-selector", "spec.nodeName="+n.name())
 }
 
-// walk returns what the driver would find for a Node, by label, nil if that is not known. The error
-// is ErrMissing if it would find nothing.
+// walk returns the labels that the driver would set for a Node, or nil if they are unknown. The error is
+// ErrMissing if the driver would find no zone.
 func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
 	m := n.Place.Machine
 	if m == nil || n.Waits || n.Foreign || len(keys) == 0 {
@@ -223,7 +223,7 @@ func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
 	for i, key := range keys {
 		categories[i] = strings.TrimPrefix(key, topology.CSIDomain+"/")
 		if !slices.Contains(known, categories[i]) {
-			return nil, nil // its tags were not read
+			return nil, nil // The tags of this category were not read.
 		}
 	}
 	policy := topology.CSIPolicy(categories)
@@ -246,8 +246,8 @@ func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
 	return values, nil
 }
 
-// csiTopologies compares CSINodeTopologies with what the driver would find. One without a Node is deleted
-// with its Node.
+// csiTopologies compares CSINodeTopologies with the labels that the driver would set. It skips those without
+// a Node: they are deleted with their Node.
 func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 	for i := range items {
 		o := items[i].Object
@@ -288,16 +288,16 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 	}
 }
 
-// isTopology reports whether a label says where a Node is.
+// isTopology reports whether a label describes the place of a Node.
 func (c *comparison) isTopology(key string) bool {
 	return !plan.IsLevel(key) || slices.Contains(c.config.Topology.Policy.Labels(), key) || isCSI(key)
 }
 
-// volumes compares the node affinity of PersistentVolumes with the Nodes. No Pod can use a volume that was
-// kept after its claim was deleted.
+// volumes compares the node affinity of PersistentVolumes with the Nodes. It skips released and failed
+// volumes, which no Pod can use.
 func (c *comparison) volumes(items []unstructured.Unstructured) {
 	type existence struct{ own, placed bool }
-	// known is by the text of the requirement, which many volumes share.
+	// known caches the result by the text of the requirement, which many volumes share.
 	known := map[string]existence{}
 	for i := range items {
 		pv := typed[v1.PersistentVolume](&items[i])
@@ -328,8 +328,8 @@ func (c *comparison) volumes(items []unstructured.Unstructured) {
 	}
 }
 
-// required returns what a node selector requires of the place of a Node, and its text, nil if that is
-// nothing: requirements of other labels are left out. Equal texts are equal selectors.
+// required returns the topology requirements of a node selector and their text, or nil if it has none.
+// Selectors with the same text are equal.
 func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector, string) {
 	if all == nil {
 		return nil, ""
@@ -339,7 +339,7 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 	for i := range all.NodeSelectorTerms {
 		term := &all.NodeSelectorTerms[i]
 		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
-			continue // such a term matches no Node
+			continue // An empty term matches no Node.
 		}
 		var of []v1.NodeSelectorRequirement
 		var parts []string
@@ -359,7 +359,7 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 			parts = append(parts, text)
 		}
 		if len(of) == 0 {
-			return nil, "" // one term suffices
+			return nil, "" // The terms are ORed, and this one has no topology requirement.
 		}
 		kept.NodeSelectorTerms = append(kept.NodeSelectorTerms, v1.NodeSelectorTerm{MatchExpressions: of})
 		slices.Sort(parts)
@@ -367,13 +367,13 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 	}
 	compiled, err := nodeaffinity.NewNodeSelector(kept)
 	if err != nil || len(texts) == 0 {
-		return nil, "" // the API server takes none such
+		return nil, "" // The API server rejects such a selector.
 	}
 	slices.Sort(texts)
 	return compiled, strings.Join(slices.Compact(texts), " or ")
 }
 
-// classes compares the zones that StorageClasses allow with those of the Nodes.
+// classes compares the allowedTopologies of StorageClasses with the Nodes.
 func (c *comparison) classes(items []unstructured.Unstructured) {
 	for i := range items {
 		class := typed[storagev1.StorageClass](&items[i])

@@ -19,40 +19,40 @@ import (
 )
 
 const (
-	// preflightTime bounds the connection to a vCenter without a login.
+	// preflightTime limits the preflight of a vCenter.
 	preflightTime = 10 * time.Second
-	// searchedOutside is how many Nodes without a machine are looked for beyond the configured
-	// datacenters, which takes requests for each of them.
+	// searchedOutside limits the Nodes without a VM that are searched outside the configured datacenters:
+	// each search takes several requests.
 	searchedOutside = 20
 )
 
-// facts are all that was read. Findings follow from them alone: there is one type for each group of findings,
-// which has the facts that the group follows from.
+// facts contains everything that was read. Findings are computed from it alone, by one type for each group of
+// findings.
 type facts struct {
 	config *config.Config
-	// vcenters are in configured order.
+	// vcenters are in the order of the configuration.
 	vcenters []*vcenterFacts
-	// states are those of the vCenters, in the form that the daemon's packages decide by.
+	// states are the states of the vCenters, for the daemon's packages.
 	states []inventory.State
-	// all are the Nodes of the cluster, none without a cluster.
+	// all are all Nodes of the cluster; empty without a cluster.
 	all nodeList
-	// nodes are the Nodes of all that the daemon manages.
+	// nodes are the Nodes that the daemon manages.
 	nodes  nodeList
 	copies copies
 	now    time.Time
 }
 
-// vcenterFacts are what was read of one vCenter.
+// vcenterFacts contains everything that was read from one vCenter.
 type vcenterFacts struct {
 	config *config.VCenter
 	state  *inventory.State
 	health vcenter.Health
-	// way is the result of connecting without credentials.
+	// way is the result of the connection without credentials.
 	way    *preflight
 	survey *world.Survey
 }
 
-// surveyed returns the survey, nil if the vCenter was not surveyed.
+// surveyed returns the survey, or nil if it failed.
 func (v *vcenterFacts) surveyed() *world.Survey {
 	if v == nil || v.survey.Err != nil {
 		return nil
@@ -60,7 +60,7 @@ func (v *vcenterFacts) surveyed() *world.Survey {
 	return v.survey
 }
 
-// tagsErr returns why the tags of the categories of a policy could not be read, nil if they were.
+// tagsErr returns the error of reading the tags that a policy needs.
 func (v *vcenterFacts) tagsErr(policy *topology.Policy) error {
 	s := v.surveyed()
 	switch {
@@ -76,7 +76,7 @@ func (v *vcenterFacts) tagsErr(policy *topology.Policy) error {
 	return nil
 }
 
-// lacksDatacenter reports whether a Node has no machine because the vCenter does not show a configured datacenter.
+// lacksDatacenter reports whether a Node has no VM because the account does not see a configured datacenter.
 func (v *vcenterFacts) lacksDatacenter(n *node) bool {
 	if v == nil || v.state.Snapshot == nil || v.state.Snapshot.Incomplete == nil {
 		return false
@@ -85,7 +85,7 @@ func (v *vcenterFacts) lacksDatacenter(n *node) bool {
 	return isOutside || errors.Is(n.Err, v.state.Snapshot.Incomplete)
 }
 
-// hasUnreadable reports whether the vCenter has machines that cannot be read.
+// hasUnreadable reports whether the vCenter has VMs that the account cannot read.
 func (v *vcenterFacts) hasUnreadable() bool {
 	return v != nil && v.state.Snapshot != nil && len(v.state.Snapshot.Unreadable) > 0
 }
@@ -95,12 +95,12 @@ func (v *vcenterFacts) within() func(*world.Object) bool {
 	return v.survey.Within(v.config.Datacenters)
 }
 
-// outside returns the managed object IDs of the objects that no Node depends on: those that are neither in a
-// configured datacenter nor above one.
+// outside returns the IDs of the objects that no Node depends on: they are neither in a configured datacenter
+// nor above one.
 func (v *vcenterFacts) outside() map[string]bool {
 	outside := map[string]bool{}
 	for _, o := range v.survey.Objects {
-		// If an object above cannot be read, it is not known where this one is.
+		// If the path upwards is broken, the datacenter of the object is unknown.
 		outside[o.Ref.ID] = o.Up().Broken == nil
 	}
 	within := v.within()
@@ -115,7 +115,7 @@ func (v *vcenterFacts) outside() map[string]bool {
 	return outside
 }
 
-// open opens a world, and connects to each vCenter without a login meanwhile.
+// open opens the world and runs the preflights concurrently.
 func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, error) {
 	beside, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,7 +132,7 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, er
 	return w, reports, err
 }
 
-// read reads all facts of a world, which has the vCenters and the Nodes.
+// read reads the rest of the facts through an open world.
 func read(ctx context.Context, w *world.World, reports []preflight) (*facts, error) {
 	f := &facts{config: w.Config, now: time.Now()}
 	var side sync.WaitGroup
@@ -160,8 +160,8 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	return f, nil
 }
 
-// completed returns states as if their snapshots had what they have only once there are Nodes: which
-// categories cannot be seen.
+// completed returns copies of the states with InvisibleCategories from the surveys: a snapshot without Nodes
+// does not have them.
 func completed(states []inventory.State, surveys []world.Survey, categories []string) []inventory.State {
 	all := slices.Clone(states)
 	for i := range all {
@@ -179,7 +179,7 @@ func completed(states []inventory.State, surveys []world.Survey, categories []st
 	return all
 }
 
-// lookAt looks at the Nodes.
+// lookAt decides about every Node.
 func (f *facts) lookAt(ctx context.Context, w *world.World) {
 	searches := 0
 	for _, of := range w.Nodes {
@@ -202,7 +202,7 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 	}
 }
 
-// vcenter returns what was read of the vCenter with a name, nil if none is configured.
+// vcenter returns the facts of a configured vCenter, or nil.
 func (f *facts) vcenter(name string) *vcenterFacts {
 	i := slices.IndexFunc(f.vcenters, func(v *vcenterFacts) bool { return v.state.VCenter == name })
 	if i < 0 {
@@ -211,7 +211,7 @@ func (f *facts) vcenter(name string) *vcenterFacts {
 	return f.vcenters[i]
 }
 
-// findings returns all that is wrong.
+// findings returns all findings, sorted by object.
 func (f *facts) findings() []Finding {
 	policy := &f.config.Topology.Policy
 	hosts := f.hostPlaces()

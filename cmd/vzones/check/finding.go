@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
-// The severities, the worst first. The table says what they mean.
+// The severities, the worst first. kinds.yaml defines them.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
@@ -25,19 +25,19 @@ const (
 // Severities returns all severities, the worst first.
 func Severities() []Severity { return []Severity{Error, Warning, Info} }
 
-// AtLeast reports whether a severity is as bad as another one, or worse.
+// AtLeast reports whether a severity is other or worse.
 func (s Severity) AtLeast(other Severity) bool { return s.rank() <= other.rank() }
 
 func (s Severity) rank() int { return slices.Index(Severities(), s) }
 
-// A Kind is one thing that can be wrong.
+// Kind is a kind of finding, a row of kinds.yaml.
 type Kind struct {
-	// ID is VZ and three digits.
+	// ID is "VZ" and three digits.
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"`
-	// Title says in a few words what is wrong.
+	// Title names the problem in a few words.
 	Title string `json:"title"`
-	// Meaning says what it leads to, and Fix what to do, in whole sentences.
+	// Meaning describes the consequences, and Fix the remedy, in full sentences.
 	Meaning string `json:"meaning"`
 	Fix     string `json:"fix"`
 }
@@ -47,15 +47,15 @@ var table []byte
 
 var kinds = sync.OnceValue(func() (all []Kind) {
 	if err := yaml.UnmarshalStrict(table, &all); err != nil {
-		panic(fmt.Sprintf("kinds.yaml: %v", err)) // a test reads it
+		panic(fmt.Sprintf("kinds.yaml: %v", err)) // A test parses kinds.yaml.
 	}
 	return all
 })
 
-// Kinds returns all kinds, by ID.
+// Kinds returns all kinds, sorted by ID.
 func Kinds() []Kind { return kinds() }
 
-// Lookup returns the kind with an ID, in upper or lower case, nil if there is none.
+// Lookup returns the kind with an ID, ignoring case, or nil.
 func Lookup(id string) *Kind {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k Kind) bool { return strings.EqualFold(k.ID, id) })
@@ -65,28 +65,28 @@ func Lookup(id string) *Kind {
 	return &all[i]
 }
 
-// A Finding is something wrong with one object, or with what several have in common.
+// Finding is a problem of one object, or a problem that several objects share.
 type Finding struct {
-	// ID is that of a kind.
+	// ID is the ID of the kind.
 	ID string
-	// VCenter is the name of the vCenter, empty if it is about several or none.
+	// VCenter is the name of the vCenter, or "" if the finding concerns several or none.
 	VCenter string
-	// Object names what it is about, as topology.Object and quote do for a person.
+	// Object is the name of the object, as topology.Object and quote format it.
 	Object string
-	// Text says what is wrong, in one line. Short is Text without what differs from object to object,
-	// empty if that is Text itself: findings of one kind, vCenter and Short have one cause.
+	// Text describes the problem in one line. Short is Text without the parts that differ between objects, or
+	// "" if no part does: findings with the same kind, vCenter and Short have one cause.
 	Text, Short string
-	// Advice says what to do here, empty for the Fix of the kind. HasAdvice reports whether Text says that too.
+	// Advice overrides the Fix of the kind. HasAdvice reports whether Text contains the remedy.
 	Advice    string
 	HasAdvice bool
-	// Command does it, where one govc or kubectl command can, empty where none does. The operator replaces
-	// words in capitals.
+	// Command is one govc or kubectl command that fixes the problem, or "". The operator replaces words in
+	// capitals.
 	Command string
-	// Nodes are the names of the Nodes that it concerns.
+	// Nodes are the names of the affected Nodes.
 	Nodes []string
 }
 
-// A Cause is the findings with one cause.
+// Cause groups the findings with one cause.
 type Cause struct {
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"`
@@ -94,17 +94,17 @@ type Cause struct {
 	Title    string   `json:"title"`
 	Objects  []string `json:"objects"`
 	Text     string   `json:"text"`
-	// Nodes are the names of the Nodes that it concerns, if it does.
+	// Nodes are the names of the affected Nodes.
 	Nodes []string `json:"nodes,omitempty"`
 	Fix   string   `json:"fix"`
-	// HasAdvice reports whether Text says what to do, as Fix does.
+	// HasAdvice reports whether Text contains the remedy.
 	HasAdvice bool `json:"-"`
-	// Commands are those of the objects.
+	// Commands are the commands of the findings, without duplicates.
 	Commands []string `json:"commands,omitempty"`
 }
 
-// Causes puts together the findings that have one cause, the worst first, then by ID: the table has the
-// kinds in the order from cause to consequence.
+// Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from cause to
+// consequence.
 func Causes(all []Finding) []Cause {
 	type key struct{ id, vcenter, text, advice string }
 	at := map[key]int{}
@@ -141,7 +141,7 @@ func Causes(all []Finding) []Cause {
 	return causes
 }
 
-// apart takes the name of the finding's vCenter, which is shown apart, out of a text that names no other one.
+// apart removes the finding's vCenter from a text, unless the text names another vCenter too.
 func (f *Finding) apart(text string) string {
 	const of = " of vCenter "
 	own := of + strconv.Quote(f.VCenter)

@@ -23,16 +23,16 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A node is what the daemon makes of a Node. Its Err is nil if nothing is wrong but its labels.
+// node is a Node with the daemon's decision about it.
 type node struct {
 	*world.Look
-	// isPlaced reports whether it is known where the Node is. Otherwise nothing about it is stale.
+	// isPlaced reports whether the place of the Node is known, so that its labels can be compared.
 	isPlaced bool
-	// asPlaced is the Node with the labels of its place. One that is not placed has its own.
+	// asPlaced has the labels of the Node's place; it equals the Node if the place is unknown.
 	asPlaced *v1.Node
-	// lost are the tags on the machine that decide nothing.
+	// lost are tags on the VM that another path overrides.
 	lost []topology.Contender
-	// otherProvider is the scheme of the provider ID, if that is another provider's and a vCenter has the VM.
+	// otherProvider is the scheme of another provider's ID if a vCenter nevertheless has the VM.
 	otherProvider string
 }
 
@@ -54,7 +54,7 @@ func newNode(l *world.Look) *node {
 	return n
 }
 
-// place sets a label of the place, empty for none.
+// place sets a label of asPlaced, or deletes it if the value is empty.
 func (n *node) place(key, value string) {
 	if n.asPlaced.Labels == nil {
 		n.asPlaced.Labels = map[string]string{}
@@ -66,17 +66,15 @@ func (n *node) place(key, value string) {
 
 func (n *node) name() string { return n.Node.Name }
 
-// about returns a finding about the Node.
 func (n *node) about(id, text string) Finding {
 	return Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
 }
 
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
-// A nodeList are Nodes by name.
+// nodeList is sorted by name.
 type nodeList []*node
 
-// names returns the names of the Nodes of which a condition holds.
 func (l nodeList) names(holds func(*node) bool) (names []string) {
 	for _, n := range l {
 		if holds(n) {
@@ -86,20 +84,20 @@ func (l nodeList) names(holds func(*node) bool) (names []string) {
 	return names
 }
 
-// waitsFor reports whether nothing is known of a Node because a vCenter cannot be read. A Node whose own
-// record names a vCenter that cannot be read waits for that one.
+// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the vCenter that the
+// Node's record names cannot be read, the Node waits for that one only.
 func (n *node) waitsFor(vcenter string) bool {
 	all := inventory.UnreachableIn(n.Err)
 	return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
 }
 
-// unknownIn returns the Nodes in a vCenter whose place is not known for a reason.
+// unknownIn returns the names of the Nodes in a vCenter whose place is unknown for a reason.
 func (l nodeList) unknownIn(vcenter string, reason error) []string {
 	return l.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
 
-// nodeKinds are the kinds of findings by the outcome of the daemon's decision. An empty one is found with
-// its cause: a vCenter, a machine that cannot be read, or the kubelet.
+// nodeKinds maps the outcome of the daemon's decision to a kind of finding. An empty kind is reported with its
+// cause: the vCenter, an unreadable VM or the kubelet.
 var nodeKinds = map[string]string{
 	"provider_id_mismatch":    "VZ151",
 	"machine_of_two_nodes":    "VZ152",
@@ -121,7 +119,7 @@ var nodeKinds = map[string]string{
 	"provider_id_missing":     "",
 }
 
-// commonTexts are the texts of findings that several Nodes have in common.
+// commonTexts are the Short texts of findings that several Nodes share.
 var commonTexts = map[string]string{
 	"VZ154": "no vCenter has a VM with their UUIDs",
 	"VZ155": "their machines are in none of the configured datacenters",
@@ -129,15 +127,14 @@ var commonTexts = map[string]string{
 	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
 }
 
-// A nodeCheck finds what is wrong with Nodes and their machines.
+// nodeCheck checks Nodes and their VMs.
 type nodeCheck struct{ *facts }
 
-// find returns all that is wrong with Nodes.
 func (c *nodeCheck) find() []Finding {
 	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.machines(), c.controlPlane(), c.labels())
 }
 
-// settings returns what else was read of a Node's machine, zero if it was not.
+// settings returns the surveyed settings of a Node's VM, or the zero value.
 func (c *nodeCheck) settings(n *node) world.MachineSettings {
 	m := n.Place.Machine
 	if m == nil {
@@ -149,7 +146,7 @@ func (c *nodeCheck) settings(n *node) world.MachineSettings {
 	return world.MachineSettings{}
 }
 
-// unplaced finds the Nodes without a machine, a place or an address.
+// unplaced reports Nodes without a VM, a place or an address.
 func (c *nodeCheck) unplaced() (found []Finding) {
 	shared := map[string]bool{}
 	for _, n := range c.nodes {
@@ -180,7 +177,7 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 	return found
 }
 
-// unplacedNode returns the finding of a kind about a Node that has an error.
+// unplacedNode returns a finding about a Node whose Err is set.
 func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 	one := n.about(id, quote.Line(report.EventText(n.Err)))
 	one.HasAdvice = id != "VZ157" && id != "VZ158"
@@ -198,14 +195,15 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 			one.Short += ", and they have the taint"
 			one.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
 		case !nodeinfo.IsReady(n.Node):
-			// A Node that is ready has a VM somewhere.
+			// A VM exists somewhere if the Node is ready.
 			one.Command = deletion
 		}
 	}
 	return one
 }
 
-// attachAbove returns what Nodes of one place lack, and the command that attaches a tag to the cluster or host of a Node.
+// attachAbove returns the problem that all Nodes of a place share, and the command that tags the cluster or
+// host of a Node.
 func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	o := n.Above(world.TypeCluster)
 	if o == nil {
@@ -221,8 +219,8 @@ func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	return "nothing above their machines gives a value to " + strings.Join(missing, " and "), c.attach(missing, o)
 }
 
-// isExplained reports whether what is wrong with a Node is found with something else: a vCenter that
-// cannot be read, tags that conflict or cannot be read, or VMware Tools that do not run.
+// isExplained reports whether another finding covers the error of a Node: about an unreadable vCenter,
+// conflicting or unreadable tags, or VMware Tools that do not run.
 func (c *nodeCheck) isExplained(n *node) bool {
 	name := report.Of(n.Err).Name
 	switch {
@@ -242,8 +240,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 	return false
 }
 
-// isUnknownElsewhere reports whether something that is found for a vCenter makes a Node's place
-// unknown.
+// isUnknownElsewhere reports whether a finding about a vCenter explains why a Node's place is unknown.
 func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
@@ -265,15 +262,14 @@ func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 	return errors.Is(n.Err, topology.ErrNotPermitted) && c.isBelowDenied(n)
 }
 
-// isBelowDenied reports whether the account may not read the tags of something above a Node's machine,
-// which is found there.
+// isBelowDenied reports whether an object above a Node's VM has a finding about unreadable tags.
 func (c *nodeCheck) isBelowDenied(n *node) bool {
 	return n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, func(p topology.Path) bool {
 		return slices.ContainsFunc(p.Objects, c.isUnreadFound)
 	})
 }
 
-// byName finds the Nodes whose machine is looked for by name.
+// byName reports Nodes whose VM is looked up by name.
 func (c *nodeCheck) byName() (found []Finding) {
 	for _, n := range c.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
@@ -283,8 +279,8 @@ func (c *nodeCheck) byName() (found []Finding) {
 	return found
 }
 
-// unreadable finds the machines of a vCenter that cannot be read, once, with the Nodes that may be on one.
-// The machine that a Node's own record names is shown with that Node.
+// unreadable reports the unreadable VMs of a vCenter in one finding, with the Nodes that may run on them. A VM
+// in a Node's record is listed with that Node.
 func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	if len(snapshot.Unreadable) == 0 {
 		return nil
@@ -318,14 +314,14 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	return []Finding{one}
 }
 
-// mayBeUnreadable reports whether a Node is shown with the machines of a vCenter that cannot be read: it
-// may be on one, and its own record names no other vCenter that has such machines.
+// mayBeUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names no other
+// vCenter with such VMs.
 func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 	isOwn := n.VCenter() == v.state.VCenter
 	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())
 }
 
-// machines finds what is wrong with the settings of Nodes' machines, and tags on them that decide nothing.
+// machines reports settings of Nodes' VMs, and tags on VMs that another path overrides.
 func (c *nodeCheck) machines() (found []Finding) {
 	for _, n := range c.nodes {
 		for _, lost := range n.lost {
@@ -364,10 +360,10 @@ func (c *nodeCheck) machines() (found []Finding) {
 	return found
 }
 
-// controlPlane finds a control plane that is in one of several zones.
+// controlPlane reports a control plane in a single zone if the cluster has several zones.
 func (c *nodeCheck) controlPlane() []Finding {
 	var members []string
-	// zones are those of all Nodes, own those of the control plane.
+	// zones are the zones of all Nodes, own the zones of the control plane.
 	zones := map[string]bool{}
 	own := map[string]bool{}
 	for _, n := range c.nodes {
@@ -388,7 +384,7 @@ func (c *nodeCheck) controlPlane() []Finding {
 	}}
 }
 
-// labels compares the labels of each Node with its place.
+// labels reports labels that differ from the Node's place.
 func (c *nodeCheck) labels() (found []Finding) {
 	for _, n := range c.nodes {
 		if !n.isPlaced {
@@ -412,7 +408,7 @@ func (c *nodeCheck) labels() (found []Finding) {
 	return found
 }
 
-// drift returns the kind of a difference.
+// drift returns the kind of finding for a difference.
 func (n *node) drift(d plan.Difference) string {
 	have, has := n.Node.Labels[d.Label]
 	switch {
@@ -453,7 +449,7 @@ func (n *node) differ(id string, differences []plan.Difference) Finding {
 	return one
 }
 
-// providerIDs finds the Nodes of VMs that have no provider ID, or that of another provider.
+// providerIDs reports Nodes of VMs without a provider ID, or with an ID of another provider.
 func (c *nodeCheck) providerIDs() (found []Finding) {
 	for _, n := range c.all {
 		err := nodeinfo.CheckProviderID(n.Node)

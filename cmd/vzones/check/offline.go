@@ -18,7 +18,7 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// validate reads all files, whatever is wrong with one.
+// validate validates all files, and continues after errors.
 func validate(t *cli.Tool, files []string, o load.Options) error {
 	var result error
 	for _, file := range files {
@@ -48,11 +48,11 @@ func validateFile(t *cli.Tool, file string, o load.Options) error {
 	} else {
 		_, err = validateData(&report, file, data, o, func(e config.Error) config.Error { return e })
 	}
-	// Mistakes that nobody sees are a failure.
+	// If the report cannot be written, that error takes precedence.
 	return cmp.Or(t.Write(report.Bytes()), err)
 }
 
-// validateManifest validates the configurations and the credentials in a file of manifests.
+// validateManifest validates the configurations and the credentials in Kubernetes manifests.
 func validateManifest(report io.Writer, file string, data []byte, o load.Options) error {
 	objects, err := world.ReadManifests(file, data)
 	if err != nil {
@@ -91,8 +91,8 @@ func validateManifest(report io.Writer, file string, data []byte, o load.Options
 	return err
 }
 
-// validateData validates a configuration, and returns it if it has no mistakes. What it prints is
-// moved to where the configuration is in the file.
+// validateData validates a configuration, and returns it if it has no errors. moved maps the position of an
+// error in the configuration to its position in the file.
 func validateData(report io.Writer, file string, data []byte, o load.Options, moved func(config.Error) config.Error) (*config.Config, error) {
 	c, err := o.Parse(file, data)
 	if all, ok := errors.AsType[config.Errors](err); ok {
@@ -110,15 +110,14 @@ func validateData(report io.Writer, file string, data []byte, o load.Options, mo
 	return c, nil
 }
 
-// isConfiguration reports whether a key is that of a configuration. OpenShift's ConfigMap has the key config, and
-// ConfigMaps of other installers cloud-config.
+// isConfiguration reports whether a key contains a configuration. OpenShift's ConfigMap uses the key config,
+// and the ConfigMaps of other installers use cloud-config.
 func isConfiguration(key string) bool {
 	return key == "config" || key == "cloud-config" || slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
 }
 
-// validateCredentials reads the credentials in a Secret as the daemon does: those of the
-// vCenters whose configuration names it, and all others that it has. It reports whether there
-// are any.
+// validateCredentials reads the credentials in a Secret as the daemon does: for the vCenters whose
+// configuration references the Secret, and for every other server in it. It reports whether there are any.
 func validateCredentials(report io.Writer, file string, secret world.Manifest, configs []*config.Config) (found bool, err error) {
 	data := map[string][]byte{}
 	for _, v := range secret.Values {
@@ -142,8 +141,7 @@ func validateCredentials(report io.Writer, file string, secret world.Manifest, c
 	return len(servers) > 0, err
 }
 
-// serversIn returns the addresses that the keys of a Secret are for, in order, each as it is
-// written there.
+// serversIn returns the servers that the keys and values of a Secret name, sorted.
 func serversIn(data map[string][]byte) []string {
 	servers := map[string]bool{}
 	for key, value := range data {
@@ -159,7 +157,7 @@ func serversIn(data map[string][]byte) []string {
 	return slices.Sorted(maps.Keys(servers))
 }
 
-// place moves a mistake from a value to its place in the file. What is about an environment variable has no line.
+// place moves an error to its line in the file. Errors about environment variables have no line.
 func place(e config.Error, v world.ManifestValue) config.Error {
 	switch {
 	case e.Line == 0:

@@ -10,8 +10,8 @@ import (
 	"vzones/topology"
 )
 
-// hostPlaces places each host of the configured datacenters of the vCenters that were read. There are
-// none if more than the host decides about region or zone.
+// hostPlaces returns the place of each host in the configured datacenters. It returns none if region and zone
+// do not follow from the host alone.
 func (f *facts) hostPlaces() (places []world.HostPlace) {
 	policy, ok := world.HostPolicy(f.config.Topology.Policy)
 	if !ok {
@@ -32,8 +32,8 @@ func (f *facts) hostPlaces() (places []world.HostPlace) {
 	return places
 }
 
-// attach returns the command that attaches a tag for the first of some labels that comes from tags, empty if none
-// does. Which tag is the operator's to say.
+// attach returns the command that tags an object for the first of the labels with a tag category, or "". The
+// operator replaces TAG.
 func (f *facts) attach(labels []string, o *topology.Object) string {
 	policy := &f.config.Topology.Policy
 	for _, r := range slices.Concat(policy.Rules, policy.Levels) {
@@ -44,26 +44,26 @@ func (f *facts) attach(labels []string, o *topology.Object) string {
 	return ""
 }
 
-// isUnreadFound reports whether it is found for an object that the account may not read its tags.
+// isUnreadFound reports whether an object has a finding about unreadable tags.
 func (f *facts) isUnreadFound(o *topology.Object) bool {
 	s := f.vcenter(o.Ref.VCenter).surveyed()
 	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
 }
 
-// A placeCheck finds what is wrong with the values that tags and names give.
+// placeCheck checks the label values of places.
 type placeCheck struct {
 	*facts
 	policy *topology.Policy
-	// hosts are those of all vCenters.
+	// hosts are the hosts of all vCenters.
 	hosts []world.HostPlace
 }
 
-// untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
-// of a Node that has none either, and of one that has it from a pool or folder, that is found.
+// untagged reports hosts and clusters without a region or zone. It skips the hosts of Nodes that have a finding
+// of their own or take their zone from another path.
 func (c *placeCheck) untagged() (found []Finding) {
 	done := c.foundByNodes()
 	missing := make([][]string, len(c.hosts))
-	// whole are the clusters of whose hosts each lacks a label.
+	// whole are the clusters all of whose hosts lack a label.
 	whole := map[topology.Ref]bool{}
 	for i, p := range c.hosts {
 		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !c.policy.IsRequired(label) })
@@ -90,8 +90,8 @@ func (c *placeCheck) untagged() (found []Finding) {
 	return found
 }
 
-// foundByNodes returns the hosts and clusters of the Nodes that lack a value, or have it from another path than
-// the host's.
+// foundByNodes returns the hosts and clusters of Nodes that lack a value, or have it from another path than
+// the compute path.
 func (c *placeCheck) foundByNodes() map[topology.Ref]bool {
 	refs := map[topology.Ref]bool{}
 	for _, n := range c.nodes {
@@ -109,8 +109,7 @@ func (c *placeCheck) foundByNodes() map[topology.Ref]bool {
 	return refs
 }
 
-// conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
-// which are found by vCenter.
+// conflictKinds maps conflicts to kinds of findings. categoryCheck reports the conflicts about categories.
 var conflictKinds = map[topology.ConflictKind]string{
 	topology.ConflictPrecedence:      "VZ134",
 	topology.ConflictTagOrder:        "VZ135",
@@ -119,7 +118,7 @@ var conflictKinds = map[topology.ConflictKind]string{
 	topology.ConflictInvalidValue:    "VZ133",
 	topology.ConflictOffPath:         "VZ136",
 	topology.ConflictSpans:           "VZ137",
-	topology.ConflictNames:           "", // the zone is in two regions then
+	topology.ConflictNames:           "", // ConflictTwoRegions reports the zone.
 	topology.ConflictRegionAndZone:   "VZ139",
 	topology.ConflictMissingCategory: "",
 	topology.ConflictNoCategory:      "",
@@ -129,8 +128,7 @@ var conflictKinds = map[topology.ConflictKind]string{
 	topology.ConflictNotCSI:          "VZ143",
 }
 
-// conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
-// another one is left out.
+// conflicts reports the conflicts of all placements, of Nodes and of hosts, without duplicates.
 func (c *placeCheck) conflicts() (found []Finding) {
 	hosts := c.hostPlacements()
 	var placements []topology.Placement
@@ -170,8 +168,8 @@ func (c *placeCheck) conflicts() (found []Finding) {
 	return found
 }
 
-// hostPlacements returns the placements of the hosts if region and zone come from tags. Names in the inventory
-// matter where Nodes are: those who name other clusters may know nothing of Kubernetes.
+// hostPlacements returns the placements of the hosts if region and zone come from tags. Inventory names are
+// checked only where Nodes run, because the names of other clusters may have nothing to do with Kubernetes.
 func (c *placeCheck) hostPlacements() (placements []topology.Placement) {
 	if slices.ContainsFunc(c.policy.Rules, func(r topology.Rule) bool { return r.Category == "" }) {
 		return nil
@@ -180,7 +178,7 @@ func (c *placeCheck) hostPlacements() (placements []topology.Placement) {
 		placed := c.hosts[i].Placement
 		isMissing := func(label string) bool { return c.policy.IsRequired(label) && placed.Value(label) == "" }
 		if slices.ContainsFunc(c.policy.Labels(), isMissing) {
-			// No Node is placed there.
+			// No Node can be placed on this host.
 			placed.Decisions = nil
 		}
 		placements = append(placements, placed)
@@ -188,13 +186,12 @@ func (c *placeCheck) hostPlacements() (placements []topology.Placement) {
 	return placements
 }
 
-// isKnown reports whether a conflict is that tags may not be read, which is found for each object.
+// isKnown reports whether findings about unreadable tags cover a conflict.
 func (c *placeCheck) isKnown(conflict *topology.Conflict) bool {
 	isNew := func(o *topology.Object) bool { return !c.isUnreadFound(o) }
 	return conflict.Kind == topology.ConflictUnread && !slices.ContainsFunc(conflict.Objects, isNew)
 }
 
-// conflictFinding returns the finding that a conflict is.
 func conflictFinding(id string, conflict *topology.Conflict, text string) Finding {
 	found := Finding{ID: id, Text: text, Object: "label " + strings.Join(conflict.Labels, ", "), HasAdvice: true}
 	if len(conflict.Objects) == 0 {
@@ -212,11 +209,11 @@ func conflictFinding(id string, conflict *topology.Conflict, text string) Findin
 	return found
 }
 
-// zonedKinds are the kinds that matter to the vSphere CSI driver alone, and where it reports zones.
+// zonedKinds are the kinds that matter only if the vSphere CSI driver reports zones.
 var zonedKinds = []string{"VZ135", "VZ136", "VZ139", "VZ143"}
 
-// withoutDriver leaves out what matters to the CSI driver alone, if the cluster does not have it or it does
-// not report zones. A zone in several vCenters stays: to the scheduler it is one, which may be intended.
+// withoutDriver removes the findings that matter only to the CSI driver if it is not installed or does not
+// report zones. A zone in several vCenters becomes an info: it may be intended.
 func (f *facts) withoutDriver(found []Finding) []Finding {
 	found = slices.DeleteFunc(found, func(one Finding) bool {
 		return f.copies.noDriver && one.ID == "VZ165" || f.copies.noZones && slices.Contains(zonedKinds, one.ID)

@@ -17,48 +17,48 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A preflightStep is one of those that lead to a vCenter.
+// preflightStep is a step of the connection to a vCenter.
 type preflightStep string
 
-// The steps, in their order.
+// The steps, in order.
 const (
-	// stepDone is that none has failed.
+	// stepDone means that no step failed.
 	stepDone preflightStep = ""
-	// stepSettings are the certificates of the configuration and the environment's proxy.
+	// stepSettings reads the CA files of the configuration and the proxy of the environment.
 	stepSettings preflightStep = "settings"
-	// stepResolve looks up the name of the vCenter.
+	// stepResolve resolves the name of the vCenter.
 	stepResolve preflightStep = "name resolution"
-	// stepProxy reaches the proxy, which has to reach the vCenter.
+	// stepProxy connects to the proxy, which connects to the vCenter.
 	stepProxy preflightStep = "proxy"
 	// stepConnect opens a TCP connection.
 	stepConnect preflightStep = "connection"
-	// stepTLS agrees on a protocol.
+	// stepTLS is the TLS handshake.
 	stepTLS preflightStep = "TLS"
 	// stepTrust verifies the certificate.
 	stepTrust preflightStep = "certificate"
-	// stepAnswer is that of a vCenter.
+	// stepAnswer reads the vCenter's response.
 	stepAnswer preflightStep = "answer"
 )
 
-// A preflight is what came of one attempt to reach a vCenter: which step has failed, of the name, the
-// connection, the proxy, TLS, the certificate and the answer.
+// preflight is the result of one attempt to reach a vCenter. It shows which step fails: name resolution,
+// connection, proxy, TLS, certificate or response.
 //
-// It sends no credentials, so it may run at any time, and opens no session. Connections go the way of package
-// session, which owns proxy and trust.
+// It sends no credentials and opens no session, so it cannot lock an account. Package session makes the
+// connection, with its proxy and trust settings.
 type preflight struct {
-	// Host is the host and port of the vCenter, Proxy those of the proxy, empty without one.
+	// Host is the host and port of the vCenter. Proxy is the host and port of the proxy, or "".
 	Host, Proxy string
-	// Failed is the step that has failed, and Err why: on one line, without anything secret.
+	// Failed is the failed step, and Err its error: one line without secrets.
 	Failed preflightStep
 	Err    error
-	// Certificate is what the vCenter has shown, nil if it came to none.
+	// Certificate is the vCenter's certificate, or nil if the handshake did not get that far.
 	Certificate *x509.Certificate
-	// APIVersion is the newest version of the vSphere API that the vCenter names, empty if it names none.
+	// APIVersion is the newest version of the vSphere API that the vCenter supports, or "".
 	APIVersion string
 }
 
-// runPreflights connects to vCenters, all side by side, each for at most a time. The reports are in the order
-// of the vCenters.
+// runPreflights connects to all vCenters concurrently, each within timeout. The results are in the order of
+// the vCenters.
 func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.Duration) []preflight {
 	reports := make([]preflight, len(vcenters))
 	var side sync.WaitGroup
@@ -69,7 +69,7 @@ func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.
 	return reports
 }
 
-// connect makes one request, of what a vCenter shows to everybody.
+// connect requests a file that vCenters serve without a login.
 func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) (r preflight) {
 	way, err := session.NewUnauthenticated(cfg, timeout)
 	if err != nil {
@@ -118,14 +118,14 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) (r
 	return r
 }
 
-// preflightProgress is the step that a request is at, as the goroutines of its connections report it.
+// preflightProgress is the step of a request, reported by the goroutines of its connections.
 type preflightProgress struct {
 	mu          sync.Mutex
 	step        preflightStep
 	certificate *x509.Certificate
 }
 
-// now returns what was seen until now. A connection that nobody waits for any more may go on.
+// now returns the current state. An abandoned connection may still report steps later.
 func (p *preflightProgress) now() (preflightStep, *x509.Certificate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +143,7 @@ func (p *preflightProgress) reach(step preflightStep, certificates []*x509.Certi
 
 func (p *preflightProgress) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
-		// DNS servers that do not answer may take all of the time.
+		// DNS servers that do not answer may use up the whole timeout.
 		DNSStart:          func(httptrace.DNSStartInfo) { p.reach(stepResolve, nil) },
 		ConnectStart:      func(_, _ string) { p.reach(stepConnect, nil) },
 		TLSHandshakeStart: func() { p.reach(stepTLS, nil) },

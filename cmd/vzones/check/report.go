@@ -13,45 +13,44 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Report is what was found. The formats json and yaml have it as it is.
+// Report is the result of vzones check. The JSON and YAML formats print it as it is.
 type Report struct {
-	// Configuration says where the configuration is from.
+	// Configuration describes the source of the configuration.
 	Configuration string `json:"configuration"`
-	// VCenters are in configured order.
+	// VCenters are in the order of the configuration.
 	VCenters []VCenter `json:"vcenters"`
-	// Nodes is how many Nodes were checked, null if none were, and WithoutNodes says why then.
+	// Nodes is the number of checked Nodes, or null with the reason in WithoutNodes.
 	Nodes        *int   `json:"nodes"`
 	WithoutNodes string `json:"withoutNodes,omitempty"`
-	// elsewhere is how many of the Nodes are in no VCenter of the report.
+	// elsewhere is the number of Nodes whose vCenter is unknown.
 	elsewhere int
-	// Findings are the worst first, and from cause to consequence.
+	// Findings are sorted by severity, then from cause to consequence.
 	Findings []Cause `json:"findings"`
-	// NotCompared are the kinds of copies of a zone that nobody looked at.
+	// NotCompared are the kinds of copies that vzones check does not compare.
 	NotCompared []string `json:"notCompared"`
-	// Summary counts the findings by severity.
+	// Summary is the number of findings by severity.
 	Summary map[Severity]int `json:"summary"`
 }
 
-// VCenter is what was seen of a vCenter.
+// VCenter is the summary of one vCenter.
 type VCenter struct {
 	Name string `json:"name"`
 	// Address is the host and port.
 	Address string `json:"address"`
-	// Read reports whether the vCenter was read. If not, a finding says why.
+	// Read reports whether the vCenter was read. If not, a finding gives the reason.
 	Read bool `json:"read"`
-	// Version and APIVersion are as the vCenter writes them, empty if they are not known.
+	// Version and APIVersion are the vCenter's own strings, or "" if unknown.
 	Version    string `json:"version,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Nodes is how many Nodes have their machine here, by their own records where nothing is known. Wrong is
-	// how many of them have a finding that is an error, Waiting how many are not initialized, and Unknown of
-	// how many nothing is known since the vCenter was not read.
+	// Nodes is the number of Nodes whose VM is in this vCenter; if the vCenter was not read, the number of
+	// Nodes whose record names it. Wrong is the number of these with an error, Waiting of uninitialized
+	// Nodes, and Unknown of Nodes whose state is unknown because the vCenter was not read.
 	Nodes   int `json:"nodes"`
 	Wrong   int `json:"wrong"`
 	Waiting int `json:"waiting"`
 	Unknown int `json:"unknown"`
 }
 
-// report finds everything.
 func (f *facts) report(w *world.World) *Report {
 	found := f.findings()
 	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[Severity]int{}}
@@ -85,7 +84,7 @@ func (f *facts) report(w *world.World) *Report {
 	return r
 }
 
-// summary returns what was seen of the vCenter. The Nodes that are wrong have a finding that is an error.
+// summary returns the summary of the vCenter. wrong are the Nodes with an error.
 func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
 	out := VCenter{
 		Name: v.state.VCenter, Address: v.way.Host,
@@ -112,7 +111,6 @@ func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
 	return out
 }
 
-// print prints a report in a format.
 func (r *Report) print(t *cli.Tool, format cli.Format) error {
 	if format != cli.Table && format != cli.Wide {
 		l := &cli.List{Data: r}
@@ -174,10 +172,10 @@ func (r *Report) row(v VCenter) cli.Row {
 	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
 }
 
-// shownCauses is how many causes of a kind the format table has.
+// shownCauses is the maximum number of causes per kind in the table format.
 const shownCauses = 20
 
-// A printer writes findings for a person.
+// printer formats findings as text.
 type printer struct {
 	t      *cli.Tool
 	isWide bool
@@ -185,7 +183,7 @@ type printer struct {
 	out    bytes.Buffer
 }
 
-// block writes the causes of one kind with one remedy.
+// block writes the causes of one kind with the same remedy.
 func (p *printer) block(all []Cause) {
 	first := &all[0]
 	color := map[Severity]cli.Color{Error: cli.Red, Warning: cli.Yellow}[first.Severity]
@@ -208,7 +206,7 @@ func (p *printer) block(all []Cause) {
 	} else {
 		shown = all[:min(len(all), shownCauses)]
 	}
-	before := "" // vCenters with the same text
+	before := "" // The vCenters that have the same text.
 	for i := range shown {
 		c := &shown[i]
 		object := objects(c, max(most, 1))
@@ -237,7 +235,7 @@ func (p *printer) block(all []Cause) {
 	}
 }
 
-// objects names the objects of a cause, and counts them if there are more.
+// objects lists the first objects of a cause, and their number if it omits some.
 func objects(c *Cause, most int) string {
 	names := c.Objects
 	kind := ""
@@ -255,7 +253,7 @@ func objects(c *Cause, most int) string {
 	return text
 }
 
-// end writes the last lines: the counts, what was not checked, and what to do next.
+// end writes the totals, the unchecked kinds and the next commands.
 func (p *printer) end(r *Report) {
 	p.out.WriteByte('\n')
 	text := "Nothing found."

@@ -22,21 +22,21 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// endsSoon is as in the alert VzonesCertificateExpiresSoon.
+// endsSoon is the threshold of the alert VzonesCertificateExpiresSoon.
 const endsSoon = 14 * 24 * time.Hour
 
-// A wayCheck finds what is wrong on the way to one vCenter, and with its account.
+// wayCheck checks the connection to one vCenter and its credentials.
 type wayCheck struct {
 	*vcenterFacts
-	// states are those of all vCenters.
+	// states are the states of all vCenters.
 	states []inventory.State
 	nodes  nodeList
-	// hasCluster reports whether there are Nodes, so that Secrets are those of a cluster.
+	// hasCluster reports whether there are Nodes, so that Secrets refer to a cluster.
 	hasCluster bool
 	now        time.Time
 }
 
-// find returns why the vCenter was not read, or what is wrong although it was.
+// find reports why the vCenter was not read, or the problems of one that was.
 func (c *wayCheck) find() (found []Finding) {
 	if c.state.Err != nil {
 		return []Finding{c.unread()}
@@ -87,12 +87,11 @@ func (c *wayCheck) unread() Finding {
 	return one
 }
 
-// showCertificate returns the command that shows the certificate of the vCenter.
 func (c *wayCheck) showCertificate() string {
 	return cli.Shell("govc", "about.cert", "-k", "-u", c.way.Host)
 }
 
-// correct says where the rejected credentials of a vCenter are corrected.
+// correct describes where to correct the rejected credentials of a vCenter.
 func correct(cfg *config.VCenter) (advice, command string) {
 	secret := cfg.Secret
 	where := fmt.Sprintf("user and password of vCenter %s in the configuration", quote.Value(cfg.Name))
@@ -106,8 +105,8 @@ func correct(cfg *config.VCenter) (advice, command string) {
 	return "If the password was changed, correct " + where + ". Otherwise look in vCenter whether the account is locked or expired.", command
 }
 
-// whyUnread returns the kind of finding and why a vCenter was not read. A step on the way that fails comes
-// before credentials that are missing, since these are looked for by the name that may be wrong.
+// whyUnread returns the kind of finding and the reason. A failed step of the preflight takes precedence over
+// missing credentials: they are looked up by the server name, which may be wrong.
 func (c *wayCheck) whyUnread() (id, reason string) {
 	state := c.state
 	report := c.way
@@ -143,14 +142,14 @@ func (c *wayCheck) whyUnread() (id, reason string) {
 	return "VZ108", text
 }
 
-// stepKinds are the kinds of findings by the step that fails.
+// stepKinds maps the failed step to a kind of finding.
 var stepKinds = map[preflightStep]string{
 	stepSettings: "VZ108", stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
 	stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",
 }
 
-// warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
-// where the driver does not run, such a configuration is as good as any.
+// warnings reports the warnings of the configuration. Warnings about the CSI driver are reported as
+// ConflictNotCSI, which applies only where the driver runs.
 func (f *facts) warnings() (found []Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]
@@ -169,10 +168,9 @@ func (f *facts) warnings() (found []Finding) {
 	return found
 }
 
-// named names an object without its vCenter, which findings show apart.
+// named returns the name of an object without its vCenter, which findings name separately.
 func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
 
-// the returns the name of a vCenter as an object.
 func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
 
 func through(r *preflight) string {
@@ -182,7 +180,7 @@ func through(r *preflight) string {
 	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
 }
 
-// offered names the certificate that a vCenter has shown.
+// offered describes the certificate that a vCenter presented.
 func offered(c *x509.Certificate) string {
 	if c == nil {
 		return "no certificate was seen"
@@ -191,7 +189,7 @@ func offered(c *x509.Certificate) string {
 		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
 }
 
-// names lists what a certificate is for.
+// names lists the subject alternative names of a certificate.
 func names(c *x509.Certificate) string {
 	var all []string
 	for _, n := range c.DNSNames {

@@ -1,5 +1,5 @@
-// Package cli is what the tool's commands have in common: the streams, the exit statuses, the
-// output formats, colors and progress.
+// Package cli contains what the tool's commands share: streams, exit statuses, output formats, colors
+// and progress.
 package cli
 
 import (
@@ -17,25 +17,25 @@ import (
 	"vzones/internal/quote"
 )
 
-// ErrFindings means that something is wrong with what was looked at, which was printed. The exit
-// status is 1.
+// ErrFindings reports that the command has printed findings or errors of its input. The exit status
+// is 1.
 var ErrFindings = errors.New("there are findings")
 
-// ErrReported means that a failure was printed. The exit status is 2, as for any other error.
+// ErrReported reports that the error is already printed. The exit status is 2, as for any other error.
 var ErrReported = errors.New("there was a failure")
 
-// A Tool has the streams of one run.
+// Tool contains the streams of one run.
 type Tool struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Started reports whether the arguments of a command are valid. Until then an error is about
-	// its usage.
+	// Started reports whether the arguments are valid. Before that, an error is followed by a hint at
+	// --help.
 	Started bool
-	// stdinRead reports whether standard input was read, which works once.
+	// stdinRead reports whether standard input was consumed.
 	stdinRead bool
 }
 
-// Read returns the content of a file, or of standard input for -.
+// Read returns the content of a file, or of standard input if the name is "-".
 func (t *Tool) Read(file string) ([]byte, error) {
 	if file == "-" {
 		return t.readStdin()
@@ -73,7 +73,7 @@ func (t *Tool) Write(data []byte) error {
 	return nil
 }
 
-// Width returns how many columns the terminal of standard output has, 0 if it is not one.
+// Width returns the number of columns of the terminal, or 0 if standard output is not a terminal.
 func (t *Tool) Width() int {
 	f, ok := t.Stdout.(*os.File)
 	if !ok || !isTerminal(f) {
@@ -91,10 +91,10 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// WriteConfig says how a command gets its configuration.
+// WriteConfig is the advice for arguments that belong behind --config.
 const WriteConfig = "write the configuration as --config FILE"
 
-// NoArguments refuses arguments. Wants says what the command takes instead.
+// NoArguments rejects arguments. The error ends with the advice wants.
 func NoArguments(wants string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -104,8 +104,8 @@ func NoArguments(wants string) cobra.PositionalArgs {
 	}
 }
 
-// Arguments wants a number of arguments from one on, of what they are called, such as "a file"; most is
-// 0 for any number.
+// Arguments requires between 1 and most arguments, or any number from 1 if most is 0. what describes
+// them in the error, such as "a file".
 func Arguments(what string, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -121,7 +121,7 @@ func Arguments(what string, most int) cobra.PositionalArgs {
 // EnvUsage describes the flag --env.
 const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
 
-// Mistakes prints the mistakes of an error, if it consists of mistakes.
+// Mistakes prints err and returns ErrFindings if err is a config.Errors. It returns any other error as it is.
 func Mistakes(to io.Writer, err error) error {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(to, all)
@@ -130,7 +130,7 @@ func Mistakes(to io.Writer, err error) error {
 	return err
 }
 
-// PrintWarnings prints what is not a mistake, each after its place and kind.
+// PrintWarnings prints one warning per line, with its file, line and field. kind names the severity.
 func PrintWarnings(to io.Writer, kind string, all []config.Warning) {
 	for _, w := range all {
 		place := ""
@@ -145,12 +145,11 @@ func PrintWarnings(to io.Writer, kind string, all []config.Warning) {
 	}
 }
 
-// progressDelay is how long something may take before a line says what it is.
+// progressDelay is how long an operation takes before Progress prints a line.
 const progressDelay = 2 * time.Second
 
-// Progress says on standard error what is going on, if that is a terminal and it takes longer than
-// two seconds. In a pipe or a file it would depend on how fast a vCenter is. The caller calls end before it prints
-// anything else.
+// Progress prints a line on standard error if the operation takes longer than two seconds and standard
+// error is a terminal. The caller stops it with end before it prints anything else.
 func (t *Tool) Progress(what string) (end func() bool) {
 	return time.AfterFunc(progressDelay, func() {
 		if isTerminal(t.Stderr) {

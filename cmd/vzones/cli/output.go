@@ -18,10 +18,10 @@ import (
 	"vzones/internal/quote"
 )
 
-// A Format is how a list is printed.
+// Format is a value of --output.
 type Format string
 
-// The formats of lists. A command may have others beside them.
+// The formats of lists. A command may add its own.
 const (
 	Table Format = "table"
 	Wide  Format = "wide"
@@ -30,10 +30,10 @@ const (
 	Name  Format = "name"
 )
 
-// Formats returns the formats of lists, the default first.
+// Formats returns the formats of lists. The default is first.
 func Formats() []Format { return []Format{Table, Wide, JSON, YAML, Name} }
 
-// Flag adds the flag -o, which takes one of the formats; the first is the default.
+// Flag adds --output with these formats. The first is the default.
 func (f *Format) Flag(flags *pflag.FlagSet, formats ...Format) {
 	*f = formats[0]
 	names := make([]string, len(formats))
@@ -63,23 +63,23 @@ func (v *formatValue) Set(text string) error {
 	return nil
 }
 
-// A List is what a command prints. A table has long values cut, so that its lines fit; the format wide has them whole.
+// List is the output of a command. The table format truncates long values, and the wide format does not.
 type List struct {
-	// Columns are the headings. Those from WideFrom on are in the format wide only; 0 for none.
+	// Columns are the headings. Columns from index WideFrom on appear only in the wide format; 0 if none do.
 	Columns  []string
 	WideFrom int
-	// Rows have a cell for each column.
+	// Rows have one cell per column.
 	Rows []Row
-	// Data is what the formats json and yaml have. Its fields are documented in docs/reference.
+	// Data is the output in the JSON and YAML formats. docs/reference documents its fields.
 	Data any
 }
 
-// A Row is one line of a List.
+// Row is a line of a List.
 type Row struct {
-	// Name is what the format name has.
+	// Name is the output in the name format.
 	Name  string
 	Cells []string
-	// Color is that of the line, empty for none.
+	// Color is the color of the line, or "".
 	Color Color
 }
 
@@ -107,7 +107,7 @@ func (t *Tool) Print(format Format, l *List) error {
 	return t.Write(t.table(l, columns, format != Wide))
 }
 
-// PrintJSON prints a value as indented JSON. What a terminal may take for a command is escaped.
+// PrintJSON prints a value as indented JSON, with control characters escaped for the terminal.
 func (t *Tool) PrintJSON(value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -116,15 +116,15 @@ func (t *Tool) PrintJSON(value any) error {
 	return t.Write(append(escaped(data), '\n'))
 }
 
-// PrintYAML prints a value as YAML, likewise. YAML has no escapes outside of double quotes, so a value with characters
-// that need some is printed in the form of JSON, which YAML includes.
+// PrintYAML prints a value as YAML. YAML has escapes only between double quotes, so a value with
+// characters that need escapes is printed as JSON, which is valid YAML.
 func (t *Tool) PrintYAML(value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing YAML: %w", err)
 	}
 	data = escapedWith(data, func(r rune) string { return fmt.Sprintf("\\U%08x", r) })
-	// It accepts no control characters.
+	// JSONToYAML rejects control characters.
 	text, err := yaml.JSONToYAML(data)
 	if err != nil {
 		return fmt.Errorf("writing YAML: %w", err)
@@ -135,8 +135,8 @@ func (t *Tool) PrintYAML(value any) error {
 	return t.Write(text)
 }
 
-// escaped returns JSON, or text from it, with escapes for the characters that a terminal does not show as they are.
-// encoding/json leaves some of them, in strings only.
+// escaped returns JSON, or text from it, with escapes for characters that a terminal does not print as
+// they are. encoding/json leaves some of them, and only in strings.
 func escaped(data []byte) []byte {
 	return escapedWith(data, func(r rune) string {
 		high, low := utf16.EncodeRune(r)
@@ -144,7 +144,7 @@ func escaped(data []byte) []byte {
 	})
 }
 
-// escapedWith is escaped with an escape for characters beyond 16 bits, in which JSON and YAML differ.
+// escapedWith is like escaped. long escapes characters beyond 16 bits, where JSON and YAML differ.
 func escapedWith(data []byte, long func(rune) string) []byte {
 	var b bytes.Buffer
 	for _, r := range string(data) {
@@ -160,8 +160,8 @@ func escapedWith(data []byte, long func(rune) string) []byte {
 	return b.Bytes()
 }
 
-// table lays out the first columns of a list. A line has its color after it has its columns, which a color
-// would count for.
+// table lays out the first columns of a list. It adds the colors last, because tabwriter would include
+// them in the widths.
 func (t *Tool) table(l *List, columns int, fits bool) []byte {
 	widths := make([]int, columns)
 	rows := append([]Row{{Cells: l.Columns}}, l.Rows...)
@@ -182,7 +182,7 @@ func (t *Tool) table(l *List, columns int, fits bool) []byte {
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	_ = w.Flush() // a buffer takes all
+	_ = w.Flush() // A bytes.Buffer returns no errors.
 	i := 0
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprintln(&colored, t.Paint(rows[i].Color, strings.TrimRight(line, " \n")))
@@ -191,10 +191,10 @@ func (t *Tool) table(l *List, columns int, fits bool) []byte {
 	return colored.Bytes()
 }
 
-// LineWidth is how wide a table, and a line for a person, is at most. The formats wide and json have the whole values.
+// LineWidth is the maximum width of a table and of a wrapped line. The wide and JSON formats have no limit.
 const LineWidth = 160
 
-// fit makes the widest columns of a table narrower until it fits. Each keeps one character.
+// fit shrinks the widest columns until the table fits into LineWidth. Each column keeps one character.
 func fit(widths []int) {
 	total := 3 * (len(widths) - 1)
 	for _, w := range widths {
@@ -205,7 +205,7 @@ func fit(widths []int) {
 	}
 }
 
-// cut returns a text that is no longer than a column. An ellipsis is where something is left out.
+// cut truncates a text to a width, with an ellipsis at its end.
 func cut(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -213,7 +213,7 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// jsonPath is what the format begins with that prints a part of what JSON has.
+// jsonPath is the prefix of the JSONPath output format.
 const jsonPath = "jsonpath="
 
 func jsonPathUsage(formats []Format) string {
@@ -231,7 +231,6 @@ func parseJSONPath(format string) (*jsonpath.JSONPath, error) {
 	return p, nil
 }
 
-// printJSONPath prints what a template takes from a value's JSON.
 func (t *Tool) printJSONPath(format string, value any) error {
 	p, err := parseJSONPath(format)
 	if err != nil {

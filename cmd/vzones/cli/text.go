@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count returns a number and the noun that is counted, such as 1 Node or 3,000 Nodes.
+// Count returns a number with its noun in singular or plural, such as "1 Node" or "3,000 Nodes".
 func Count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -17,7 +17,7 @@ func Count(n int, noun string) string {
 	return Number(n) + " " + noun
 }
 
-// Number returns a number with a comma before each three digits.
+// Number returns a number with commas between groups of three digits.
 func Number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -26,8 +26,8 @@ func Number(n int) string {
 	return s
 }
 
-// Wrap writes a text in a color, broken at blanks into lines of a width, 0 for one line. The first line begins
-// with first, the others with rest. A word that is too long stays whole.
+// Wrap writes a text in a color, wrapped at spaces to lines of width columns; 0 disables wrapping. The
+// first line begins with first, the lines after it with rest. A word that is too long stays whole.
 func (t *Tool) Wrap(to io.Writer, width int, first, rest string, color Color, text string) {
 	line := ""
 	begun := false
@@ -48,8 +48,8 @@ func (t *Tool) Wrap(to io.Writer, width int, first, rest string, color Color, te
 	fmt.Fprintln(to, first+t.Paint(color, line))
 }
 
-// Shell returns a command for a shell. It is empty if a word cannot be shown as it is, or if the last one, which
-// names an object, would be read as a flag: what is printed has to be what is meant.
+// Shell returns a command line for a POSIX shell. It returns "" if a word contains characters that
+// cannot be printed, or if the last word, which names an object, would be parsed as a flag.
 func Shell(words ...string) string {
 	if strings.HasPrefix(words[len(words)-1], "-") {
 		return ""
@@ -67,16 +67,15 @@ func Shell(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// needsQuotes reports whether a shell may take a character for something else than itself.
 func needsQuotes(r rune) bool {
 	isWord := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	return !isWord && !strings.ContainsRune("-_./:=@,+", r)
 }
 
-// A Color is one of a terminal's own, so that it fits its background.
+// Color is an ANSI escape sequence for a color of the terminal's own palette.
 type Color string
 
-// The colors. What they say is always in the text too.
+// The colors. They repeat information that is in the text.
 const (
 	Red    Color = "\x1b[31m"
 	Green  Color = "\x1b[32m"
@@ -86,12 +85,12 @@ const (
 	Bold   Color = "\x1b[1m"
 )
 
-// Colored reports whether standard output gets colors: it is a terminal, and NO_COLOR is not set.
+// Colored reports whether standard output is a terminal and colors are not disabled by NO_COLOR.
 func (t *Tool) Colored() bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(t.Stdout)
 }
 
-// Paint returns a text in a color, if standard output gets any.
+// Paint returns a text in a color if standard output is colored.
 func (t *Tool) Paint(c Color, text string) string {
 	if text == "" || !t.Colored() {
 		return text

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// width is how many columns a tree has where there is no terminal that says it.
+// width is the number of columns if standard output is not a terminal.
 const width = 100
 
-// A Branch is a line of a tree with what is below it.
+// Branch is a line of a tree with its children.
 type Branch struct {
 	Text  string    `json:"text"`
 	Color Color     `json:"-"`
 	Below []*Branch `json:"under,omitempty"`
 }
 
-// Add adds a line below, and returns it.
+// Add appends a child and returns it.
 func (b *Branch) Add(color Color, format string, args ...any) *Branch {
 	one := &Branch{Text: fmt.Sprintf(format, args...), Color: color}
 	b.Below = append(b.Below, one)
 	return one
 }
 
-// PrintTrees prints trees with an empty line between two. Lines that are too long for the terminal go on
-// below, indented. A tree that is nil is left out.
+// PrintTrees prints trees separated by empty lines, and skips nil trees. Lines that are too long for
+// the terminal are wrapped.
 func (t *Tool) PrintTrees(trees ...*Branch) error {
 	c := &canvas{t: t, columns: width}
 	if w := t.Width(); w > 40 {
@@ -42,7 +42,6 @@ func (t *Tool) PrintTrees(trees ...*Branch) error {
 	return t.Write(c.out.Bytes())
 }
 
-// A canvas is where trees are drawn.
 type canvas struct {
 	t       *Tool
 	columns int
@@ -62,7 +61,7 @@ func (c *canvas) children(indent string, b *Branch) {
 	}
 }
 
-// line writes one line, and what does not fit behind rest.
+// line writes the text of b. The lines after the first begin with rest.
 func (c *canvas) line(first, rest string, b *Branch) {
 	bar := "   "
 	if len(b.Below) > 0 {

@@ -12,14 +12,14 @@ import (
 	"vzones/config"
 )
 
-// conversion has the values of the flags of convert.
+// conversion contains the values of the command's flags.
 type conversion struct {
 	secret         string
 	ref            config.SecretRef
 	effective, env bool
 }
 
-// Command returns the command.
+// Command returns the convert command.
 func Command(t *cli.Tool) *cobra.Command {
 	var c conversion
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ files are not read.`,
 	return cmd
 }
 
-// check refuses flags that would have no effect.
+// check rejects flags that would have no effect.
 func (c *conversion) check(given func(flag string) bool) error {
 	if c.effective {
 		for _, flag := range []string{"secret", "secret-name", "namespace"} {
@@ -77,7 +77,6 @@ func (c *conversion) check(given func(flag string) bool) error {
 	return nil
 }
 
-// printEffective prints the values in force.
 func (c *conversion) printEffective(t *cli.Tool, file string) error {
 	data, err := t.Read(file)
 	if err != nil {
@@ -95,7 +94,6 @@ func (c *conversion) printEffective(t *cli.Tool, file string) error {
 	return t.Write(w.Data)
 }
 
-// printYAML writes the configuration as YAML, and its credentials as a Secret.
 func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	data, err := t.Read(file)
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	return err
 }
 
-// create writes to a new file that nobody else can read.
+// create creates a file with mode 0600. It never overwrites one.
 func create(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -139,7 +137,7 @@ func create(file string, data []byte) error {
 	return fill(f, data)
 }
 
-// fill writes all of a new file and closes it, or removes it.
+// fill writes and closes a new file, and removes it after an error.
 func fill(f *os.File, data []byte) error {
 	_, err := f.Write(data)
 	if err = cmp.Or(err, f.Close()); err != nil {
@@ -148,7 +146,7 @@ func fill(f *os.File, data []byte) error {
 	return nil
 }
 
-// abandoned removes a file with passwords, which is not left behind, nor in the way of another try.
+// abandoned removes a file with passwords after an error. It would block the next attempt, too.
 func abandoned(file string, err error) error {
 	if failed := os.Remove(file); failed != nil {
 		return fmt.Errorf("%w; the file with the passwords stays: %w", err, failed)

@@ -1,6 +1,5 @@
-// Package convert is vzones convert: it writes a configuration in another form, as YAML with the
-// credentials in a Secret, or as the values in force with their sources. Only the command writes a file,
-// and secrets are in Written.Private only.
+// Package convert implements vzones convert, which writes a configuration as YAML with the credentials in a Secret, or
+// the effective values with their sources. Only Written.Private contains secrets.
 package convert
 
 import (
@@ -17,29 +16,25 @@ import (
 	"vzones/internal/quote"
 )
 
-// Written is a configuration in another form.
+// Written is a converted configuration.
 type Written struct {
-	// Data has no secrets in it.
+	// Data contains no secrets.
 	Data []byte
-	// Private is the manifest of a Secret, empty if there are no credentials to write.
+	// Private is the manifest of a Secret, or empty if there are no credentials.
 	Private config.Password
-	// PrivateLine is the line of the file that has the first credentials, 0 if there are none.
+	// PrivateLine is the line of the first credentials in the file, or 0.
 	PrivateLine int
-	// Warnings are those of the file that was read.
+	// Warnings are the warnings of the original file.
 	Warnings []config.Warning
-	// Lost names the settings of the file that the other form cannot hold, by line.
+	// Lost are the settings that the new format cannot express, sorted by line.
 	Lost []config.Warning
 }
 
-// loaded is a file that is to be written in another form.
 type loaded struct{ *load.Document }
 
-// ToYAML returns a file of any format in the YAML format, with the credentials
-// in the manifest of a Secret instead: Written.Private, with the given name. What
-// the file leaves to its global section or to defaults, it leaves to them too, and
-// a vCenter that has a Secret already keeps it. Neither the environment nor the CA
-// files are read. Its errors are those of Parse; a name that Kubernetes does not
-// accept is another.
+// ToYAML converts a file of any format to YAML. Credentials move to the manifest of the Secret ref in
+// Written.Private, and a vCenter with its own Secret keeps it. Inherited and default values stay implicit. It reads
+// neither the environment nor the CA files. The error is a config.Errors, or reports that ref is invalid.
 func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	if err := ref.Check(); err != nil {
 		return nil, err
@@ -57,8 +52,7 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	w := &Written{Warnings: l.Config.Warnings}
 	s := l.withoutCredentials()
 	if len(logins) > 0 {
-		// A vCenter that took its account from the file has neither Secret nor
-		// directory, so that there is no global one either.
+		// A vCenter with an account in the file has neither a Secret nor a directory, so global has none either.
 		s.global.Put("secretName", &load.Value{Text: ref.Name, Set: true})
 		s.global.Put("secretNamespace", &load.Value{Text: ref.Namespace, Set: true})
 		w.Private = secretManifest(ref, logins)
@@ -73,7 +67,7 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	return w, nil
 }
 
-// logins returns the accounts that vCenters have in the file, one for each address.
+// logins returns the vCenters' accounts in the file, one per server.
 func (l loaded) logins(p *load.Problems) []login {
 	var all []login
 	for i := range l.Config.VCenters {
@@ -91,7 +85,7 @@ func (l loaded) logins(p *load.Problems) []login {
 	return all
 }
 
-// elsewhere names where credentials are that are not in the file.
+// elsewhere describes the source of credentials that are not in the file.
 func elsewhere(vc *config.VCenter) string {
 	if vc.Secret == (config.SecretRef{}) {
 		return "the directory " + vc.SecretsDirectory
@@ -99,8 +93,8 @@ func elsewhere(vc *config.VCenter) string {
 	return "the Secret " + vc.Secret.Namespace + "/" + vc.Secret.Name
 }
 
-// addLogin adds an account that vzones would find in a Secret: there one account
-// serves all ways to write an address, and a line break ends it.
+// addLogin adds an account, or reports why a Secret cannot contain it: a Secret has one account for all spellings of
+// a server, and a password in it ends at a line break.
 func addLogin(all []login, l login, from *load.Section, p *load.Problems) []login {
 	if !load.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
 		p.Errorf(from.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
@@ -123,7 +117,7 @@ func addLogin(all []login, l login, from *load.Section, p *load.Problems) []logi
 	return append(all, l)
 }
 
-// withoutCredentials returns what the file says, but for credentials.
+// withoutCredentials returns the sections of the file without credentials.
 func (l loaded) withoutCredentials() *contents {
 	strip := func(s *load.Section) *load.Section {
 		s = s.Clone()
@@ -144,7 +138,7 @@ func (l loaded) withoutCredentials() *contents {
 	s.levels = nil
 	for _, label := range l.labels() {
 		r := label.from.Clone()
-		// Region and zone are required without a word.
+		// Region and zone are required by default.
 		if r.IsShort = label.builtIn(); !r.IsShort {
 			r.Put("label", label.key)
 			r.Put("nested", label.nested)
@@ -154,20 +148,19 @@ func (l loaded) withoutCredentials() *contents {
 	return s
 }
 
-// login is the account for an address.
+// login is the account for a server.
 type login struct {
 	server, user string
 	password     config.Password
-	// line is where the file has it.
+	// line is its line in the file.
 	line int
 }
 
-// secretKey is what Kubernetes accepts for a key of a Secret.
+// secretKey matches valid keys of a Secret.
 var secretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 
-// secretManifest returns the manifest of a Secret with accounts, by address: under
-// <server>.username and <server>.password, and where that can be no key, as for an
-// IPv6 address, under server_N, username_N and password_N.
+// secretManifest returns the manifest of a Secret. The keys are <server>.username and <server>.password. A server that
+// is not valid in a key, such as an IPv6 address, is stored as server_N, username_N and password_N.
 func secretManifest(ref config.SecretRef, logins []login) config.Password {
 	quoted := func(s string) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}

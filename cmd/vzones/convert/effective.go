@@ -12,12 +12,9 @@ import (
 	"vzones/topology"
 )
 
-// Effective returns what is in force for a file, in the YAML format: every
-// default filled in, passwords as [redacted], and behind each value a comment
-// with its source: FILE:LINE and the key, an environment variable or the default.
-// It loads again, and means the same but for Written.Lost; with a certificate for a
-// user it does not, since the key is a password. A default that would
-// have no effect is left out. The CA files are not read. Its errors are those of Parse.
+// Effective returns the effective configuration of a file as YAML. It includes all defaults, shows passwords as
+// [redacted], and adds the source of each value as a comment. environ overrides the file as in the daemon. Settings
+// without an effect are left out. It does not read the CA files. The error is a config.Errors.
 func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	d, err := load.Options{Environ: environ, SkipFiles: true}.Load(file, data)
 	if err != nil {
@@ -32,7 +29,7 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	}, nil
 }
 
-// source says where a value comes from.
+// source describes the source of a value.
 func source(file string, at load.Position) string {
 	switch at.Line {
 	case load.InDefault:
@@ -43,7 +40,7 @@ func source(file string, at load.Position) string {
 	return oneLine(fmt.Sprintf("%s:%d: %s", file, at.Line, at.Path))
 }
 
-// oneLine keeps a comment from ending before its end.
+// oneLine replaces line breaks and control characters, which would end a YAML comment.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -53,7 +50,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// shown is a value in force, beside the value of the file that gives it, if one does.
+// shown returns an effective value with the position of its source.
 func shown(v any, from *load.Value) *load.Value {
 	at := load.Position{Line: load.InDefault}
 	if from.Set {
@@ -62,7 +59,7 @@ func shown(v any, from *load.Value) *load.Value {
 	return &load.Value{Data: v, At: at, Set: true}
 }
 
-// effective returns all of what is in force.
+// effective returns the sections with all effective values.
 func (l loaded) effective() *contents {
 	c := l.Config
 	global := &load.Section{In: config.SectionGlobal}
@@ -71,8 +68,7 @@ func (l loaded) effective() *contents {
 	for i := range c.VCenters {
 		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.Fleet[i]))
 	}
-	// The directory can be in the global section alone, with the Secret beside it: an entry with a Secret
-	// of its own has no directory.
+	// secretsDirectory is valid only in global. An entry with its own Secret does not use it.
 	if l.Global.V("secretsDirectory").Set {
 		keys := []string{"secretsDirectory", "secretName", "secretNamespace"}
 		for _, key := range keys {
@@ -95,7 +91,7 @@ func (l loaded) effective() *contents {
 			together++
 		}
 	}
-	// A default that would have no effect would be a warning.
+	// Writing this default explicitly would cause a warning.
 	if together <= 1 && !l.Topology.V("precedence").Set {
 		s.topology.Put("precedence", new(load.Value))
 	}
@@ -108,7 +104,7 @@ func (l loaded) effective() *contents {
 	return s
 }
 
-// filledIn returns a section with the default of each key that is not set.
+// filledIn returns a section with the defaults of unset keys.
 func filledIn(in config.Section, from *load.Section) *load.Section {
 	s := &load.Section{In: in}
 	for _, f := range config.FieldsOf(in) {
@@ -138,7 +134,7 @@ func effectiveEntry(vc *config.VCenter, from *load.Section) *load.Section {
 		switch {
 		case f.Ref == nil:
 		case f.Kind == config.KindFiles && isInline, f.Kind == config.KindPEM && !isInline:
-		case !v.Set && slices.Contains([]string{"user", "password", "secretName", "secretNamespace"}, f.Key): // they have no default
+		case !v.Set && slices.Contains([]string{"user", "password", "secretName", "secretNamespace"}, f.Key): // These keys have no default.
 		default:
 			e.Put(f.Key, shown(reflect.ValueOf(f.Ref(nil, vc)).Elem().Interface(), v))
 		}
@@ -146,16 +142,15 @@ func effectiveEntry(vc *config.VCenter, from *load.Section) *load.Section {
 	return e
 }
 
-// sourceOfLabel is a rule of the policy and what gives it.
+// sourceOfLabel is a rule of the policy with its section in the file.
 type sourceOfLabel struct {
 	rule topology.Rule
-	// key and nested are those of a further label.
+	// key and nested are set for further levels only.
 	key, nested *load.Value
 	from        *load.Section
 }
 
-// labels returns the rules of the policy, each with what gives it: region and
-// zone first, then the further ones.
+// labels returns all rules: region and zone, then further levels.
 func (l loaded) labels() []sourceOfLabel {
 	var all []sourceOfLabel
 	for _, r := range l.Config.Topology.Policy.Rules {
@@ -180,12 +175,12 @@ func (l loaded) labels() []sourceOfLabel {
 	return all
 }
 
-// builtIn reports whether the label is region or zone.
+// builtIn reports whether the label is the region or the zone.
 func (l *sourceOfLabel) builtIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
 
-// effective returns the rule with its default filled in.
+// effective returns the rule's section with its defaults.
 func (l *sourceOfLabel) effective() *load.Section {
 	r := l.from.Clone()
 	r.IsShort = false
@@ -197,8 +192,8 @@ func (l *sourceOfLabel) effective() *load.Section {
 	return r
 }
 
-// walkedTogether warns of categories that only the CSI driver's file decides together
-// with region and zone.
+// walkedTogether warns of categories that the CSI driver's file format resolves together with region and zone, which
+// YAML cannot express.
 func (l loaded) walkedTogether() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone

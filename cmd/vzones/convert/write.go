@@ -13,13 +13,13 @@ import (
 	"vzones/topology"
 )
 
-// contents are the sections of a file that is to be written.
+// contents are the sections of a YAML file.
 type contents struct {
 	global, region, zone, topology, nodes *load.Section
 	vcenters, levels                      []*load.Section
 }
 
-// place puts the rule of a label where the YAML format has it.
+// place adds the rule of a label to its section.
 func (s *contents) place(label sourceOfLabel, r *load.Section) {
 	switch label.rule.Label {
 	case topology.LabelRegion:
@@ -32,13 +32,13 @@ func (s *contents) place(label sourceOfLabel, r *load.Section) {
 	}
 }
 
-// A writer writes what is set, by the table of keys, in the YAML format.
+// writer writes the keys that are set, in the order of the table of fields.
 type writer struct {
-	// comment returns what stands behind a value; there is none without it.
+	// comment returns the comment for a value from a position. May be nil.
 	comment func(at load.Position) string
 }
 
-// file returns the file, with a comment at its head.
+// file returns the YAML file, with head as its first comment.
 func (w writer) file(s *contents, head string) []byte {
 	labels := &load.Section{In: config.SectionLabels}
 	top := s.topology.Clone()
@@ -58,7 +58,7 @@ func (w writer) file(s *contents, head string) []byte {
 	return b.Bytes()
 }
 
-// mapping returns the keys that are set, or nil if none is.
+// mapping returns the keys that are set, or nil.
 func (w writer) mapping(s *load.Section) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, f := range config.FieldsOf(s.In) {
@@ -85,7 +85,7 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 	case f.Kind == config.KindEntries:
 		for _, e := range v.Sections {
 			of := w.mapping(e)
-			if of == nil { // a vCenter is there even without keys
+			if of == nil { // A vCenter without keys is valid.
 				of = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
 			}
 			n.Content = append(n.Content, scalar(e.Name), of)
@@ -134,8 +134,7 @@ func (w writer) commented(n *yaml.Node, at load.Position) *yaml.Node {
 	return n
 }
 
-// encode writes a document. It panics where a node is not valid YAML, which is a mistake
-// of the caller: writing to a buffer does not fail.
+// encode appends a document. It panics if a node is invalid: a buffer returns no errors.
 func encode(b *bytes.Buffer, n *yaml.Node) {
 	e := yaml.NewEncoder(b)
 	e.SetIndent(2)
@@ -147,31 +146,28 @@ func encode(b *bytes.Buffer, n *yaml.Node) {
 	}
 }
 
-// scalar returns a text, in quotes where another YAML reader might take it for
-// something else.
+// scalar returns a string, quoted if YAML readers may misinterpret it.
 func scalar(s string) *yaml.Node {
 	switch {
 	case areLines(s):
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.LiteralStyle}
 	case strings.IndexFunc(s, isOdd) >= 0 || s == "<<" || s == "=":
-		// The encoder leaves the two without quotes, which readers take for a merge and
-		// for a default.
+		// The encoder does not quote these two, which readers take for a merge key and a default value.
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 	}
 	return encoded(s)
 }
 
-// areLines reports whether a text, such as a certificate, can be shown as lines.
+// areLines reports whether a text, such as a certificate, can be a literal block.
 func areLines(s string) bool {
 	isPlain := func(r rune) bool { return r == '\n' || r > ' ' && r < 0x7f || r == ' ' }
 	return strings.HasSuffix(s, "\n") && strings.TrimSpace(s) == s[:len(s)-1] && strings.Trim(s, "\n") != "" &&
 		strings.IndexFunc(s, func(r rune) bool { return !isPlain(r) }) < 0
 }
 
-// isOdd reports whether a character is better escaped.
+// isOdd reports whether a character should be escaped.
 func isOdd(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
 
-// of returns a value that can be written.
 func of(v any) *yaml.Node {
 	if s, ok := v.(string); ok {
 		return scalar(s)

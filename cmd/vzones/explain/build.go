@@ -18,36 +18,35 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An Explanation is all that is known of one Node: data for programs, and trees for a person, which JSON and
-// YAML have as text and what is under it. A section that says nothing is absent.
+// Explanation describes one Node. JSON and YAML contain the trees of the text output too. Empty sections are absent.
 type Explanation struct {
-	// Node is what was asked for. Without a Node of the cluster it stands for a machine.
+	// Node describes the Node, or the stand-in of a VM without one.
 	Node Node `json:"node"`
-	// Identified says how the machine was looked for and what was found.
+	// Identified lists the references to the VM and the matches.
 	Identified *cli.Branch `json:"identified"`
-	// Machine is absent while it is not known which one it is, or another Node comes first.
+	// Machine is absent if the VM is unknown or another Node owns it.
 	Machine *Machine `json:"machine,omitempty"`
-	// Paths lead from the machine to the root folder, in the order in which they are walked.
+	// Paths lead from the VM to the root folder, in the order of resolution.
 	Paths []*cli.Branch `json:"paths,omitempty"`
-	// Labels are in the order of the configuration, the instance type last.
+	// Labels are in the order of the configuration, then the instance type.
 	Labels *cli.Branch `json:"labels,omitempty"`
-	// Conflicts are what is to be changed in vSphere, whether or not labels differ.
+	// Conflicts are independent of the Node's current labels.
 	Conflicts *cli.Branch `json:"conflicts,omitempty"`
 	Addresses *cli.Branch `json:"addresses,omitempty"`
-	// Deletion has what decides whether the daemon has the Node deleted.
+	// Deletion lists the conditions for a deletion of the Node.
 	Deletion *cli.Branch `json:"deletion,omitempty"`
-	// Unread are the vCenters that could not be read, with the reason.
+	// Unread lists the vCenters that could not be read.
 	Unread *cli.Branch `json:"unreadVCenters,omitempty"`
-	// Problems are what is wrong with the Node. With any the exit status is 1.
+	// Problems are the Node's problems. If there are any, the exit status is 1.
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Node is a Node, or what stands for a machine without one.
+// Node describes a Node, or the stand-in of a VM without one.
 type Node struct {
 	Name string `json:"name"`
-	// InCluster is false for a machine without a Node.
+	// InCluster is false for a stand-in.
 	InCluster bool `json:"inCluster"`
-	// Managed is false for a Node of another provider, or one that the configuration leaves out.
+	// Managed is false for a Node of another provider or outside nodes.selector.
 	Managed     bool   `json:"managed"`
 	Initialized bool   `json:"initialized"`
 	Ready       bool   `json:"ready"`
@@ -55,7 +54,7 @@ type Node struct {
 	SystemUUID  string `json:"systemUUID,omitempty"`
 }
 
-// Machine is a virtual machine.
+// Machine describes a VM.
 type Machine struct {
 	VCenter string `json:"vcenter"`
 	ID      string `json:"id"`
@@ -64,14 +63,13 @@ type Machine struct {
 	Power   string `json:"power,omitempty"`
 }
 
-// Problem is something wrong with the Node.
+// Problem is a problem of the Node.
 type Problem struct {
-	// Reason is that of the daemon's Events, such as MachineNotFound.
+	// Reason is the reason of the daemon's Event, such as MachineNotFound.
 	Reason string `json:"reason"`
 	Text   string `json:"text"`
 }
 
-// explain puts together what the daemon's packages say of a Node.
 func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	n := s.node
 	l := w.Look(s.node)
@@ -120,7 +118,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	return e
 }
 
-// section returns a section of the explanation, and makes it first.
+// section returns a section and creates it if it is nil.
 func section(of **cli.Branch, title string) *cli.Branch {
 	if *of == nil {
 		*of = &cli.Branch{Text: title, Color: cli.Bold}
@@ -128,7 +126,6 @@ func section(of **cli.Branch, title string) *cli.Branch {
 	return *of
 }
 
-// print prints an explanation for a person.
 func (e *Explanation) print(t *cli.Tool) error {
 	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
 	if m := e.Machine; m != nil {
@@ -168,7 +165,7 @@ func (e *Explanation) title() string {
 	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), is)
 }
 
-// identified says how the machine was looked for, with all that fit.
+// identified describes the lookup of the VM and lists all matches.
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
 		b := &cli.Branch{Text: "its machine is not looked for"}
@@ -225,8 +222,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	return b
 }
 
-// paths returns those of a machine that are walked, in that order, and then the others. What is on several is
-// shown on the first.
+// paths returns the paths of a VM: first those that are resolved, in order, then the rest. An object on several paths
+// is described on the first.
 func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
 	walked := policy.TagPaths()
@@ -249,7 +246,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 			for _, o := range p.Objects {
 				if seen[o.Ref] {
 					at.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
-					// What is above cannot be read, as above.
+					// The error of the shared part is already shown.
 					p.Broken = nil
 					break
 				}
@@ -264,7 +261,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	return all
 }
 
-// object adds an object with what is on it, and what became of that.
+// object adds an object with its tags, and whether each tag decides a label.
 func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
 	b := at.Add("", "%s", topology.Named([]*topology.Object{o}))
 	if o.TagsErr != nil && isWalked {
@@ -300,14 +297,13 @@ func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.
 	return b
 }
 
-// labels shows those of the configuration, and the instance type.
 func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Labels", Color: cli.Bold}
 	for _, key := range append(policy.Labels(), plan.LabelType) {
 		is := l.Label(key)
 		have := world.ValueOn(l.Node, key)
 		if is.Difference != nil && is.Difference.Have != "" {
-			have = is.Difference.Have // the wrong one of two twins
+			have = is.Difference.Have // The stable or the beta label, whichever differs.
 		}
 		if key != plan.LabelType && is.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
 			is.Undecided = "the Node has no place: see the problems"
@@ -359,7 +355,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	return root
 }
 
-// why says by which rule a tag decided a label, empty for something else than a tag.
+// why describes the rule by which a tag decided a label. It returns "" for inventory names.
 func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decision) string {
 	var order []string
 	for _, kind := range policy.TagPaths() {
@@ -376,12 +372,12 @@ func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decisi
 		placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
 }
 
-// addressTree shows the addresses that the rules give, and what became of each address of the machine.
+// addressTree lists the resulting addresses, and the result of the rules for each address of the VM.
 func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
 	for _, one := range l.Place.Addresses.Addresses {
 		switch {
-		case standIn && one.Address == l.Node.Name: // the UUID, where the guest reports no host name
+		case standIn && one.Address == l.Node.Name: // The stand-in is named by its UUID.
 		case slices.Contains(l.Node.Status.Addresses, one):
 			root.Add(cli.Green, "%s %s, on the Node", one.Type, quote.Plain(one.Address))
 		case l.Place.AddressesChange && !standIn:
@@ -420,7 +416,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	return root
 }
 
-// deletion shows what has to hold for the Node to be deleted, and reports whether all of it does.
+// deletion lists the conditions for a deletion, and reports whether all are met.
 func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted bool) {
 	root = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}
 	isDeleted = true
@@ -445,7 +441,7 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 	return root, isDeleted
 }
 
-// meaning says what a condition is.
+// meaning describes the conditions.
 var meaning = map[placement.ConditionName]string{
 	placement.Managed:     "the Node is managed by vzones",
 	placement.NotReady:    "the Node is not ready",

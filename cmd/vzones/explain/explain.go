@@ -1,6 +1,5 @@
-// Package explain is vzones explain: why one Node has what it has. It shows the Node, its machine
-// and all that is above it, the tags on that and what became of each, the addresses, and what keeps
-// the Node from deletion. It decides nothing: each answer is the daemon's.
+// Package explain implements vzones explain: it shows the VM of a Node, the objects above it with their tags, the
+// decision about each label and address, and the conditions for the Node's deletion. The daemon's packages decide.
 package explain
 
 import (
@@ -14,7 +13,7 @@ import (
 	"vzones/cmd/vzones/world"
 )
 
-// Command returns the command.
+// Command returns the explain command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{}
 	var format cli.Format

@@ -20,18 +20,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A subject is the Node that is explained, or a machine without one.
+// subject is the Node to explain, or a VM without one.
 type subject struct {
-	// name is the argument.
+	// name is the command's argument.
 	name string
-	// node is nil until follow has found it, and if nothing has the name.
+	// node is nil if there is no match for name.
 	node *v1.Node
-	// standIn reports whether the node stands for a machine that has none.
+	// standIn reports whether node is a stand-in for a VM without a Node.
 	standIn bool
 }
 
-// follow returns what the first reading needs: the machine of the Node, and those of Nodes that
-// name the same one.
+// follow sets node, and returns the VMs to read first: the Node's VM, and the VMs of Nodes with the same reference.
 func (s *subject) follow(w *world.World) []inventory.Identity {
 	if i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name }); i >= 0 {
 		s.node = w.Nodes[i]
@@ -58,7 +57,7 @@ func parseUUID(text string) (inventory.UUID, error) {
 	return inventory.ParseUUID(text)
 }
 
-// ofUUID takes the Node that has a machine, the first by name, or else one that stands for it.
+// ofUUID sets node to the first Node with this VM, or to a stand-in.
 func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 	if nodes := nodesOf(w, []string{u.String(), u.Swapped().String()}); len(nodes) > 0 {
 		s.node = slices.MinFunc(nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
@@ -70,19 +69,19 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
 
-// nodesOf returns the Nodes that name one of these machines.
+// nodesOf returns the Nodes that reference one of the VMs.
 func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
 		if key != "" {
-			named, _ := w.Cache.ByMachine(key) // the index is in memory
+			named, _ := w.Cache.ByMachine(key) // An in-memory index returns no error.
 			all = append(all, named...)
 		}
 	}
 	return all
 }
 
-// find has read what else concerns the subject: the machines of the Nodes that claim the same machine by
-// its name, or one of its addresses. It fails if nothing has the name.
+// find reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an error if name
+// matches nothing.
 func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
 		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a machine, or the ID of a finding", quote.Value(s.name))
@@ -101,11 +100,11 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	others := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
 	in := addresses.For(m, s.node, &config.AddressRules{}, nil)
 	for _, a := range in.Candidates() {
-		claimants, _ := w.Cache.ByAddress(a.String()) // the index is in memory
+		claimants, _ := w.Cache.ByAddress(a.String()) // An in-memory index returns no error.
 		others = append(others, claimants...)
 	}
 	if nodeinfo.IsUninitialized(s.node) {
-		// Of the uninitialized Nodes, the oldest gets an address that several VMs report.
+		// If several VMs report an address, the oldest uninitialized Node gets it.
 		for _, n := range w.Nodes {
 			if nodeinfo.IsUninitialized(n) {
 				others = append(others, n)
@@ -116,8 +115,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	return w.FollowAlso(ctx, w.Statements(others))
 }
 
-// candidates returns the machines that the vCenters show with what a Node says, the one that is the Node's
-// first, and says what each is.
+// candidates describes the VMs that match a Node's references: the Node's own VM, and the other matches.
 func candidates(w *world.World, l *world.Look) (own string, others []string) {
 	id := l.Identity
 	chosen := l.Place.Machine

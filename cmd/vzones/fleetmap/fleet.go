@@ -12,49 +12,47 @@ import (
 	"vzones/internal/quote"
 )
 
-// A fleet has hosts, Nodes and vCenters as they were read, and after arrange the boxes that they are shown in.
+// fleet contains the hosts, Nodes and vCenters. arrange computes the boxes.
 type fleet struct {
-	// Read is when it was read.
+	// Read is the time of the read.
 	Read     time.Time
-	VCenters []*vcenter // in configured order
+	VCenters []*vcenter // VCenters are in the order of the configuration.
 	hosts    []*host
 	nodes    []*node
-	// Foreign is how many Nodes are another provider's. HasNodes reports whether there is a cluster.
+	// Foreign is the number of Nodes that vzones does not manage. HasNodes reports whether there is a cluster.
 	Foreign  int
 	HasNodes bool
 
-	// Regions are the outermost boxes.
+	// Regions are the top-level boxes.
 	Regions []*box
 	Counts  counts
-	// Notes are all marks, by kind, the worst first.
+	// Notes group all marks by kind, the worst first.
 	Notes []*note
 }
 
-// A vcenter is a vCenter by its name in the configuration.
 type vcenter struct {
 	Name  string
 	Marks []mark
 }
 
-// A place is a region and a zone with what gives them their values, each empty if it is not known.
+// place is a region and a zone with the sources of their values. Unknown fields are empty.
 type place struct{ Region, Zone, RegionBy, ZoneBy string }
 
-// A host is an ESXi host. One without an ID stands for machines of a vCenter whose host is not known.
+// host is an ESXi host. A host without an ID stands for the unknown hosts of a vCenter.
 type host struct {
 	VCenter, ID string
 	Name        string
-	// Cluster is the inventory path of its cluster, or its own if it is standalone.
+	// Cluster is the inventory path of the cluster, or of the host if it is standalone.
 	Cluster    string
 	Standalone bool
 	place
 	Marks []mark
 }
 
-// A node is a Node of the cluster.
 type node struct {
 	Name         string
 	ControlPlane bool
-	// Machine names its virtual machine, empty if that is not known.
+	// Machine is the name of the VM, or "" if unknown.
 	Machine string
 	// host is nil if the Node has no place.
 	host *host
@@ -62,7 +60,7 @@ type node struct {
 	Marks []mark
 }
 
-// A mark says what an operator should know of an object. Text is one line and fit to be shown.
+// mark is a remark about an object. Text is one line without control characters.
 type mark struct {
 	Kind kind
 	Text string
@@ -70,7 +68,7 @@ type mark struct {
 
 func newMark(k kind, text string) mark { return mark{k, quote.Text(text)} }
 
-// A kind is what a mark says. Kinds are in order, the worst first.
+// kind is the kind of a mark, the worst first.
 type kind int
 
 const (
@@ -87,7 +85,7 @@ const (
 
 var kinds = [...]struct {
 	severity check.Severity
-	// class and sign are those of the page. title says what has such marks.
+	// class and sign are for the HTML page. title describes the objects with such marks.
 	class, sign, title string
 }{
 	unread:     {check.Error, "bad", "✕", "vCenters that could not be read"},
@@ -105,7 +103,7 @@ func (k kind) Class() string { return kinds[k].class }
 func (k kind) Sign() string  { return kinds[k].sign }
 func (k kind) Title() string { return kinds[k].title }
 
-// worst returns the worst kind of marks. There have to be some.
+// worst returns the worst kind of marks, which must not be empty.
 func worst(marks []mark) kind {
 	return slices.MinFunc(marks, func(a, b mark) int { return cmp.Compare(a.Kind, b.Kind) }).Kind
 }
@@ -114,7 +112,7 @@ func isProblem(marks []mark) bool {
 	return len(marks) > 0 && kinds[worst(marks)].severity != check.Info
 }
 
-// The levels of boxes, from outside to inside.
+// The levels of boxes, from the outermost.
 const (
 	levelRegion = iota
 	levelZone
@@ -122,26 +120,26 @@ const (
 	levelHost
 )
 
-// A box is a region, a zone, or the part of a cluster or host that is in a zone.
+// box is a region, a zone, or the part of a cluster or host that is in a zone.
 type box struct {
 	level int
-	// key names the object, the same in all zones that the object is in.
+	// key identifies the object in all zones.
 	key string
-	// Title is its kind and name. Without a name it stands for no object.
+	// Title is the kind and the name. A box without a name groups objects with an unknown value.
 	Title, Kind, Name string
-	// Where names the region and zone that it is in, VCenters the vCenters.
+	// Where is the region and zone around the box.
 	Where    string
 	VCenters []string
 	// By are the sources of a region's or zone's value.
 	By    []string
 	Marks []mark
 	Boxes []*box
-	// Nodes are those of a host.
+	// Nodes are the Nodes of a host.
 	Nodes  []*node
 	Counts counts
 }
 
-// each calls f with all boxes, the outer ones first.
+// each calls f for all boxes, outer boxes first.
 func each(boxes []*box, f func(*box)) {
 	for _, b := range boxes {
 		f(b)
@@ -149,20 +147,20 @@ func each(boxes []*box, f func(*box)) {
 	}
 }
 
-// counts are how many there are, each once although it is in several boxes.
+// counts are numbers of objects. An object in several boxes is counted once.
 type counts struct{ Regions, Zones, Clusters, Hosts, UsedHosts, Nodes, ControlPlane, Problems int }
 
-// A note is a kind of marks with the objects that have them.
+// note groups the objects with marks of one kind.
 type note struct {
 	Kind  kind
 	Items []item
 }
 
-// An item is an object with a mark.
+// item is a marked object.
 type item struct{ Name, Where, Text string }
 
-// arrange puts hosts and Nodes into boxes. The order in which they were read decides nothing. A host is where
-// its own path says, and wherever its Nodes are: tags on a resource pool or folder may put them elsewhere.
+// arrange puts hosts and Nodes into boxes, independent of their order. A host appears at the place of its own path and
+// at the places of its Nodes, which differ if a resource pool or folder decides.
 func (f *fleet) arrange() {
 	rank := map[string]int{}
 	for i, v := range f.VCenters {
@@ -182,7 +180,7 @@ func (f *fleet) arrange() {
 	for _, h := range f.hosts {
 		if h.Region != "" || h.Zone != "" || len(on[h]) == 0 {
 			f.put(h, h.place)
-		} else { // its Nodes have their zone from elsewhere, so it needs no tags
+		} else { // The zone of its Nodes comes from another path, so the host needs no tags.
 			h.Marks = slices.DeleteFunc(h.Marks, func(m mark) bool { return m.Kind == untagged || m.Kind == undecided })
 		}
 		for _, n := range on[h] {
@@ -204,7 +202,7 @@ func (f *fleet) arrange() {
 	f.note(on[nil])
 }
 
-// nameless compares names. Without one is last.
+// nameless compares names. Empty names sort last.
 func nameless(a, b string) int {
 	if (a == "") != (b == "") {
 		return cmp.Compare(len(b), len(a))
@@ -212,7 +210,7 @@ func nameless(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// put returns the box of a host in a place, and makes those that are not there.
+// put returns the box of a host in a place, and creates missing boxes.
 func (f *fleet) put(h *host, p place) *box {
 	cluster := "cluster"
 	if h.Standalone {
@@ -253,7 +251,7 @@ func (f *fleet) put(h *host, p place) *box {
 	return b
 }
 
-// gather moves a mark that all hosts of a cluster have to the cluster, once.
+// gather moves marks that all hosts of a cluster have to the cluster.
 func (b *box) gather() {
 	if b.level != levelCluster || len(b.Boxes) < 2 {
 		return
@@ -269,7 +267,7 @@ func (b *box) gather() {
 	}
 }
 
-// count counts boxes and what is in them.
+// count returns the numbers of objects in boxes.
 func count(boxes []*box) counts {
 	var c counts
 	seen := map[string]bool{}
@@ -296,7 +294,6 @@ func count(boxes []*box) counts {
 	return c
 }
 
-// node counts a Node.
 func (c *counts) node(n *node) {
 	c.Nodes++
 	if n.ControlPlane {
@@ -307,7 +304,7 @@ func (c *counts) node(n *node) {
 	}
 }
 
-// note collects all marks. An object that is in several boxes is in the list once.
+// note sets Notes. An object in several boxes is listed once.
 func (f *fleet) note(withoutPlace []*node) {
 	var all [len(kinds)]note
 	seen := map[string]bool{}
@@ -343,7 +340,7 @@ func (f *fleet) isComplete() bool {
 	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != check.Error
 }
 
-// summary is what a fleet has, in one line.
+// summary returns the totals in one line.
 func (f *fleet) summary() string {
 	c := &f.Counts
 	text := []string{
@@ -355,7 +352,7 @@ func (f *fleet) summary() string {
 	return strings.Join(text, ", ")
 }
 
-// foreign says how many Nodes are not on the map, empty for none.
+// foreign returns a line about the Nodes that are not on the map, or "".
 func (f *fleet) foreign() string {
 	if f.Foreign == 0 {
 		return ""
@@ -370,7 +367,7 @@ func (c *counts) nodes() string {
 	return fmt.Sprintf("%s (%s control plane)", cli.Count(c.Nodes, "Node"), cli.Number(c.ControlPlane))
 }
 
-// on says how many hosts there are, and on how many of them the Nodes are.
+// on describes the Nodes and hosts of a box.
 func (f *fleet) on(c counts) string {
 	switch {
 	case !f.HasNodes:

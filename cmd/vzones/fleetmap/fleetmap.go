@@ -1,4 +1,4 @@
-// Package fleetmap is vzones map: the fleet as a tree on a terminal, or as a page of nested boxes.
+// Package fleetmap implements vzones map: the fleet as a tree on a terminal or as an HTML page of nested boxes.
 package fleetmap
 
 import (
@@ -12,20 +12,18 @@ import (
 	"vzones/cmd/vzones/world"
 )
 
-// The formats.
 const (
 	formatTree cli.Format = "tree"
 	formatHTML cli.Format = "html"
 )
 
-// options are those of the flags.
 type options struct {
 	world  world.Flags
 	format cli.Format
 	all    bool
 }
 
-// Command returns the command.
+// Command returns the map command.
 func Command(t *cli.Tool) *cobra.Command {
 	o := &options{world: world.Flags{}}
 	cmd := &cobra.Command{

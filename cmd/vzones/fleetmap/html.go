@@ -21,12 +21,12 @@ var (
 	pageCSS string
 )
 
-// fewOnPage is how many hosts and Nodes the page shows with their names at most. Of more it shows a cell each,
-// until somebody opens their cluster.
+// fewOnPage is the maximum number of hosts and Nodes in clusters that are open by default. Closed clusters show one
+// cell for each.
 const fewOnPage = 200
 
-// page returns the fleet as a page that loads nothing and has no script: its policy allows its own style alone.
-// html/template escapes what others named.
+// page returns an HTML page without scripts or external resources. Its content security policy allows only its own
+// style.
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{
@@ -49,7 +49,7 @@ func (f *fleet) page() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// look is the class of what has these marks.
+// look returns the CSS class of an object with these marks.
 func look(marks []mark) string {
 	if len(marks) == 0 {
 		return "fine"

@@ -14,16 +14,16 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A reader makes a fleet of a World.
+// reader builds a fleet from a World.
 type reader struct {
-	policy topology.Policy // also of what the host does not decide
+	policy topology.Policy // The complete policy; hosts use only a part of it.
 	states []inventory.State
 	fleet  *fleet
-	// known are the hosts by vCenter and ID: IDs repeat between vCenters.
+	// known are the hosts by vCenter and ID. IDs repeat between vCenters.
 	known map[[2]string]*host
 }
 
-// read reads a fleet. The caller arranges it.
+// read reads a fleet. The caller calls arrange.
 func read(ctx context.Context, w *world.World) *fleet {
 	r := &reader{policy: w.Config.Topology.Policy, states: w.States, known: map[[2]string]*host{}}
 	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
@@ -68,7 +68,7 @@ func vcenterMarks(s *inventory.State, in *world.Survey) (marks []mark) {
 	return marks
 }
 
-// host returns the host at the beginning of a path, and adds it if it is new.
+// host returns the host at the start of a path, and adds it to the fleet if it is new.
 func (r *reader) host(up topology.Path, invisible []string) *host {
 	o := up.Objects[0]
 	key := [2]string{inventory.FirstEntry(r.states, o.Ref.VCenter), o.Ref.ID}
@@ -85,14 +85,14 @@ func (r *reader) host(up topology.Path, invisible []string) *host {
 	return h
 }
 
-// resolve gives a host the region and zone of the machines on it, as far as the host decides them.
+// resolve sets the region and zone that the host gives to its VMs.
 func (h *host) resolve(policy topology.Policy, p world.HostPlace) {
 	h.place = placeOf(p.Placement)
 	var missing, reasons []string
 	for _, rule := range policy.Rules {
 		why := p.Placement.WhyUndecided(rule.Label)
 		switch {
-		case errors.Is(why, topology.ErrNoCategory): // the vCenter has a mark that says so
+		case errors.Is(why, topology.ErrNoCategory): // The vCenter has a mark for this.
 		case why != nil:
 			reasons = append(reasons, why.Error())
 		case slices.Contains(p.Missing, rule.Label):
@@ -121,7 +121,7 @@ func placeOf(placed topology.Placement) (p place) {
 	return p
 }
 
-// node adds a Node, on the host of its machine.
+// node adds a Node to the host of its VM.
 func (r *reader) node(l *world.Look) {
 	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)
@@ -150,7 +150,7 @@ func (r *reader) node(l *world.Look) {
 	}
 }
 
-// hostOf returns the host of a machine. If it is not known, then one host stands for that of all such machines.
+// hostOf returns the host of a VM. One placeholder stands for all unknown hosts of a vCenter.
 func (r *reader) hostOf(m *inventory.Machine) *host {
 	for _, p := range m.Paths {
 		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == world.TypeHost {

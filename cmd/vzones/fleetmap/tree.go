@@ -8,10 +8,10 @@ import (
 	"vzones/cmd/vzones/cli"
 )
 
-// few is how many hosts of a cluster, and marks in a list, are shown where not all are wanted.
+// few limits the hosts of a cluster and the marks of a list without --all.
 const few = 5
 
-// tree returns a fleet for a terminal: what it has, the regions, and what to look at.
+// tree returns the summary, the regions and the notes.
 func (f *fleet) tree(all bool) []*cli.Branch {
 	trees := []*cli.Branch{{Text: f.summary(), Color: cli.Bold}}
 	for _, r := range f.Regions {
@@ -24,7 +24,7 @@ func (f *fleet) tree(all bool) []*cli.Branch {
 			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))
 			for i, one := range n.Items {
 				if n.Kind > incomplete {
-					// The tree has these marks at their objects.
+					// The tree shows these marks at their objects.
 					break
 				}
 				if i == few && !all {
@@ -41,7 +41,6 @@ func (f *fleet) tree(all bool) []*cli.Branch {
 	return trees
 }
 
-// branch returns a box with those inside.
 func (f *fleet) branch(b *box, all bool) *cli.Branch {
 	out := &cli.Branch{Text: b.Title + ": " + f.on(b.Counts), Color: cli.Bold}
 	switch b.level {

@@ -1,4 +1,4 @@
-// Package nodes is vzones nodes: where each Node is, what it gets from that, and whether it has it.
+// Package nodes implements vzones nodes: it lists each Node with its place and its problems.
 package nodes
 
 import (
@@ -14,7 +14,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// Command returns the command.
+// Command returns the nodes command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
@@ -46,7 +46,7 @@ The exit status is 1 if a Node has a problem, or other labels than its place.`,
 	return cmd
 }
 
-// run runs the command for the Nodes with these names, or for all.
+// run lists the named Nodes, or all if there are no names.
 func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, names []string) error {
 	end := t.Progress("Reading the vCenters")
 	w, err := world.Open(ctx, flags)
@@ -74,8 +74,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	return report.result(t)
 }
 
-// result says on standard error which vCenters could not be read, and returns whether anything is
-// wrong.
+// result prints the unread vCenters on standard error, and returns ErrFindings if there is any problem.
 func (r *Report) result(t *cli.Tool) error {
 	var err error
 	for _, v := range r.VCenters {

@@ -15,82 +15,80 @@ import (
 	"vzones/topology"
 )
 
-// A Report is what -o json and -o yaml print. docs/reference/vzones.md has its fields.
+// Report is the JSON and YAML output. docs/reference/vzones.md documents its fields.
 type Report struct {
-	// VCenters are in configured order.
+	// VCenters are in the order of the configuration.
 	VCenters []VCenter `json:"vcenters"`
-	// Nodes are in the order of their names.
+	// Nodes are sorted by name.
 	Nodes []Node `json:"nodes"`
 }
 
-// A VCenter is one that was read, or was to be.
+// VCenter is a configured vCenter.
 type VCenter struct {
 	Name string `json:"name"`
-	// Error is why it could not be read, empty if it was.
+	// Error is the reason that it could not be read, or "".
 	Error string `json:"error,omitempty"`
-	// TagsError is why its tags could not be read, though its machines were: then nothing is known of
-	// what they give. Empty if they were.
+	// TagsError is the reason that its tags could not be read although its VMs were.
 	TagsError string `json:"tagsError,omitempty"`
 }
 
-// A Node is where one Node is. A field is absent where nothing is known of it.
+// Node describes a Node and its place. Unknown fields are absent.
 type Node struct {
 	Name string `json:"name"`
-	// Status is Placed, Foreign, NotInitialized, or the reason of the Event about it.
+	// Status is Placed, Foreign, NotInitialized, or the reason of the Event about the Node.
 	Status string `json:"status"`
-	// Problem says what is wrong, or what the Node waits for, and what to do.
+	// Problem describes the problem and the remedy.
 	Problem string `json:"problem,omitempty"`
-	// Initialized reports whether the framework's taint is off.
+	// Initialized reports whether the framework has removed its taint.
 	Initialized bool   `json:"initialized"`
 	ProviderID  string `json:"providerID,omitempty"`
-	// VCenter is the name in the configuration, by the Node's annotation while its place is not known;
-	// Datacenter, Cluster and Host are inventory paths.
+	// VCenter is the configured name. If the place is unknown, it comes from the Node's annotation. Datacenter, Cluster and
+	// Host are inventory paths.
 	VCenter    string `json:"vcenter,omitempty"`
 	Datacenter string `json:"datacenter,omitempty"`
 	Cluster    string `json:"cluster,omitempty"`
 	Host       string `json:"host,omitempty"`
-	// Machine is the managed object ID, Path the inventory path.
+	// Machine is the managed object ID, and Path the inventory path.
 	Machine    string `json:"machine,omitempty"`
 	Path       string `json:"path,omitempty"`
 	PowerState string `json:"powerState,omitempty"`
-	// Region, Zone and Labels are those of the place; Labels has all of them by their keys.
+	// Region, Zone and Labels are the values of the place. Labels includes region and zone.
 	Region string            `json:"region,omitempty"`
 	Zone   string            `json:"zone,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
-	// Differences are how the labels of the Node differ from that.
+	// Differences are the labels of the Node that differ from its place.
 	Differences []Difference `json:"differences,omitempty"`
-	// Addresses are those that the Node gets or has.
+	// Addresses are the addresses that the Node has or will get.
 	Addresses    []v1.NodeAddress `json:"addresses,omitempty"`
 	InstanceType string           `json:"instanceType,omitempty"`
-	// Taints are those of the Node, as KEY=VALUE:EFFECT.
+	// Taints are formatted as KEY=VALUE:EFFECT.
 	Taints []string `json:"taints,omitempty"`
 }
 
-// A Difference is a label that is missing, or not that of the place.
+// Difference is a label that is missing or differs from the place.
 type Difference struct {
 	Label string `json:"label"`
-	// Have is the value on the Node, and Want that of the place; absent for no label.
+	// Have is the value on the Node, and Want the value of the place; both may be absent.
 	Have string `json:"have,omitempty"`
 	Want string `json:"want,omitempty"`
-	// Source is what gives Want.
+	// Source is the object that decides Want.
 	Source string `json:"source,omitempty"`
-	// Missing reports whether the label or its beta twin is not there.
+	// Missing reports whether the label or its beta twin is missing.
 	Missing bool `json:"missing"`
-	// Text says all that in words.
+	// Text describes the difference.
 	Text string `json:"text"`
 }
 
-// The statuses that are no reasons of Events about problems.
+// Statuses other than the reasons of Events.
 const (
 	placed         = "Placed"
 	foreign        = "Foreign"
 	notInitialized = "NotInitialized"
 )
 
-// IsRight reports whether nothing is wrong with a Node.
+// IsRight reports whether a Node has no problem.
 func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign}, n.Status) }
 
-// reportOf returns what is printed of vCenters.
 func reportOf(w *world.World) []VCenter {
 	all := make([]VCenter, len(w.States))
 	for i := range w.States {
@@ -105,7 +103,6 @@ func reportOf(w *world.World) []VCenter {
 	return all
 }
 
-// nodeOf returns what is printed of a Node.
 func nodeOf(l *world.Look) Node {
 	n := Node{
 		Name: l.Node.Name, Initialized: !l.Waits, ProviderID: l.Node.Spec.ProviderID,
@@ -147,7 +144,6 @@ func nodeOf(l *world.Look) Node {
 	return n
 }
 
-// statusOf returns the status of a Node, and what is wrong.
 func statusOf(l *world.Look) (status, problem string) {
 	switch {
 	case l.Foreign && l.Err != nil:
@@ -171,7 +167,7 @@ func statusOf(l *world.Look) (status, problem string) {
 	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
 }
 
-// listOf returns Nodes as a table, with a column for each further level of the configuration.
+// listOf returns the table of Nodes, with one column per further level.
 func listOf(nodes []Node, labels []string) *cli.List {
 	levels := slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == topology.LabelRegion || label == topology.LabelZone })
 	list := &cli.List{Columns: []string{"NODE", "STATUS", "VCENTER", "DATACENTER", "CLUSTER", "HOST", "REGION", "ZONE"}}
@@ -214,7 +210,7 @@ func colorOf(n *Node) cli.Color {
 	return cli.Red
 }
 
-// shown returns values that others chose as a cell of a table has them.
+// shown returns values as a table cell.
 func shown(values ...string) string {
 	var all []string
 	for _, v := range values {
@@ -225,7 +221,7 @@ func shown(values ...string) string {
 	return cmp.Or(strings.Join(all, ","), world.Nothing)
 }
 
-// addresses returns the IP addresses, each once.
+// addresses returns the IP addresses without duplicates.
 func addresses(all []v1.NodeAddress) (texts []string) {
 	for _, a := range all {
 		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP

@@ -18,7 +18,7 @@ import (
 	"vzones/topology"
 )
 
-// compare returns what is different about a Node.
+// compare returns the changes of one Node.
 func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	out := NodeChange{Node: after.Node.Name, VCenter: cmp.Or(after.VCenter(), before.VCenter())}
 	add := func(c Change) { out.Changes = append(out.Changes, c) }
@@ -69,7 +69,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	return out
 }
 
-// withProblem says what becomes of a Node that has a problem, and what is done for that.
+// withProblem returns the daemon's action for a Node with a problem.
 func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.Recorded != (topology.Ref{})
 	switch {
@@ -101,7 +101,7 @@ func reason(l *world.Look) string {
 	return l.Reason()
 }
 
-// removed returns the labels that plans remove, of levels that are in no configuration.
+// removed returns the labels that plans remove because no configuration has their level.
 func removed(looks ...*world.Look) []string {
 	var all []string
 	for _, l := range looks {
@@ -112,8 +112,7 @@ func removed(looks ...*world.Look) []string {
 	return all
 }
 
-// addressesOf returns the addresses that a Node has once the daemon has written them. One that waits
-// gets none.
+// addressesOf returns the Node's addresses after the daemon's writes. A Node that stays uninitialized gets none.
 func addressesOf(l *world.Look) string {
 	if l.Place.AddressesChange && l.Place.AddressErr == nil && (!l.Waits || l.Place.Metadata != nil) {
 		return join(l.Place.Addresses.Addresses)
@@ -129,9 +128,8 @@ func join(all []v1.NodeAddress) string {
 	return strings.Join(texts, ", ")
 }
 
-// differs reports whether something else becomes of a label than before. That nothing is known of
-// it, or is known now, matters where the Node has or gets it; a Node that has no place says that
-// once and not for each label.
+// differs reports whether a label changes. A change between known and unknown matters only if the Node has or gets the
+// label. If the Node has no place, the change of its problem covers all labels.
 func differs(before, is world.Label, after *world.Look) bool {
 	if is.Result != before.Result || is.Action != before.Action {
 		return true
@@ -142,10 +140,10 @@ func differs(before, is world.Label, after *world.Look) bool {
 	return is.Place != before.Place || is.Text != before.Text || (is.Undecided == "") != (before.Undecided == "")
 }
 
-// isPlaced reports whether it is known where a Node is, whatever else is wrong with it.
+// isPlaced reports whether the place of a Node is known, even if it has another problem.
 func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
 
-// labelChange is a label as a change of what a Node has now.
+// labelChange returns the change of a label relative to the Node's current value.
 func labelChange(kind, label string, is world.Label, t *config.Topology, l *world.Look) Change {
 	c := Change{
 		Kind: kind, Label: label, Now: world.ValueOn(l.Node, label), Then: is.Place, Undecided: is.Undecided,
@@ -169,7 +167,7 @@ func labelChange(kind, label string, is world.Label, t *config.Topology, l *worl
 	return c
 }
 
-// taints returns what becomes of the taints that the daemon adds and takes off.
+// taints returns the changes of the taints that the daemon manages.
 func taints(before, after *world.Look) []Change {
 	var all []Change
 	for _, t := range []struct {
@@ -200,7 +198,7 @@ func taints(before, after *world.Look) []Change {
 	return all
 }
 
-// isTainted reports whether a Node has the taint of drift in the end.
+// isTainted reports whether a Node ends up with the drift taint.
 func isTainted(l *world.Look) bool {
 	if l.Plan == nil {
 		return hasTaint(l.Node, nodeinfo.DriftTaint)
@@ -208,8 +206,7 @@ func isTainted(l *world.Look) bool {
 	return l.Plan.Taint
 }
 
-// isShutDown reports whether a Node has the framework's taint of a machine that is off in the end. It
-// is taken off a Node that is ready.
+// isShutDown reports whether a Node ends up with the framework's shutdown taint, which a ready Node loses.
 func isShutDown(l *world.Look) bool {
 	has := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
 	if l.Plan == nil {

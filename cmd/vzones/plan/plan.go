@@ -1,6 +1,6 @@
-// Package plan is vzones plan: what the daemon would write to each Node as everything is now, or what
-// another configuration or other tags would change of that. It changes copies of what was read
-// of the vCenters, and has the daemon's packages place the Nodes by them. It writes nothing.
+// Package plan implements vzones plan: it shows what the daemon would write to each Node, or how another configuration or
+// other tags would change that. It applies the change to copies of the snapshots and resolves them with the daemon's
+// packages.
 package plan
 
 import (
@@ -20,16 +20,16 @@ import (
 	"vzones/vcenter/session"
 )
 
-// wantsChange says how a change is written.
+// wantsChange is the advice for invalid arguments.
 const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
 
-// A change is all that is planned together.
+// change is the hypothetical change.
 type change struct {
 	with string
 	tags []retag
 }
 
-// Command returns the command.
+// Command returns the plan command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
@@ -91,7 +91,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		other.Config = c.with
 		other.Nodes = now.Nodes
 		if now.Daemon != nil {
-			// The flags of the daemon stay.
+			// The daemon's flags do not change.
 			other.NodeLabels = now.Daemon.NodeLabels
 		}
 		if then, err = world.Open(ctx, &other); err != nil {
@@ -120,8 +120,8 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	return nil
 }
 
-// rejected returns why a vCenter does not accept the account, nil if all do. Another reading would show
-// it the password once more, and accounts are locked after a few of that.
+// rejected returns an error if a vCenter rejects the account. Opening a second World would send the password again, and
+// a few failures lock the account.
 func rejected(states []inventory.State) error {
 	for _, s := range states {
 		if errors.Is(s.Err, session.ErrRejected) {
@@ -131,12 +131,12 @@ func rejected(states []inventory.State) error {
 	return nil
 }
 
-// doNow returns what the daemon would write to each Node as everything is now.
+// doNow returns what the daemon would write in the current state.
 func doNow(w *world.World, nodes []*v1.Node) *Plan {
 	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, now: true}
 	for _, n := range nodes {
 		does := w.Look(n)
-		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // a daemon that only looks
+		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // A daemon that writes nothing.
 		nothing.Place.AddressesChange = false
 		nothing.Place.Metadata = nil
 		out.add(compare(nothing, does, w.Config, w.Config))
@@ -144,7 +144,7 @@ func doNow(w *world.World, nodes []*v1.Node) *Plan {
 	return out
 }
 
-// compute compares what the daemon makes of each Node now with what it would make of it then.
+// compute compares the daemon's current decisions with its decisions after the change.
 func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
 	states, notes, err := retagged(then.States, &then.Config.Topology.Policy, tags)
 	if err != nil {
@@ -153,7 +153,7 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	looks := world.LooksBy(states, then.Config, now.Nodes)
 	out := &Plan{Nodes: len(nodes), Notes: notes, Changes: []NodeChange{}}
 	var before, after []*world.Look
-	for _, n := range now.Nodes { // the conflicts are those of all
+	for _, n := range now.Nodes { // Conflicts depend on all Nodes, not only on the selected ones.
 		is := now.Look(n)
 		will := looks(n)
 		before = append(before, is)
@@ -166,7 +166,7 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	return out, nil
 }
 
-// add adds a Node, if something would change about it.
+// add adds a Node that changes.
 func (p *Plan) add(n NodeChange) {
 	if len(n.Changes) > 0 {
 		p.Changes = append(p.Changes, n)
@@ -174,8 +174,7 @@ func (p *Plan) add(n NodeChange) {
 	p.Unchanged = p.Nodes - len(p.Changes)
 }
 
-// firstUnread says which vCenter could not be read, so that nothing is known of its Nodes; empty if
-// all were.
+// firstUnread describes the first vCenter that could not be read, or returns "".
 func firstUnread(states []inventory.State) string {
 	for _, s := range states {
 		if s.Err != nil {
@@ -185,8 +184,8 @@ func firstUnread(states []inventory.State) string {
 	return ""
 }
 
-// conflictsOf returns the conflicts of Nodes' places, of each and of all together, each once. What
-// depends on tags of objects without Nodes is not among them: a plan does not read these.
+// conflictsOf returns the conflicts of all Nodes' places, without duplicates. It leaves out conflicts that depend on
+// the tags of objects without Nodes, which a plan does not read.
 func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Conflict {
 	var placements []topology.Placement
 	for _, l := range looks {
@@ -210,7 +209,7 @@ func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Confli
 
 func keyOf(c *topology.Conflict) string { return string(c.Kind) + " " + c.Text() }
 
-// conflictChanges returns the conflicts that arise, then those that end.
+// conflictChanges returns the new conflicts, then the resolved ones.
 func conflictChanges(before, after []topology.Conflict) (changes []ConflictChange) {
 	add := func(change string, of, without []topology.Conflict) {
 		for i := range of {

@@ -12,68 +12,67 @@ import (
 	"vzones/topology"
 )
 
-// A Plan is what the daemon would do, or what a change would change of that. It is the output in JSON
-// and YAML.
+// Plan contains what the daemon would write, or how a change would affect that. It is the JSON and YAML output.
 type Plan struct {
-	// Nodes is how many there are, Unchanged of how many nothing would change.
+	// Nodes is the number of Nodes, and Unchanged the number without changes.
 	Nodes     int `json:"nodes"`
 	Unchanged int `json:"unchanged"`
-	// Changes are the other Nodes, by name.
+	// Changes are sorted by Node name.
 	Changes []NodeChange `json:"changes"`
-	// Conflicts are those of tags and names that would arise, then those that would end.
+	// Conflicts are the new conflicts of tags and names, then the resolved ones.
 	Conflicts []ConflictChange `json:"conflicts,omitempty"`
-	// Notes are what else is to be known, such as a category that has to be made first.
+	// Notes are prerequisites, such as a category that has to be created first.
 	Notes []string `json:"notes,omitempty"`
-	// now reports whether it is without a change.
+	// now reports whether the plan is for the current state, without a change.
 	now bool
 }
 
-// The changes of conflicts.
+// Values of ConflictChange.Change.
 const (
 	arises = "arises"
 	ends   = "ends"
 )
 
-// ConflictChange is a conflict that is there only before a change, or only after it.
+// ConflictChange is a conflict that exists only before or only after a change.
 type ConflictChange struct {
-	// Change is arises or ends.
+	// Change is "arises" or "ends".
 	Change string `json:"change"`
-	// Kind is as in the daemon's metric of conflicts, Labels are those concerned.
+	// Kind is the label value in the daemon's metric of conflicts. Labels are the affected labels.
 	Kind   topology.ConflictKind `json:"kind"`
 	Labels []string              `json:"labels"`
-	// Text says what is wrong, and what to change.
+	// Text describes the conflict and the remedy.
 	Text string `json:"text"`
 }
 
-// NodeChange is what would change about one Node.
+// NodeChange lists the changes of one Node.
 type NodeChange struct {
 	Node    string   `json:"node"`
 	VCenter string   `json:"vcenter,omitempty"`
 	Changes []Change `json:"changes"`
 }
 
-// Change is one thing about a Node that would change.
+// Change is a change of one property of a Node.
 type Change struct {
 	// Kind is label, instanceType, taint, addresses, problem or managed.
 	Kind string `json:"kind"`
-	// Label is the key of a label or of a taint.
+	// Label is the key of the label or taint.
 	Label string `json:"label,omitempty"`
-	// Now is what the Node has. Then is what its place gives, after the change if there is one. Both are
-	// empty for nothing. Undecided says why Then is not known.
+	// Now is the Node's current value. Then is the value of its place after the change, and Undecided the reason that it
+	// is unknown.
 	Now       string `json:"now"`
 	Then      string `json:"then"`
 	Undecided string `json:"undecided,omitempty"`
-	// Result is what the Node has once the daemon has done what it does.
+	// Result is the Node's value after the daemon's action.
 	Result string `json:"result"`
-	// By is what decides Then.
+	// By is the object that decides Then.
 	By string `json:"by,omitempty"`
-	// Action is backfill, update, remove, initialize, taint, untaint, write, delete, or empty if the
-	// Node keeps what it has. Text says it in words.
+	// Action is backfill, update, remove, initialize, taint, untaint, write or delete, or empty if the Node stays as it
+	// is. Text describes it.
 	Action string `json:"action,omitempty"`
 	Text   string `json:"text"`
 }
 
-// print prints a plan. Notes go to standard error unless they are in the data.
+// print prints a plan. In the table formats the notes go to standard error.
 func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Data: p}
 	for _, n := range p.Changes {
@@ -119,7 +118,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
 }
 
-// written returns to how many Nodes the daemon would write something.
+// written returns the number of Nodes that the daemon would write to.
 func (p *Plan) written() int {
 	count := 0
 	for _, n := range p.Changes {

@@ -13,14 +13,13 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A retag gives an object one tag of a category, or takes all off if name is empty.
+// retag replaces an object's tags of a category with one tag, or with none if name is empty.
 type retag struct{ object, category, name string }
 
-// String is how it is written.
+// String returns the syntax of --tag.
 func (r retag) String() string { return r.object + "=" + r.category + ":" + r.name }
 
-// parseTags reads OBJECT=CATEGORY:NAME. The value of a label has neither = nor :, so the last of
-// each counts.
+// parseTags parses OBJECT=CATEGORY:NAME. Label values contain neither "=" nor ":", so it splits at the last of each.
 func parseTags(texts []string) ([]retag, error) {
 	var all []retag
 	for _, text := range texts {
@@ -41,25 +40,23 @@ func parseTags(texts []string) ([]retag, error) {
 	return all, nil
 }
 
-// An edit is what tags change in states that were read, which are not changed. The vCenter of each
-// reference is the first entry of its vCenter.
+// edit applies tags to copies of states. Its references name the first entry of a vCenter with several entries.
 type edit struct {
 	states  []inventory.State
 	policy  *topology.Policy
 	objects map[topology.Ref]*topology.Object
-	// made are the categories that a vCenter has afterwards and does not show now, by vCenter.
+	// made are the categories that a vCenter gets and does not show now, by vCenter.
 	made map[string][]string
-	// tagged are the objects with each category that got a tag.
+	// tagged are the objects that already have a new tag, with its category.
 	tagged map[tagged]bool
 }
 
-// tagged is a category of an object.
 type tagged struct {
 	object   topology.Ref
 	category string
 }
 
-// retagged returns the states that tags lead to. Notes are what a person has to know besides.
+// retagged returns the states with the tags applied. The notes are prerequisites for the user.
 func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (_ []inventory.State, notes []string, err error) {
 	e := &edit{states: states, policy: policy, objects: map[topology.Ref]*topology.Object{}, made: map[string][]string{}, tagged: map[tagged]bool{}}
 	for _, r := range tags {
@@ -74,7 +71,7 @@ func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (
 	return e.apply(), notes, nil
 }
 
-// attach gives an object its tag.
+// attach replaces the tags of one object.
 func (e *edit) attach(r retag) (note string, err error) {
 	policy := e.policy
 	if categories := policy.Categories(); !slices.Contains(categories, r.category) {
@@ -116,13 +113,13 @@ func (e *edit) attach(r retag) (note string, err error) {
 	return note, nil
 }
 
-// isPlain reports whether a label has the names of a category's tags as they are.
+// isPlain reports whether a label takes the tag names of a category unchanged.
 func isPlain(policy *topology.Policy, category string) bool {
 	is := func(r topology.Rule) bool { return r.Category == category && r.Value == nil }
 	return slices.ContainsFunc(policy.Rules, is) || slices.ContainsFunc(policy.Levels, is)
 }
 
-// all calls visit with each object above a machine that was read. An object may come several times.
+// all calls visit for each object above a VM. It may visit an object several times.
 func (e *edit) all(visit func(*topology.Object)) {
 	for _, s := range e.states {
 		if s.Snapshot == nil {
@@ -138,7 +135,7 @@ func (e *edit) all(visit func(*topology.Object)) {
 	}
 }
 
-// object returns the one object of an inventory path above machines of Nodes.
+// object returns the object with an inventory path, which must be unique and above a Node's VM.
 func (e *edit) object(text string) (*topology.Object, error) {
 	vcenter, path := e.split(text)
 	path = "/" + strings.TrimPrefix(path, "/")
@@ -167,13 +164,13 @@ func (e *edit) object(text string) (*topology.Object, error) {
 	return nil, fmt.Errorf("several vCenters have %s: %s: write VCENTER:OBJECT", quote.Value(path), quote.Some(names, quote.Most))
 }
 
-// first returns a reference by the first entry of its vCenter.
+// first normalizes the vCenter of a reference to its first entry.
 func (e *edit) first(r topology.Ref) topology.Ref {
 	r.VCenter = inventory.FirstEntry(e.states, r.VCenter)
 	return r
 }
 
-// apply returns copies of the states in which the edited objects are in place of the others.
+// apply returns copies of the states with the edited objects.
 func (e *edit) apply() []inventory.State {
 	all := slices.Clone(e.states)
 	for i := range all {
@@ -201,7 +198,7 @@ func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
 		for j, o := range now.Paths[i].Objects {
 			if other := e.objects[e.first(o.Ref)]; other != nil {
 				mine := *other
-				// The reference stays that of this entry of the vCenter.
+				// The reference keeps the name of its own entry.
 				mine.Ref = o.Ref
 				now.Paths[i].Objects[j] = &mine
 			}
@@ -210,7 +207,7 @@ func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
 	return &now
 }
 
-// split takes the name of a vCenter off what was written before a colon.
+// split splits VCENTER:OBJECT. The vCenter is empty if no configured name matches.
 func (e *edit) split(text string) (vcenter, rest string) {
 	for _, s := range e.states {
 		if after, ok := strings.CutPrefix(text, s.VCenter+":"); ok && len(s.VCenter) > len(vcenter) {
@@ -224,7 +221,7 @@ func (e *edit) split(text string) (vcenter, rest string) {
 	return vcenter, rest
 }
 
-// unread says which vCenters may have what was not found, and why the first of them was not read.
+// unread lists the vCenters that could not be searched, and the first error.
 func (e *edit) unread() string {
 	var names []string
 	why := ""

@@ -25,13 +25,13 @@ import (
 	"vzones/provider/framework"
 )
 
-// connect makes the client of the cluster, if one is needed.
+// connect creates the client of the cluster, if the command needs one or a kubeconfig exists.
 func (w *World) connect(f *Flags) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	if raw, err := rules.Load(); f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
-		// client-go would send the token there.
+		// In a Pod, client-go would send the Pod's token to that server.
 		return errors.New("--server is for a kubeconfig: without one the token of this Pod would go there")
 	}
 	cfg, err := loaded.ClientConfig()
@@ -59,15 +59,14 @@ func (w *World) connect(f *Flags) error {
 	return nil
 }
 
-// userInfo is whatever may be the user and password of a URL in an error. They may have blanks, quotes and slashes.
+// userInfo matches the credentials of a URL in an error. They may contain spaces, quotes and slashes.
 var userInfo = regexp.MustCompile(`(?s)(//|").*@`)
 
-// masked returns the text of an error without the user and password of a URL that cannot be parsed.
+// masked returns the text of an error about an unparsable URL, without its credentials.
 func masked(err error) string {
 	return quote.Line(userInfo.ReplaceAllString(err.Error(), "$1[redacted]@"))
 }
 
-// noKubeconfig says why there is no cluster, and names the files that were looked for.
 func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
 	files := rules.GetLoadingPrecedence()
 	for _, file := range files {
@@ -78,7 +77,7 @@ func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
 	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(files, ", "))
 }
 
-// readNodes lists the Nodes by name, if there is a cluster.
+// readNodes lists the Nodes, sorted by name, if there is a cluster.
 func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	if w.Nodes = f.Nodes; w.Client == nil || w.Nodes != nil {
 		return nil
@@ -102,16 +101,16 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	return fmt.Errorf("listing the Nodes: %w", err)
 }
 
-// Selected returns the Nodes that --selector selects: all Nodes count for what becomes of each.
+// Selected returns the Nodes that match --selector. Decisions always depend on all Nodes.
 func (w *World) Selected() []*v1.Node {
 	return slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
 }
 
-// fill makes these the Nodes in a cache.
+// fill replaces the contents of a cache.
 func fill(cache *framework.Cache, nodes []*v1.Node) {
 	objects := make([]any, len(nodes))
 	for i, n := range nodes {
 		objects[i] = n
 	}
-	_ = cache.Quiet().GetIndexer().Replace(objects, "") // the key of a Node is its name
+	_ = cache.Quiet().GetIndexer().Replace(objects, "") // The key of a Node is its name, so there is no error.
 }

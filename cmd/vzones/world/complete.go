@@ -12,14 +12,14 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// isRead reports whether each vCenter was read, or has failed: with the details of all machines, or
-// without regard to those.
+// isRead reports whether every vCenter was read or has failed. If details is false, it does not wait for the
+// details of VMs.
 func (w *World) isRead(states []inventory.State, details bool) bool {
 	health := w.fleet.Health()
 	for i := range states {
 		s := &states[i]
 		if errors.As(s.Err, new(*vcenter.SlowLoginError)) {
-			// The vCenter has not failed yet.
+			// The login is still running.
 			return false
 		}
 		if s.Err == nil && (s.Snapshot == nil || !w.isComplete(s.Snapshot, tagsOf(health, s.VCenter), details)) {
@@ -29,8 +29,8 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 	return !details || !w.asksAboutHomes(states)
 }
 
-// asksAboutHomes has the vCenters asked about machines that Nodes were last found as and that they do
-// not show, and reports whether a reply is still to come.
+// asksAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a reply is
+// pending.
 func (w *World) asksAboutHomes(states []inventory.State) (asks bool) {
 	for i := range w.followed {
 		_, err := inventory.Find(states, w.followed[i])
@@ -43,7 +43,7 @@ func (w *World) asksAboutHomes(states []inventory.State) (asks bool) {
 	return asks
 }
 
-// tagsOf returns how the last reading of a vCenter's tags ended.
+// tagsOf returns the result of the last read of a vCenter's tags.
 func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
 	for i := range health {
 		if health[i].VCenter == name {
@@ -53,7 +53,8 @@ func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
 	return vcenter.TagsNotRead
 }
 
-// isComplete reports whether a snapshot has all that Nodes depend on, as far as it can be read.
+// isComplete reports whether a snapshot contains everything that Nodes depend on, or the error of each missing
+// part.
 func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, details bool) bool {
 	for i := range w.followed {
 		if !isFound(s, &w.followed[i], details) {
@@ -62,7 +63,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 	}
 	for id, m := range s.Machines {
 		if slices.Contains(s.Outside, id) {
-			// It is no Node's VM, whatever its tags are.
+			// This VM matches no Node.
 			continue
 		}
 		if reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
@@ -72,8 +73,8 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 	return true
 }
 
-// isFound reports whether a machine was searched for, and if details are asked for, whether those
-// of what was found were read.
+// isFound reports whether a VM was searched for and, if details is true, whether the details of all matches
+// were read.
 func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	isRead := func(e *inventory.Entry) bool {
 		m := s.Machines[e.ID]
@@ -91,7 +92,7 @@ func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	return true
 }
 
-// lacking returns of how many machines the details are still to come.
+// lacking returns the number of VMs whose details are pending.
 func (w *World) lacking(states []inventory.State) int {
 	n := 0
 	for i := range states {
@@ -105,21 +106,20 @@ func (w *World) lacking(states []inventory.State) int {
 	return n
 }
 
-// tagsAreRead reports whether the tags above a machine were read, or could not be.
+// tagsAreRead reports whether reading the tags above a VM has succeeded or failed.
 func (w *World) tagsAreRead(m *inventory.Machine) bool {
 	return !hasObject(m, func(p *topology.Path, _ int, o *topology.Object) bool {
 		return w.isTagged(p) && errors.Is(o.TagsErr, topology.ErrNotRead)
 	})
 }
 
-// isTagged reports whether the daemon reads the tags of a path: without such a rule it reads none.
+// isTagged reports whether the configured rules read the tags of a path.
 func (w *World) isTagged(p *topology.Path) bool {
 	return w.needs.Tags && slices.Contains(w.needs.Paths, p.Kind)
 }
 
-// TagsErr returns why the tags above machines of a vCenter were not read, the first of all reasons, nil
-// if they were or the account may not read some of them: what is known of the machines stays. The
-// vCenter is that of a State.
+// TagsErr returns the first error of reading the tags above a vCenter's VMs. It ignores objects whose tags the
+// account may not read.
 func (w *World) TagsErr(s *inventory.State) error {
 	if s.Snapshot == nil {
 		return nil
@@ -143,8 +143,8 @@ func (w *World) TagsErr(s *inventory.State) error {
 	return nil
 }
 
-// groupsAreRead reports whether the DRS host groups of a machine's host were read, or could not be. A
-// host outside of a cluster has none.
+// groupsAreRead reports whether reading the DRS host groups of a VM's host has succeeded or failed. Only
+// clusters have host groups.
 func groupsAreRead(m *inventory.Machine) bool {
 	return !hasObject(m, func(p *topology.Path, i int, o *topology.Object) bool {
 		inCluster := i+1 < len(p.Objects) && p.Objects[i+1].Ref.Type == "ClusterComputeResource"
@@ -152,7 +152,6 @@ func groupsAreRead(m *inventory.Machine) bool {
 	})
 }
 
-// hasObject reports whether a condition holds for an object on a path of a machine.
 func hasObject(m *inventory.Machine, is func(*topology.Path, int, *topology.Object) bool) bool {
 	for i := range m.Paths {
 		for j, o := range m.Paths[i].Objects {
@@ -164,7 +163,7 @@ func hasObject(m *inventory.Machine, is func(*topology.Path, int, *topology.Obje
 	return false
 }
 
-// A LateError says that a vCenter was not read within --timeout.
+// LateError reports that a vCenter was not read within --timeout.
 type LateError struct {
 	VCenter string
 	Within  time.Duration
@@ -174,7 +173,7 @@ func (e *LateError) Error() string {
 	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
 }
 
-// late returns states in which the vCenters that are not read have failed.
+// late returns states with a LateError for each vCenter that is not read yet.
 func (w *World) late(states []inventory.State) []inventory.State {
 	states = slices.Clone(states)
 	for i, h := range w.fleet.Health() {

@@ -22,9 +22,8 @@ import (
 	"vzones/internal/quote"
 )
 
-// podSelectors are the labels that Pods of the daemon have, each of which is looked for: those of our manifest
-// and chart, and of the vSphere CPI's manifest and chart; of its manifest before; of its chart before; of
-// OpenShift; of Rancher's chart.
+// podSelectors are the labels of the daemon's Pods, by their origin: our manifest and chart, and the vSphere CPI's
+// current manifest and chart; its earlier manifest; its earlier chart; OpenShift; Rancher's chart.
 var podSelectors = []string{
 	"component=cloud-controller-manager",
 	"k8s-app=vsphere-cloud-controller-manager",
@@ -33,27 +32,26 @@ var podSelectors = []string{
 	"component=rancher-vsphere-cpi-cloud-controller-manager",
 }
 
-// daemonProgram is the daemon's, and the vSphere CPI's.
+// daemonProgram is the executable of both vzones and the vSphere CPI.
 const daemonProgram = "vsphere-cloud-controller-manager"
 
-// A Daemon is one that runs in the cluster.
+// Daemon is a cloud controller manager that runs in the cluster.
 type Daemon struct {
-	// Namespace is that of its Pods.
 	Namespace string
-	// CommandLine is what it was started with.
+	// CommandLine contains the flags of its container.
 	*CommandLine
-	// Environ are the environment variables that concern its configuration.
+	// Environ are the environment variables that affect its configuration.
 	Environ []string
 
 	client    kubernetes.Interface
 	pod       *v1.Pod
 	container *v1.Container
-	// volumes are those that were read, by their names.
+	// volumes caches the volumes that were read, by name.
 	volumes map[string]volume
 }
 
-// findDaemon finds the daemon in a namespace: its password goes to the servers that its Pod names, so there must
-// be no doubt which Pod that is. Other namespaces belong to others, who can give a Pod any label.
+// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in its Pod, so
+// an ambiguous match is an error. It never searches other namespaces, whose owners can set any label on a Pod.
 func findDaemon(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
 	workloads := map[string][]*v1.Pod{}
 	seen := map[string]bool{}
@@ -83,8 +81,8 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 	return nil, fmt.Errorf("%d cloud controller managers for vSphere are in namespace %s: %s: write --config FILE with the configuration of one of them", len(names), quote.Name(namespace), quote.Some(names, quote.Most))
 }
 
-// workloadOf names what has made a Pod of the daemon, such as DaemonSet x. It returns nothing for other Pods,
-// for those that have ended, and for static Pods: any kubelet can make those, with any label.
+// workloadOf returns the workload of a daemon's Pod, such as "DaemonSet x". It returns "" for other Pods,
+// finished Pods and static Pods: any kubelet can create those with any label.
 func workloadOf(p *v1.Pod) string {
 	owner := metav1.GetControllerOf(p)
 	switch {
@@ -94,7 +92,7 @@ func workloadOf(p *v1.Pod) string {
 		return ""
 	case owner == nil:
 		return "Pod " + quote.Name(p.Name)
-	case owner.Kind == "ReplicaSet" && p.Labels["pod-template-hash"] != "": // two ReplicaSets of one Deployment are one
+	case owner.Kind == "ReplicaSet" && p.Labels["pod-template-hash"] != "": // During a rollout two ReplicaSets belong to one Deployment.
 		if name, cut := strings.CutSuffix(owner.Name, "-"+p.Labels["pod-template-hash"]); cut {
 			return "Deployment " + quote.Name(name)
 		}
@@ -102,8 +100,8 @@ func workloadOf(p *v1.Pod) string {
 	return quote.Name(owner.Kind) + " " + quote.Name(owner.Name)
 }
 
-// containerOf returns the container that the daemon runs in, nil if there is none. Flags that cannot
-// be read yet, since a variable in them comes from elsewhere, do not matter.
+// containerOf returns the daemon's container, or nil. It ignores flags that cannot be parsed yet because a
+// variable in them is read from another object.
 func containerOf(p *v1.Pod) *v1.Container {
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
@@ -127,7 +125,7 @@ func containerOf(p *v1.Pod) *v1.Container {
 	return nil
 }
 
-// newDaemon reads what the newest of the Pods was started with.
+// newDaemon reads the flags and the environment of the newest Pod.
 func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) (*Daemon, error) {
 	pod := slices.MinFunc(pods, func(a, b *v1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -139,7 +137,7 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	}
 	args := expandAll(slices.Concat(d.container.Command, d.container.Args), variables)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		args = args[1:] // the program
+		args = args[1:] // The first argument is the program.
 	}
 	if d.CommandLine, err = ParseArguments(args); err != nil {
 		return nil, fmt.Errorf("%s: %w", d, err)
@@ -150,18 +148,18 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	return d, nil
 }
 
-// String names the daemon by the Pod that was looked at.
+// String returns the name of the Pod that was read.
 func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
 
-// A CommandLine has the flags of a daemon that decide about Nodes.
+// CommandLine contains the daemon's flags that affect Nodes.
 type CommandLine struct {
 	source.Flags
-	// These are flags of the framework.
+	// CloudProvider and CloudConfig are flags of the framework.
 	CloudProvider, CloudConfig string
 }
 
-// ParseArguments reads the arguments of a daemon, without the program, those of the vSphere CPI too.
-// Other flags are passed over. An error names a flag, never its value, which a Pod may take from a Secret.
+// ParseArguments parses the arguments of vzones or the vSphere CPI, without the program, and ignores other flags.
+// An error names a flag but not its value, which may come from a Secret.
 func ParseArguments(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -172,8 +170,8 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	for _, one := range own.FlagSets {
 		set.AddFlagSet(one)
 	}
-	// The framework's own definitions are part of its server, which only the daemon links. A test of
-	// the daemon compares them.
+	// The framework defines these flags in its server, which only the daemon links. A test of the daemon compares
+	// the definitions.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
 	if err := set.Parse(args); err != nil {
@@ -182,7 +180,7 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	return &c, nil
 }
 
-// withoutValue words what pflag says about a command line, which has the values in it.
+// withoutValue replaces pflag's errors, which contain the values.
 func withoutValue(err error) string {
 	var value *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError

@@ -12,8 +12,8 @@ import (
 	"vzones/config/load"
 )
 
-// readEnvironment reads the variables of the container, and returns all that were read. Those whose
-// value comes from elsewhere are read only if something depends on them.
+// readEnvironment sets Environ, and returns the container's variables. It reads a variable from another object
+// only if the flags or the configuration depend on it.
 func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error) {
 	wanted := wantedVariables(d.container)
 	variables := map[string]string{}
@@ -50,13 +50,12 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 	return variables, nil
 }
 
-// isSetting reports whether a variable concerns the configuration.
 func isSetting(name string) bool {
 	return slices.Contains(load.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
 }
 
-// wantedVariables returns the names of the variables that arguments or the configuration depend
-// on, also by way of others. A variable can name only those before it.
+// wantedVariables returns the variables that the arguments and the configuration depend on, directly or through
+// other variables. A variable can reference only earlier ones.
 func wantedVariables(c *v1.Container) map[string]bool {
 	wanted := map[string]bool{}
 	want := func(text string) {
@@ -75,7 +74,6 @@ func wantedVariables(c *v1.Container) map[string]bool {
 	return wanted
 }
 
-// readEnvFrom reads all variables of a ConfigMap or a Secret.
 func (d *Daemon) readEnvFrom(ctx context.Context, from *v1.EnvFromSource) (map[string][]byte, error) {
 	switch {
 	case from.ConfigMapRef != nil:
@@ -86,7 +84,6 @@ func (d *Daemon) readEnvFrom(ctx context.Context, from *v1.EnvFromSource) (map[s
 	return nil, nil
 }
 
-// readValue reads the value of one variable, if there is one.
 func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value string, there bool, err error) {
 	var data map[string][]byte
 	var key, of string
@@ -122,8 +119,8 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 	return string(text), there, err
 }
 
-// expand puts the values of variables in the place of $(NAME), as the kubelet does: $$ is $, and a
-// variable that is not known stays. Missing are the names of those.
+// expand replaces $(NAME) as the kubelet does: $$ is an escaped $, and references to unknown variables stay.
+// missing contains their names.
 func expand(text string, variables map[string]string) (expanded string, missing []string) {
 	var b strings.Builder
 	for {
@@ -152,7 +149,6 @@ func expand(text string, variables map[string]string) (expanded string, missing 
 	}
 }
 
-// expandAll expands each of some texts.
 func expandAll(texts []string, variables map[string]string) []string {
 	all := make([]string, len(texts))
 	for i := range texts {
@@ -161,7 +157,6 @@ func expandAll(texts []string, variables map[string]string) []string {
 	return all
 }
 
-// references returns the names of the variables in a text.
 func references(text string) []string {
 	_, names := expand(text, nil)
 	return names

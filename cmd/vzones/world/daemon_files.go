@@ -17,14 +17,14 @@ import (
 	"vzones/config"
 )
 
-// A volume is what was read of one: its files by their paths in it, or why it cannot be read.
+// volume contains the files of a volume by their path within it, or the reason that it cannot be read.
 type volume struct {
 	files map[string][]byte
 	err   error
 }
 
-// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error
-// is fs.ErrNotExist if there is none.
+// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error wraps
+// fs.ErrNotExist if there is no such file.
 func (d *Daemon) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
 	files, at, err := d.mounted(ctx, name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *Daemon) ReadFile(ctx context.Context, name string, most int64) ([]byte,
 	return data, nil
 }
 
-// ReadDirectory reads the files of a directory of the container likewise.
+// ReadDirectory returns the files of a directory of the container by name, with the same errors as ReadFile.
 func (d *Daemon) ReadDirectory(ctx context.Context, name string) (map[string][]byte, error) {
 	files, at, err := d.mounted(ctx, name)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Daemon) ReadDirectory(ctx context.Context, name string) (map[string][]b
 	return within, nil
 }
 
-// mounted returns the files of the volume that a path of the container is in, and the path within.
+// mounted returns the files of the volume that is mounted at a path, and the path within the volume.
 func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]byte, at string, err error) {
 	name = path.Clean(name)
 	var in *v1.VolumeMount
@@ -76,17 +76,17 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	}
 	v := d.readVolume(ctx, in.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
-	// Only one of the two paths is set.
+	// One of the two elements is empty.
 	return v.files, path.Join(in.SubPath, rest), v.err
 }
 
-// isWithin reports whether a path is a directory, or below it.
+// isWithin reports whether name is dir or below it.
 func isWithin(name, dir string) bool {
 	dir = path.Clean(dir)
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
 
-// readVolume reads a volume of the Pod, once.
+// readVolume reads a volume of the Pod and caches it.
 func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	if v, read := d.volumes[name]; read {
 		return v
@@ -129,7 +129,7 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	return v
 }
 
-// addKeys adds the keys of an object as files, under other names where items say so.
+// addKeys adds the keys of an object as files, with the paths of items if there are any.
 func addKeys(to, data map[string][]byte, items []v1.KeyToPath) {
 	if len(items) == 0 {
 		for key, value := range data {
@@ -143,7 +143,7 @@ func addKeys(to, data map[string][]byte, items []v1.KeyToPath) {
 	}
 }
 
-// configMap reads a ConfigMap of the daemon's namespace, which may be absent if it is optional.
+// configMap reads a ConfigMap in the daemon's namespace. An absent optional one is no error.
 func (d *Daemon) configMap(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
 	m, err := d.client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -157,13 +157,12 @@ func (d *Daemon) configMap(ctx context.Context, name string, optional *bool) (ma
 	return data, nil
 }
 
-// secret reads a Secret likewise.
 func (d *Daemon) secret(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
 	data, err := readSecret(ctx, d.client, d.Namespace, name)
 	return data, unlessOptional(optional, err)
 }
 
-// unlessOptional lets something be absent that may be.
+// unlessOptional drops a NotFound error of an optional object.
 func unlessOptional(optional *bool, err error) error {
 	if optional != nil && *optional && apierrors.IsNotFound(err) {
 		return nil
@@ -171,7 +170,6 @@ func unlessOptional(optional *bool, err error) error {
 	return err
 }
 
-// readSecret reads the data of a Secret.
 func readSecret(ctx context.Context, client kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
 	s, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -19,41 +19,37 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Flags say where the configuration, the credentials and the Nodes are.
+// Flags are the flags of commands that open a World, and the settings of such a command.
 type Flags struct {
-	// NeedsNodes is set by a command that fails without the Nodes of the cluster.
+	// NeedsNodes makes a missing cluster an error.
 	NeedsNodes bool
-	// Config is the path of the configuration file, empty for the configuration of the daemon.
+	// Config is the path of the configuration file, or "" for the daemon's configuration.
 	Config string
-	// NodeLabels are the values of the daemon's --node-labels, for the configuration in a file.
+	// NodeLabels are values of the daemon's --node-labels, for a configuration file.
 	NodeLabels []string
-	// Kubeconfig is as that of kubectl, and Overrides are its flags: the context, and the namespace
-	// of the daemon's Pods.
+	// Kubeconfig and Overrides are kubectl's flags. The namespace is the daemon's.
 	Kubeconfig string
 	Overrides  clientcmd.ConfigOverrides
-	// Selector selects Nodes by their labels, see World.Selected.
+	// Selector is a label selector, see World.Selected.
 	Selector string
-	// Credentials are files with Secrets, for Secrets that the configuration names.
+	// Credentials are manifests with the Secrets that the configuration references.
 	Credentials []string
-	// Timeout bounds the reading of all vCenters. What is not read by then has failed.
+	// Timeout limits reading all vCenters. A vCenter that is not read by then has failed.
 	Timeout time.Duration
-	// Follow is set by a command that does not need the machines of all Nodes. It returns those
-	// that are read, by what the Nodes say.
+	// Follow returns the VMs to read in detail. If nil, the VMs of all Nodes are read.
 	Follow func(*World) []inventory.Identity
-	// NodesOptional is set by a command that goes on without the Nodes if it may not list them.
+	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
-	// Nodes are those of the cluster if they were listed before, nil if they are to be listed.
+	// Nodes are the Nodes if they are already listed, or nil.
 	Nodes []*v1.Node
-	// Beside is called once with the configuration, by a command that asks something of the
-	// vCenters while they are read. It returns at once. Nil for nothing.
+	// Beside is called once with the configuration before the vCenters are read, and must not block. May be nil.
 	Beside func(*config.Config)
-	// Verbose is up to which level the log of the daemon's packages goes to standard error,
-	// 0 for none.
+	// Verbose is the maximum verbosity of the daemon's log lines on standard error; 0 disables them.
 	Verbose int
 }
 
-// Add adds the flags to those of a command. They are called as those of kubectl. User and password
-// are not bound: they would be taken for those of a vCenter.
+// Add adds the flags, with the names that kubectl uses. It leaves out kubectl's user name and password, which
+// look like credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
 	all := clientcmd.RecommendedConfigOverrideFlags("")
@@ -76,15 +72,15 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show the daemon's log lines up to this level, 1 to %d", mostVerbose))
 }
 
-// AddSelector adds the flag that selects Nodes.
+// AddSelector adds --selector.
 func (f *Flags) AddSelector(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Selector, "selector", "l", "", "only Nodes with these labels, such as zone=a,env!=test")
 }
 
-// leastTimeout is less than the shortest reading takes, and as long as the daemon's shortest login.
+// leastTimeout is the daemon's minimum login timeout.
 const leastTimeout = time.Second
 
-// check returns what is wrong with the values of the flags, and the selector of Nodes.
+// check validates the flags and returns the parsed selector.
 func (f *Flags) check() (labels.Selector, error) {
 	switch {
 	case f.Timeout < leastTimeout:
@@ -101,11 +97,10 @@ func (f *Flags) check() (labels.Selector, error) {
 	return selector, nil
 }
 
-// mostVerbose is the highest level of the log: from 6 on clients log requests, and at 8 what is in
-// them.
+// mostVerbose excludes the verbosities at which clients log requests (6) and their bodies (8).
 const mostVerbose = 5
 
-// withLog returns a context whose log goes to standard error, if it is to be shown.
+// withLog returns a context whose logger writes to standard error if Verbose is set.
 func (f *Flags) withLog(ctx context.Context) context.Context {
 	if f.Verbose <= 0 {
 		return ctx

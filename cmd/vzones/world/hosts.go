@@ -8,25 +8,25 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// The managed object types of what is above a machine.
+// Managed object types above a VM.
 const (
 	TypeHost    = "HostSystem"
 	TypeCluster = "ClusterComputeResource"
 )
 
-// A HostPlace is what the machines on a host get from the host and what is above it.
+// HostPlace is the place that a host gives to the VMs on it.
 type HostPlace struct {
 	Host *topology.Object
-	// Under is the cluster, or the host itself if it is in none.
+	// Under is the cluster, or the host itself if it is standalone.
 	Under     *topology.Object
 	Up        topology.Path
 	Placement topology.Placement
-	// Missing are the labels that nothing on the path gives a value.
+	// Missing are the labels without a value on the path.
 	Missing []string
 }
 
-// HostPolicy returns the rules that give all machines on a host the same value, and reports whether region
-// and zone follow from those alone.
+// HostPolicy returns the rules whose values depend only on a VM's host, and reports whether these include all
+// rules for region and zone.
 func HostPolicy(policy topology.Policy) (topology.Policy, bool) {
 	p, ok := policy.ForHosts()
 	if !ok {
@@ -38,7 +38,7 @@ func HostPolicy(policy topology.Policy) (topology.Policy, bool) {
 	return p, len(p.Rules) == len(policy.Rules)
 }
 
-// PlaceHost places a host, which is first on a path upwards, by the policy of hosts.
+// PlaceHost places the host at the start of a path, with a policy from HostPolicy.
 func PlaceHost(states []inventory.State, policy topology.Policy, up topology.Path) HostPlace {
 	p := HostPlace{Host: up.Objects[0], Under: up.Objects[0], Up: up}
 	if len(up.Objects) > 1 && up.Objects[1].Ref.Type == TypeCluster {
@@ -48,12 +48,11 @@ func PlaceHost(states []inventory.State, policy topology.Policy, up topology.Pat
 	return p
 }
 
-// Lacking places by all rules as if no label were required, so that one without a value hides no other,
-// and returns the labels that nothing gives a value.
+// Lacking resolves all labels as optional, so that one missing label does not hide another, and returns the
+// labels without a value.
 func Lacking(policy topology.Policy, paths []topology.Path) (placed topology.Placement, missing []string) {
 	policy.Rules = policy.Rules.Optional()
 	policy.Levels = policy.Levels.Optional()
-	// No label is required, so there is no error.
 	placed, _ = topology.Resolve(policy, paths)
 	for _, label := range policy.Labels() {
 		if placed.Value(label) == "" && placed.WhyUndecided(label) == nil {

@@ -13,15 +13,15 @@ import (
 	"vzones/topology"
 )
 
-// Nothing is how a table shows that there is no value.
+// Nothing stands for an empty value in a table.
 const Nothing = "-"
 
-// Plain returns the text of an error without the name of the vCenter before it, which is shown apart.
+// Plain returns the text of an error without the prefix that names the vCenter.
 func Plain(vcenter string, err error) string {
 	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", vcenter)))
 }
 
-// Quoted returns names that others chose, each quoted.
+// Quoted returns names with each one quoted.
 func Quoted(names []string) []string {
 	all := make([]string, len(names))
 	for i, n := range names {
@@ -30,12 +30,12 @@ func Quoted(names []string) []string {
 	return all
 }
 
-// DifferenceReasons returns the reasons of differences, the worst first.
+// DifferenceReasons returns all results of DifferenceReason, the worst first.
 func DifferenceReasons() []string {
 	return []string{plan.ReasonDrift, report.ConditionUnwritten, plan.ReasonTypeDrift}
 }
 
-// DifferenceReason names a difference in a word, as the reason of the daemon's Events does.
+// DifferenceReason returns the Event or condition reason of a difference.
 func DifferenceReason(d *plan.Difference) string {
 	switch {
 	case d.Label == plan.LabelType:
@@ -46,7 +46,7 @@ func DifferenceReason(d *plan.Difference) string {
 	return plan.ReasonDrift
 }
 
-// Short names a label for a person.
+// Short returns a short name for the region and zone labels, and other labels as they are.
 func Short(label string) string {
 	switch label {
 	case topology.LabelRegion:
@@ -57,7 +57,7 @@ func Short(label string) string {
 	return label
 }
 
-// DifferenceText says how a label of a Node differs from its place.
+// DifferenceText describes a difference in one line.
 func DifferenceText(d *plan.Difference) string {
 	text := Short(d.Label) + " is missing"
 	if !d.Missing && d.Have != "" {
@@ -72,7 +72,7 @@ func DifferenceText(d *plan.Difference) string {
 	return text + ", vSphere says " + quote.Value(d.Want) + " (" + d.Source + ")"
 }
 
-// ValueOn returns a label of a Node, or of its twin if only that is there.
+// ValueOn returns the value of a label on a Node, from its stable or its beta key.
 func ValueOn(n *v1.Node, label string) string {
 	if v := n.Labels[label]; v != "" {
 		return v
@@ -85,25 +85,24 @@ func ValueOn(n *v1.Node, label string) string {
 	return ""
 }
 
-// ActionInitialize is the action for a label that a Node gets when it is initialized. The others are
-// those of package plan.
+// ActionInitialize is the action for a label that the Node gets at initialization. Package plan defines
+// the other actions.
 const ActionInitialize = "initialize"
 
-// A Label is one label of a Node, and what the daemon does about it.
+// Label is a label of a Node with the daemon's decision about it.
 type Label struct {
-	// Place is the value that the Node's place gives, empty for none, and Source is what gives it.
-	// Undecided says why that is not known.
+	// Place is the value of the Node's place, or "", and Source is the object that decides it. Undecided is the
+	// reason that the value is unknown.
 	Place, Source, Undecided string
-	// Difference is how the Node differs from that, nil if it does not.
+	// Difference is nil if the label is as it should be.
 	Difference *plan.Difference
-	// Action is what the daemon does, empty for nothing. Text says it in words, or why nothing is done
-	// about a difference.
+	// Action is the daemon's action, or "". Text describes it, or the reason that a difference stays.
 	Action, Text string
-	// Result is what the Node has afterwards, empty for nothing.
+	// Result is the value after the action.
 	Result string
 }
 
-// Label returns what the daemon does about a label. Nothing is known of one of a foreign Node.
+// Label returns the daemon's decision about a label. For a foreign Node it contains only the current value.
 func (l *Look) Label(key string) Label {
 	out := Label{Result: ValueOn(l.Node, key)}
 	if l.Foreign {
@@ -117,7 +116,7 @@ func (l *Look) Label(key string) Label {
 	}
 	each, lacksEach := l.Place.NodeLabels[key]
 	if _, there := l.Node.Labels[key]; there {
-		lacksEach = false // a value that is there stays
+		lacksEach = false // The daemon never overwrites an existing value.
 	}
 	if lacksEach {
 		out.Place = each
@@ -155,7 +154,6 @@ func (l *Look) Label(key string) Label {
 	return out
 }
 
-// done says what the daemon does to a label.
 func (l *Look) done(ch plan.Change) string {
 	switch ch.Action {
 	case plan.ActionBackfill:
@@ -166,7 +164,7 @@ func (l *Look) done(ch plan.Change) string {
 	return "removes it, which vzones had written"
 }
 
-// stays says why the daemon does not write a label that differs.
+// stays returns the reason that the daemon leaves a difference as it is.
 func (l *Look) stays(d *plan.Difference) string {
 	t := l.Place.Topology
 	switch {

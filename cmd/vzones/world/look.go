@@ -19,36 +19,35 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Look is what the daemon makes of one Node.
+// Look is the daemon's view of one Node.
 type Look struct {
 	Node *v1.Node
-	// Foreign reports whether the Node is none of ours: another provider's, left out by
-	// nodes.selector, or unknown to vSphere and waiting for nothing. Then the daemon does nothing
-	// about it, and Err is why it is none of ours, if that is not clear from the Node.
+	// Foreign reports whether the daemon ignores the Node: it belongs to another provider, nodes.selector excludes
+	// it, or it is initialized and no vCenter has its VM. Err is the reason if the Node does not show it.
 	Foreign bool
-	// Waits reports whether the Node is not initialized yet.
+	// Waits reports whether the Node is uninitialized.
 	Waits bool
-	// Off reports whether the machine of an initialized Node that is not ready is off or suspended.
+	// Off reports whether an initialized Node is not ready and its VM is powered off or suspended.
 	Off bool
-	// Identity is what the Node says about its machine, zero if it says nothing of use.
+	// Identity contains the Node's references to its VM, or is zero if they are invalid.
 	Identity inventory.Identity
-	// Place is the decision about the Node. What is found although Err is not nil is here too.
+	// Place is the decision about the Node. It is partial if Err is set.
 	Place placement.Decision
-	// Err is what a Node waits for, or why nothing is known of the place of an initialized one,
-	// nil if it is as it should be. That its labels differ is in Differences.
+	// Err is the reason that the Node stays uninitialized, or that the place of an initialized Node is unknown. Label
+	// differences are not errors.
 	Err error
-	// Differences are the labels of an initialized Node that are missing or not those of its place,
-	// in the order of the policy, its instance type last, whatever is done about them.
+	// Differences are the labels of an initialized Node that differ from its place: region, zone, further levels,
+	// then the instance type.
 	Differences []plan.Difference
-	// Plan is what the daemon writes to the labels of an initialized Node once the differences
-	// have settled, nil for a Node that waits or is foreign.
+	// Plan contains the writes to an initialized Node once its differences have settled. It is nil for an
+	// uninitialized or foreign Node.
 	Plan *plan.Plan
 }
 
-// Look returns what the daemon makes of a Node of the World. It changes nothing.
+// Look returns the daemon's view of a Node.
 func (w *World) Look(n *v1.Node) *Look { return w.claims.look(w.Placer, n) }
 
-// StatesFor returns the states that Look places a Node by.
+// StatesFor returns the states that Look uses for a Node.
 func (w *World) StatesFor(n *v1.Node) []inventory.State {
 	if w.claims.concern(w.Placer, n) {
 		return w.claims.states
@@ -56,18 +55,16 @@ func (w *World) StatesFor(n *v1.Node) []inventory.State {
 	return w.States
 }
 
-// claims are the machines without a readable configuration that Nodes were last found as, by the
-// annotations of those Nodes. A daemon that runs remembers whose they are. The tool has no memory, so
-// it believes the annotations of other Nodes, which the daemon does not: such a machine is no
-// candidate for a Node. The zero value is for no such machine.
+// claims are the unreadable VMs in the records of Nodes. Such a VM is no candidate for other Nodes. A running
+// daemon remembers the owner of a VM; the tool has no memory and trusts the annotations of other Nodes instead.
 type claims struct {
 	machines map[topology.Ref]bool
-	// placer and states are those without the machines.
+	// placer and states exclude the claimed VMs.
 	placer *placement.Placer
 	states []inventory.State
 }
 
-// concern reports whether a Node is placed without the machines: it is not the one that claims one.
+// concern reports whether the claimed VMs are excluded for a Node, which is so for every Node without a claim.
 func (c *claims) concern(p *placement.Placer, n *v1.Node) bool {
 	if len(c.machines) == 0 || p.IsForeign(n) {
 		return false
@@ -83,7 +80,7 @@ func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
 	return lookBy(p, n)
 }
 
-// claimsIn returns the claims of Nodes in states.
+// claimsIn returns the claims that apply to the states.
 func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State, nodes []*v1.Node) claims {
 	c := claims{machines: map[topology.Ref]bool{}, states: slices.Clone(states)}
 	for _, id := range statements(p, nodes) {
@@ -107,8 +104,8 @@ func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State,
 	return c
 }
 
-// LooksBy returns what Look would be with another configuration and states that nobody has read, such as
-// those that a change would lead to.
+// LooksBy is like World.Look with another configuration and with states that may be hypothetical, such as the
+// states after a change.
 func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) func(*v1.Node) *Look {
 	p := placeBy(states, cfg, nodes)
 	c := claimsIn(p, cfg, states, nodes)
@@ -124,10 +121,10 @@ func placeBy(states []inventory.State, cfg *config.Config, all []*v1.Node) *plac
 	return store.Placer()
 }
 
-// still are states that do not change.
+// still is a fleet with fixed states.
 type still []inventory.State
 
-// States returns them.
+// States returns the states.
 func (s still) States() []inventory.State { return s }
 
 // AskHome does nothing.
@@ -142,7 +139,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 		l.Foreign = true
 		return l
 	}
-	// Decide returns the error too.
+	// Decide returns the same error.
 	l.Identity, _ = p.Identify(n)
 	d := p.Decide(n)
 	l.Place = *d
@@ -156,26 +153,26 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	}
 	l.plan()
 	if !nodeinfo.IsReady(n) {
-		// A VM whose power state is unknown is not off.
+		// If the power state is unknown, the VM is not off.
 		l.Off, _ = p.IsShutDown(n)
 	}
 	l.Err = cmp.Or(l.Err, nodeinfo.CheckProviderID(n), d.AddressErr)
 	return l
 }
 
-// plan plans for an initialized Node.
+// plan sets Differences and Plan.
 func (l *Look) plan() {
 	by := &plan.Policy{Topology: l.Place.Topology}
 	now := time.Now()
 	l.Differences = by.Differences(l.Node, &l.Place)
-	before := make([]plan.Timed, len(l.Differences)) // all have settled
+	before := make([]plan.Timed, len(l.Differences)) // All differences have settled.
 	for i, d := range l.Differences {
 		before[i] = plan.Timed{Difference: d, Since: now.Add(-by.Settle)}
 	}
 	l.Plan = by.For(l.Node, &l.Place, before, before, now)
 }
 
-// Reason names Err in a word, as the reason of the daemon's Events does, empty without an error.
+// Reason returns the Event reason of Err, or "".
 func (l *Look) Reason() string {
 	if l.Err == nil {
 		return ""
@@ -183,7 +180,7 @@ func (l *Look) Reason() string {
 	return report.Of(l.Err).Event
 }
 
-// Text says what Err is and what to do, as the daemon's Events do, empty without an error.
+// Text returns the Event message of Err, or "".
 func (l *Look) Text() string {
 	if l.Err == nil {
 		return ""
@@ -191,19 +188,18 @@ func (l *Look) Text() string {
 	return report.EventText(l.Err)
 }
 
-// VCenter is the vCenter of the machine. While the place is not known, it is the one that the Node's
-// annotation names; empty if that names none.
+// VCenter returns the vCenter of the VM. If the VM is unknown, it returns the vCenter in the Node's annotation,
+// or "".
 func (l *Look) VCenter() string { return cmp.Or(l.Place.VCenter, l.Identity.Recorded.VCenter) }
 
-// IsControlPlane reports whether the Node is of the control plane, by its labels.
+// IsControlPlane reports whether the Node has the label of a control plane.
 func (l *Look) IsControlPlane() bool {
 	_, is := l.Node.Labels["node-role.kubernetes.io/control-plane"]
 	_, was := l.Node.Labels["node-role.kubernetes.io/master"]
 	return is || was
 }
 
-// Above returns the nearest object of one of these types above the machine of a Node on the compute
-// path, such as its host, nil if there is none.
+// Above returns the nearest object of one of the types above a Node's VM on the compute path, or nil.
 func (l *Look) Above(types ...string) *topology.Object {
 	if l.Place.Machine == nil {
 		return nil

@@ -15,24 +15,24 @@ import (
 	"vzones/internal/quote"
 )
 
-// The kinds of objects that are read.
+// Kinds of objects in manifests.
 const (
 	KindConfigMap = "ConfigMap"
 	KindSecret    = "Secret"
 )
 
-// A Manifest is a ConfigMap or a Secret.
+// Manifest is a ConfigMap or a Secret.
 type Manifest struct {
 	Kind string
-	// Ref is its name, and its namespace if the manifest has one.
+	// Ref is its name, with its namespace if the manifest sets one.
 	Ref config.SecretRef
-	// Line is where it begins in the file, from 1.
+	// Line is its first line in the file, from 1.
 	Line int
-	// Values are in the order of the file, each key once: that of stringData counts.
+	// Values have unique keys, in the order of the file. stringData takes precedence over data.
 	Values []ManifestValue
 }
 
-// String names an object as kubectl does.
+// String returns the kind and the name.
 func (o Manifest) String() string {
 	name := o.Ref.Name
 	if name == "" {
@@ -44,17 +44,16 @@ func (o Manifest) String() string {
 	return o.Kind + " " + quote.Name(name)
 }
 
-// A ManifestValue is what is under one key. It may be secret.
+// ManifestValue is the value of a key, which may be secret.
 type ManifestValue struct {
 	Key     string
 	Content config.Password
-	// Line is that of the key. First is the line of the file that has the first line of the
-	// content, 0 where lines of the content are not lines of the file, as between quotes.
+	// Line is the line of the key. First is the line of the file on which the content begins, or 0 if the lines of
+	// the content are not lines of the file, as in a quoted string.
 	Line, First int
 }
 
-// IsManifest reports whether a file has manifests: whether its first document has an apiVersion and a
-// kind.
+// IsManifest reports whether the first document of a file has an apiVersion and a kind.
 func IsManifest(data []byte) bool {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
@@ -68,8 +67,8 @@ func IsManifest(data []byte) bool {
 	}
 }
 
-// ReadManifests returns the ConfigMaps and Secrets in a file, those in Lists too, in its order. Other
-// objects are left out. Errors name the file and the line, and never have any of its values.
+// ReadManifests returns the ConfigMaps and Secrets in a file, including items of Lists, and skips other objects.
+// Errors contain the file and the line, and no values.
 func ReadManifests(file string, data []byte) ([]Manifest, error) {
 	var all []Manifest
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -91,7 +90,7 @@ func ReadManifests(file string, data []byte) ([]Manifest, error) {
 	}
 }
 
-// content returns the mapping that a document is, nil if it is something else.
+// content returns the mapping at the root of a document, or nil.
 func content(doc *yaml.Node) *yaml.Node {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil
@@ -99,7 +98,7 @@ func content(doc *yaml.Node) *yaml.Node {
 	return doc.Content[0]
 }
 
-// appendManifests appends what a document is, or its items, in which there are no Lists.
+// appendManifests appends an object or the items of a List. Lists in Lists are not supported.
 func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]Manifest, error) {
 	kind := text(n, "kind")
 	if items := lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
@@ -135,7 +134,7 @@ func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]M
 	return append(all, o), nil
 }
 
-// add adds the values below a key of the object.
+// add adds the values of a field, such as data.
 func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) error {
 	values := lookup(n, below)
 	if values == nil || values.Kind != yaml.MappingNode {
@@ -179,7 +178,7 @@ func (o *Manifest) set(v ManifestValue) {
 	o.Values = append(o.Values, v)
 }
 
-// text returns the text under a key, empty if there is none.
+// text returns the string value of a key, or "".
 func text(n *yaml.Node, key string) string {
 	if c := lookup(n, key); c != nil && c.Kind == yaml.ScalarNode && !isNull(c) {
 		return c.Value
@@ -187,7 +186,7 @@ func text(n *yaml.Node, key string) string {
 	return ""
 }
 
-// lookup returns what stands under a key, or nil.
+// lookup returns the value of a key, or nil.
 func lookup(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -197,7 +196,7 @@ func lookup(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// follow returns the node that an alias stands for.
+// follow resolves an alias.
 func follow(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias

@@ -19,7 +19,7 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// readConfig reads the configuration, and returns the finder of credentials.
+// readConfig sets Config and Source, and returns the finder of credentials.
 func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFinder, error) {
 	files, err := readCredentials(f.Credentials)
 	if err != nil {
@@ -42,8 +42,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 	return finder, err
 }
 
-// readDaemon finds the daemon in the cluster and returns where its configuration is. From then on
-// files are those of its Pod.
+// readDaemon finds the daemon and returns the source of its configuration. Files are read from its Pod's volumes.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.CredentialFinder) (source.Source, error) {
 	d, err := findDaemon(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {
@@ -73,11 +72,11 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.Credent
 	return from, nil
 }
 
-// A reader reads Secrets: from the files of --credentials, and else from the cluster, each once.
+// reader reads Secrets from the files of --credentials, then from the cluster, and caches them.
 type reader struct {
 	// client is nil without a cluster.
 	client kubernetes.Interface
-	// why is the reason that there is no client.
+	// why is the reason that client is nil.
 	why   error
 	files []Manifest
 
@@ -86,7 +85,6 @@ type reader struct {
 	read map[config.SecretRef]func() (*v1.Secret, error)
 }
 
-// readCredentials returns the Secrets in files of manifests.
 func readCredentials(files []string) ([]Manifest, error) {
 	var all []Manifest
 	for _, file := range files {
@@ -112,7 +110,7 @@ func readCredentials(files []string) ([]Manifest, error) {
 	return all, nil
 }
 
-// Get returns a Secret. A manifest without a namespace is of any.
+// Get returns a Secret. A manifest without a namespace matches every namespace.
 func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	for _, o := range r.files {
 		if o.Ref.Name != ref.Name || o.Ref.Namespace != "" && o.Ref.Namespace != ref.Namespace {

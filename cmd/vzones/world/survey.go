@@ -7,63 +7,60 @@ import (
 	"vzones/topology"
 )
 
-// A SurveyQuery says what is read. Its zero value reads the objects without their tags.
+// SurveyQuery selects what to read. The zero value reads the objects without tags.
 type SurveyQuery struct {
-	// Categories are the names of the tag categories that matter. Without any no tags are read.
+	// Categories are the names of tag categories. Tags are read only if there are any.
 	Categories []string
-	// Machines are the managed object IDs of the machines whose settings are read, by vCenter.
+	// Machines are the IDs of VMs whose settings are read, by vCenter.
 	Machines map[string][]string
-	// Definitions reports whether cardinality and types of the Categories are read.
+	// Definitions requests the cardinality and the associable types of the Categories.
 	Definitions bool
 }
 
-// A Survey is what was read of one vCenter. It is never changed.
+// Survey is the result for one vCenter. It is immutable.
 type Survey struct {
 	VCenter string
-	// Err says why nothing could be read. Errors of a part are with that part.
+	// Err is set if nothing could be read. The other errors apply to one part.
 	Err   error
 	About About
-	// Objects are the folders of datacenters and hosts, the datacenters, clusters and hosts that
-	// the account sees, the root folder included, in the order of their paths. Those above a
-	// host are in Parent.
+	// Objects are the visible folders, datacenters, clusters and hosts, including the root folder, sorted by path.
 	Objects []*Object
-	// ObjectsErr says why objects may be missing.
+	// ObjectsErr is set if Objects may be incomplete.
 	ObjectsErr error
-	// Invisible are the categories of the SurveyQuery that the vCenter does not show to the account: they do
-	// not exist there, or the account may not read them.
+	// Invisible are the Categories of the query that the account does not see: they do not exist, or it may not
+	// read them.
 	Invisible []string
-	// Categories are those of the SurveyQuery that the account can see, in that order; CategoriesErr
-	// says why they are not known.
+	// Categories are the Categories of the query that the account sees, in the same order.
 	Categories    []Category
 	CategoriesErr error
-	// Visible are the names of all tag categories that the account can see, if the SurveyQuery asks for Definitions.
+	// Visible are the names of all categories that the account sees, if the query requests Definitions.
 	Visible []string
-	// TagsErr says why the tags of objects are not known, nil also if the account may not read some of them.
+	// TagsErr is set if tags could not be read. It is nil if the account lacks permission for some objects only.
 	TagsErr error
-	// Machines are those that the SurveyQuery names, by managed object ID.
+	// Machines are the settings of the queried VMs by ID.
 	Machines    map[string]MachineSettings
 	MachinesErr error
 }
 
-// About is what a vCenter says of itself.
+// About describes a vCenter.
 type About struct {
-	// Version and APIVersion are as it writes them, such as "8.0.3" and "8.0.3.0".
+	// Version and APIVersion are the vCenter's own strings, such as "8.0.3" and "8.0.3.0".
 	Version, APIVersion string
-	// User is the account of the session, as the vCenter names it, empty if it does not.
+	// User is the account of the session, or "" if the vCenter does not report it.
 	User string
 }
 
-// An Object is a folder, a datacenter, a cluster or a host.
+// Object is a folder, a datacenter, a cluster or a host.
 type Object struct {
-	// Object has its name, its path and its tags, as placements have them. Its type says what it is.
+	// Object contains the name, the path and the tags, as in snapshots.
 	*topology.Object
-	// Parent is nil for the root folder, and where what is above cannot be read.
+	// Parent is nil for the root folder, or if the object above cannot be read.
 	Parent *Object
-	// Broken says why Parent is nil.
+	// Broken is the reason that an object other than the root folder has no Parent.
 	Broken error
 }
 
-// Up returns the way upwards from an object, which is first on it, as placement walks it.
+// Up returns the path from the object to the root folder.
 func (o *Object) Up() topology.Path {
 	p := topology.Path{Kind: topology.ComputePath}
 	for at := o; at != nil; at = at.Parent {
@@ -73,26 +70,25 @@ func (o *Object) Up() topology.Path {
 	return p
 }
 
-// A Category is a tag category.
+// Category is a tag category.
 type Category struct {
 	Name string
-	// Multiple reports whether an object may have several of its tags.
+	// Multiple reports whether an object may have several tags of the category.
 	Multiple bool
-	// Types are the managed object types that its tags may be attached to, all if empty.
+	// Types are the managed object types that its tags can be attached to; empty for all types.
 	Types []string
 }
 
-// A MachineSettings is what else is read of a machine. What cannot be read is false.
+// MachineSettings are settings of a VM. Fields are false if they cannot be read.
 type MachineSettings struct {
 	// LacksDiskUUID reports whether disk.enableUUID is off.
 	LacksDiskUUID bool
-	// LacksTools reports whether VMware Tools do not run although the machine does. While they start the
-	// status is another one.
+	// LacksTools reports whether the VM runs and VMware Tools do not. It is false while they start.
 	LacksTools bool
 }
 
-// Within returns a function that reports whether an object is in one of these datacenters, as the
-// configuration names them. Without any, each object is.
+// Within returns a function that reports whether an object is in one of the datacenters, which are configured
+// names, paths or IDs. If there are none, it is true for every object.
 func (s *Survey) Within(datacenters []string) func(*Object) bool {
 	if len(datacenters) == 0 {
 		return func(*Object) bool { return true }

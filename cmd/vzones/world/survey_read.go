@@ -25,19 +25,18 @@ import (
 )
 
 const (
-	// endTime bounds the end of a session of the REST API, and that of a view, also when the context is done.
+	// endTime limits the removal of a view and the logout of a REST session, even after cancellation.
 	endTime = 3 * time.Second
-	// tagsAtOnce bounds the requests for tags that are under way.
+	// tagsAtOnce limits the concurrent tag requests.
 	tagsAtOnce = 4
-	// tagsFor is how long the answers of these requests are valid.
+	// tagsFor is the lifetime of the tag reader's cache.
 	tagsFor = time.Hour
-	// machinesPerRequest bounds the machines that are asked for at a time.
+	// machinesPerRequest limits the VMs in one request.
 	machinesPerRequest = 1000
 )
 
-// readSurveys reads what a query asks for from each vCenter, all side by side, through the sessions of a fleet.
-// It returns one Survey for each, in their order. That of a vCenter without a session has an error.
-// Requirements are those of the fleet.
+// readSurveys surveys all vCenters concurrently through the sessions of a fleet. The results are in the order of
+// the sessions. A vCenter without a session gets its error.
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	all := make([]Survey, len(sessions))
 	var side sync.WaitGroup
@@ -59,22 +58,22 @@ func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcen
 	return all
 }
 
-// A surveyor reads one vCenter.
+// surveyor surveys one vCenter.
 type surveyor struct {
 	vcenter string
 	session *session.Session
-	// rest is a session of the REST API that no other goroutine uses.
+	// rest is a session of the REST API for this survey only.
 	rest *session.REST
 	q    *SurveyQuery
-	// tree has the objects.
+	// tree contains the objects.
 	tree *model.Tree
-	// confirmed are the reasons why the tags of objects cannot be read that the inventory has confirmed.
+	// confirmed are the causes of tag errors that the inventory has confirmed.
 	confirmed map[types.ManagedObjectReference]error
 }
 
-// readOne reads one vCenter. What cannot be read is an error of its part.
+// readOne surveys one vCenter. A failed part does not stop the other parts.
 func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *SurveyQuery) Survey {
-	rest := from.Session.NewREST() // the watch has the session of the tagging API that belongs to this one
+	rest := from.Session.NewREST() // The watch uses the REST session that belongs to this SOAP session.
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
@@ -83,7 +82,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
-	// A login may be under way.
+	// A login may still be running.
 	defer cancel()
 	r := surveyor{
 		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
@@ -111,7 +110,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	return s
 }
 
-// failed says of which vCenter an error is, nil if there is none.
+// failed adds the vCenter and the operation to an error.
 func (r *surveyor) failed(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -119,14 +118,13 @@ func (r *surveyor) failed(doing string, err error) error {
 	return fmt.Errorf("vCenter %q: %s: %w", r.vcenter, doing, faults.Printable{Err: err})
 }
 
-// about returns what the vCenter says of itself.
 func (r *surveyor) about(ctx context.Context) About {
 	content := r.session.Client().ServiceContent
 	about := About{Version: content.About.Version, APIVersion: content.About.ApiVersion}
 	if content.SessionManager == nil {
 		return about
 	}
-	_ = r.session.Retrieve(ctx, types.PropertyFilterSpec{ // the user is not known then
+	_ = r.session.Retrieve(ctx, types.PropertyFilterSpec{ // After an error the user stays unknown.
 		PropSet:   []types.PropertySpec{{Type: content.SessionManager.Type, PathSet: []string{"currentSession"}}},
 		ObjectSet: []types.ObjectSpec{{Obj: *content.SessionManager}},
 	}, func(o *types.ObjectContent) {
@@ -139,7 +137,7 @@ func (r *surveyor) about(ctx context.Context) About {
 	return about
 }
 
-// readObjects reads the datacenters, clusters and hosts with all that is above them.
+// readObjects adds the datacenters, clusters and hosts and everything above them to tree.
 func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error {
 	client := r.session.Client()
 	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
@@ -153,11 +151,11 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		// If this fails, the view stays tracked and ends with the session.
+		// If this fails, the view ends with the session.
 		_ = r.session.Destroy(ctx, res.Returnval)
 	}()
 	spec := model.DatacenterSpec(res.Returnval)
-	// The root folder may have nothing below it.
+	// An empty root folder is not above any object.
 	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder})
 	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected}}
 	for _, p := range facts.Properties() {
@@ -174,12 +172,12 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 	return r.tree.Err()
 }
 
-// overallStatus is a property that every object has, and that only accounts with System.Read on it are shown.
+// overallStatus is a property of every object that is visible only with the privilege System.Read.
 const overallStatus = "overallStatus"
 
-// confirm asks the inventory about objects that the tagging service answers 403 for: it does so for a missing privilege,
-// and for objects that were deleted or made just now. Objects that do not exist any more are forgotten. If the inventory
-// does not answer, the reason stays open.
+// confirm asks the inventory about objects for which the tagging service returns 403. It returns 403 for a missing
+// privilege and also for objects that were just created or deleted. Deleted objects are removed from the tree. If
+// the inventory does not answer, the original errors stay.
 func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
 	if len(refused) == 0 {
 		return
@@ -209,7 +207,7 @@ func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectRef
 	}
 }
 
-// refs returns the objects that were read.
+// refs returns all objects of the tree.
 func (r *surveyor) refs() (refs []types.ManagedObjectReference) {
 	for _, kind := range []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"} {
 		refs = append(refs, r.tree.OfType(kind)...)
@@ -225,8 +223,7 @@ func (r *surveyor) tagQuery() tags.Query {
 	return q
 }
 
-// objects returns the objects with their tags and what hosts belong to, as snapshots have them, in the order of
-// their paths.
+// objects returns the objects with their tags and host memberships, sorted by path.
 func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
 	hosts := &model.Memberships{Facts: facts}
 	all := map[types.ManagedObjectReference]*Object{}
@@ -258,7 +255,7 @@ func (r *surveyor) ref(ref types.ManagedObjectReference) topology.Ref {
 	return topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}
 }
 
-// The settings of machines. An account that may read the UUID may read the flags.
+// Properties of VMs. An account that may read the UUID may read the flags.
 const (
 	uuid      = "config.uuid"
 	diskFlag  = "config.flags.diskUuidEnabled"
@@ -268,7 +265,6 @@ const (
 	power     = "runtime.powerState"
 )
 
-// machines reads the settings of machines.
 func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]MachineSettings, error) {
 	all := map[string]MachineSettings{}
 	for some := range slices.Chunk(ids, machinesPerRequest) {
@@ -285,7 +281,7 @@ func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]Machi
 }
 
 func machineOf(o *types.ObjectContent) MachineSettings {
-	// is has the properties that are true.
+	// is contains the properties that are true.
 	is := map[string]bool{}
 	for _, p := range o.PropSet {
 		switch p.Name {
@@ -302,7 +298,7 @@ func machineOf(o *types.ObjectContent) MachineSettings {
 	return MachineSettings{LacksDiskUUID: is[uuid] && !is[diskFlag] && !is[diskKey] && !is[diskLower], LacksTools: is[tools] && is[power]}
 }
 
-// isOn reports whether a flag, or a key of a machine's configuration, is true.
+// isOn parses a flag, or an extraConfig value of a VM.
 func isOn(value any) bool {
 	if option, whole := value.(types.OptionValue); whole {
 		value = option.Value
@@ -311,8 +307,7 @@ func isOn(value any) bool {
 	return strings.EqualFold(text, "true") || text == "1"
 }
 
-// categories reads the categories that matter, and returns them with the names of all that are visible. One that
-// the account cannot see is left out.
+// categories returns the queried categories and the names of all visible categories.
 func (r *surveyor) categories(ctx context.Context) (all []Category, visible []string, err error) {
 	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		ids, err := s.Categories(ctx)
@@ -337,8 +332,8 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 	return all, visible, err
 }
 
-// definitions reads categories by their IDs, several at a time. One that the account may not read, or that is
-// gone, is left out.
+// definitions reads categories by ID, with limited concurrency. It skips categories that the account may not
+// read or that were deleted.
 func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
 	var mu sync.Mutex
 	all := make(map[string]tags.Category, len(ids))

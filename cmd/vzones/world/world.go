@@ -1,8 +1,8 @@
-// Package world reads what the tool's commands answer from: the configuration, which may be that of a
-// daemon in the cluster, the Nodes, and all vCenters, once. It owns the flags that say where these are.
+// Package world reads the input of the tool's commands: the configuration, which may be that of a daemon in
+// the cluster, the Nodes, and all vCenters once. It defines the flags for these sources.
 //
-// It uses what the daemon is made of: the same fleet reads the vCenters, and the same placer
-// places the Nodes. So what the tool says is what the daemon does. It writes nothing.
+// It uses the daemon's packages to read vCenters and to place Nodes, so its answers match the daemon's. It writes
+// nothing.
 package world
 
 import (
@@ -31,27 +31,27 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A World is what was read. The caller must call Close.
+// World contains everything that was read. The caller must call Close.
 type World struct {
-	// Source says where the configuration is from, for a person.
+	// Source describes the source of the configuration.
 	Source string
 	Config *config.Config
-	// Daemon is the one that runs in the cluster, nil if a file is the configuration.
+	// Daemon is nil if the configuration is a file.
 	Daemon *Daemon
-	// Client and RESTConfig are those of the cluster, nil without one.
+	// Client and RESTConfig are nil without a cluster.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
-	// NoNodes says why there are no Nodes, nil if they were listed.
+	// NoNodes is the reason that the Nodes were not listed, or nil.
 	NoNodes error
-	// Nodes are those of the cluster by name.
+	// Nodes are sorted by name.
 	Nodes []*v1.Node
-	// States are those of the vCenters, in configured order. Each was read, or has an error.
+	// States are in the order of the configuration. Each has a snapshot or an error.
 	States []inventory.State
-	// Placer places the Nodes by the States, which stay the same until Close. Checker says whether
-	// they would be deleted.
+	// Placer and Checker decide about Nodes by the States, which do not change after Open unless FollowAlso is
+	// called.
 	Placer  *placement.Placer
 	Checker *placement.Checker
-	// Cache has the Nodes, by what they say of their machines and addresses.
+	// Cache contains the Nodes.
 	Cache *framework.Cache
 
 	selector labels.Selector
@@ -59,33 +59,33 @@ type World struct {
 	claims claims
 }
 
-// fleetRun is the fleet that runs for a World, and for which Nodes.
+// fleetRun is the running fleet of a World.
 type fleetRun struct {
-	// wanted returns the machines that are read, followed are those.
+	// wanted returns the VMs to read in detail, and followed is its result.
 	wanted   func(*World) []inventory.Identity
 	followed []inventory.Identity
 
-	// needs are what the configuration needs of the vCenters.
+	// needs are the configuration's requirements for the vCenters.
 	needs   vcenter.Requirements
 	timeout time.Duration
-	// until is when requests beside the Nodes end, set once the vCenters were read.
+	// until is the deadline of requests after Open.
 	until time.Time
 	fleet *vcenter.Fleet
 	shown *shown
-	// changed is notified by the fleet, and received from by await.
+	// changed is notified by the fleet.
 	changed <-chan struct{}
 	cancel  context.CancelFunc
-	// ended is closed when the fleet has ended.
+	// ended is closed after the fleet has stopped.
 	ended chan struct{}
 }
 
-// shown is a fleet that shows states as they were: all answers about one World are of one time.
+// shown is a fleet that shows fixed states, so that all answers of a World are consistent.
 type shown struct {
 	*vcenter.Fleet
 	states atomic.Pointer[[]inventory.State]
 }
 
-// States returns the states that are shown.
+// States returns the states of the last show.
 func (s *shown) States() []inventory.State {
 	if states := s.states.Load(); states != nil {
 		return *states
@@ -93,13 +93,11 @@ func (s *shown) States() []inventory.State {
 	return nil
 }
 
-// Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was
-// read or has failed. If the configuration is the daemon's, standard error first names it and the
-// addresses that credentials go to. A failure of one vCenter is in its State and is no error. An error is
-// about what was asked for, or says that the context is done; nothing is open then.
+// Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was read or has
+// failed. It prints the source of a daemon's configuration and the servers that receive its credentials on standard
+// error. An error of one vCenter is in its State. If Open returns an error, nothing stays open.
 //
-// Each vCenter gets each password once. One that it rejects is not tried again, so that the account
-// is not locked, which the daemon uses too.
+// Each vCenter receives each password once: the daemon uses the same account, and repeated failures would lock it.
 func Open(ctx context.Context, f *Flags) (*World, error) {
 	selector, err := f.check()
 	if err != nil {
@@ -136,7 +134,6 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	return w, nil
 }
 
-// announcement names the daemon's configuration, and the addresses that its credentials go to.
 func (w *World) announcement() string {
 	servers := make([]string, len(w.Config.VCenters))
 	for i := range w.Config.VCenters {
@@ -146,12 +143,12 @@ func (w *World) announcement() string {
 	return fmt.Sprintf("configuration: %s; vCenters: %s", w.Source, strings.Join(servers, ", "))
 }
 
-// leastRequestTime is how long one request may take at least, as in the daemon.
+// leastRequestTime is the daemon's request timeout.
 const leastRequestTime = 15 * time.Second
 
-// options are those of the fleet. A request that has failed is not repeated: so it may take longer where
-// the vCenters may, and still fails before all of them are given up. A login has no less time than that:
-// one that is given up leaves a session in the vCenter, and Close waits for one that it ends, and logs out.
+// options are the options of the fleet. Failed requests are not retried, so each may take a third of --timeout. A
+// login may take all of it: an abandoned login leaves a session in the vCenter, whereas Close waits for a running
+// login and logs out.
 func (f *Flags) options() vcenter.Options {
 	return vcenter.Options{
 		LoginTimeout: max(leastRequestTime, f.Timeout), Timeout: max(leastRequestTime, f.Timeout/3), TagRefresh: time.Hour,
@@ -162,7 +159,7 @@ func (f *Flags) options() vcenter.Options {
 	}
 }
 
-// start makes the placer of the Nodes and runs the fleet, which follows their machines.
+// start creates the Placer and runs the fleet.
 func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFinder) {
 	o := f.options()
 	w.needs = vcenter.RequirementsOf(w.Config)
@@ -171,7 +168,7 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	w.changed = w.fleet.Subscribe()
 	w.shown = &shown{Fleet: w.fleet}
 	p := provider.New(w.shown, w.Config, provider.Options{})
-	// The factory is never started: the Nodes were listed.
+	// The factory is never started, because the Nodes are already listed.
 	p.SetInformers(informers.NewSharedInformerFactory(nil, 0))
 	w.Placer = p.Store().Placer()
 	w.Cache = p.Store().Cache()
@@ -186,13 +183,12 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	w.ended = make(chan struct{})
 	go func() {
 		defer close(w.ended)
-		// The only error is that of the context.
+		// The error is always the context's.
 		_ = w.fleet.Run(ctx)
 	}()
 }
 
-// Statements returns what Nodes say of their machines, without those that are not ours or say
-// nothing.
+// Statements returns the references of Nodes to their VMs. It skips foreign Nodes and Nodes without a reference.
 func (w *World) Statements(nodes []*v1.Node) []inventory.Identity { return statements(w.Placer, nodes) }
 
 func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
@@ -208,11 +204,10 @@ func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
 	return all
 }
 
-// moreTime bounds how long more machines are waited for: a machine that its vCenter does not let be
-// followed never comes.
+// moreTime limits waiting for additional VMs: a VM that the account may not watch is never read.
 const moreTime = 5 * time.Second
 
-// FollowAlso has more machines read, and returns once they were.
+// FollowAlso reads more VMs in detail.
 func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error {
 	if len(ids) == 0 {
 		return nil
@@ -222,18 +217,16 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	return w.await(ctx, time.Now().Add(moreTime))
 }
 
-// detailsTime returns how long details of machines are waited for since the last ones came, if
-// everything else was read: those of one that its vCenter does not let be followed never come, and
-// those of thousands take a while to begin.
+// detailsTime is how long to wait for the next details of VMs after everything else was read. The account may not
+// be allowed to watch some VMs, and thousands of VMs take a while to start.
 func (w *World) detailsTime() time.Duration { return max(10*time.Second, w.timeout/3) }
 
-// await waits until each vCenter was read or has failed. A vCenter that is not read at the deadline
-// has failed.
+// await waits until each vCenter was read or has failed. At the deadline the remaining ones fail.
 func (w *World) await(ctx context.Context, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
-	var enough <-chan time.Time // fires when no further details have come for a while
-	lacking := 0                // the number of machines without details when enough was set
+	var enough <-chan time.Time // Fires if no further details arrive for detailsTime.
+	lacking := 0                // The number of VMs without details when enough was set.
 	for {
 		states := w.fleet.States()
 		if w.isRead(states, true) {
@@ -261,42 +254,38 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// show makes these the states of the World.
+// show sets the States.
 func (w *World) show(states []inventory.State) {
-	// No caller can change the states of the placer.
+	// The copy protects the placer's states from callers.
 	w.States = slices.Clone(states)
 	w.shown.states.Store(&states)
 	w.claims = claimsIn(w.Placer, w.Config, w.States, w.Nodes)
 }
 
-// Health returns the health of each vCenter now.
+// Health returns the current health of each vCenter.
 func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 
-// Within returns a context for requests to vCenters after Open: it ends with --timeout, which began
-// when the vCenters were first connected to. If one of them took all of that, the others have a quarter
-// of it.
+// Within returns a context for requests after Open. It ends with the --timeout that began in Open, extended to a
+// quarter of --timeout if less than that remains.
 func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, w.until)
 }
 
-// Survey reads more of each vCenter that was read, all side by side, in the order of States. It takes
-// no longer than what is left of --timeout, see Within.
+// Survey surveys all vCenters concurrently within the time of Within. The results are in the order of States.
 func (w *World) Survey(ctx context.Context, q SurveyQuery) []Survey {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
 	return readSurveys(ctx, w.fleet.Sessions(), w.needs, q)
 }
 
-// SearchOutside looks for a machine beyond the configured datacenters, as the daemon does before it
-// says that there is none. See vcenter.Fleet.
+// SearchOutside searches for a VM outside the configured datacenters, see vcenter.Fleet.
 func (w *World) SearchOutside(ctx context.Context, id inventory.Identity) error {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
 	return w.fleet.SearchOutside(ctx, id)
 }
 
-// Close logs out of all vCenters, which takes 3 s at most, and returns when nothing runs any more. It
-// may be called again.
+// Close logs out of all vCenters within 3 s and waits for all goroutines. It is idempotent.
 func (w *World) Close() {
 	if w == nil || w.cancel == nil {
 		return
