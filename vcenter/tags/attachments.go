@@ -11,40 +11,33 @@ import (
 )
 
 var (
-	// ErrDeleted says that the tagging service does not know an object that SOAP shows.
+	// ErrDeleted means that the tagging service does not know an object of the SOAP inventory.
 	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
-	// errForbidden is the reason for HTTP 403. vCenter has no other answer for an object that the tagging service does
-	// not know.
+	// errForbidden is the reason for HTTP 403, which vCenter also returns for an unknown object.
 	errForbidden = fmt.Errorf("%w, or it was deleted or made just now", topology.ErrNotPermitted)
 )
 
-// Attachments are the tags attached to a set of objects, as one reading has found them.
-// They are never changed.
+// Attachments are the immutable result of one read of the tags of a set of objects.
 type Attachments struct {
-	// Absent are the wanted categories that the vCenter does not have, or that the account
-	// may not read, in the order in which they were wanted.
+	// Absent are the requested categories that do not exist or are not readable.
 	Absent []string
-	// Present are all categories that the account may read, in order, where one is absent.
+	// Present are all readable categories, sorted, if Absent is not empty.
 	Present []string
-	// Err is why no tags could be read. Nil means that those of each object are known
-	// or unknown on their own.
+	// Err is the reason if no tags could be read. If nil, single objects may still have errors.
 	Err error
-	// Kept is why names of tags are as they were read before; nil if they are not.
+	// Kept is the reason if names could not be refreshed and older names are in use.
 	Kept error
-	// Named is when the oldest of the names that matter was read.
+	// Named is the time of the oldest read of a relevant name.
 	Named time.Time
-	// More reports whether some objects could not be asked for in the bounds of one reading:
-	// the next one should come soon.
+	// More reports whether some objects did not fit in one read. The next read should come soon.
 	More bool
 
-	// tags and errs together have an entry for each object that was asked for, if an
-	// empty one.
+	// Every requested object has an entry in tags or in errs.
 	tags map[Ref][]topology.Tag
 	errs map[Ref]error
 }
 
-// Of returns the tags of an object. It never takes tags that were not read for tags
-// that are not there: the error is topology.ErrNotRead, also if nobody asked for them.
+// Of returns the tags of an object. If they were not read, the error is topology.ErrNotRead.
 func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	if a.Err != nil {
 		return nil, a.Err
@@ -59,8 +52,7 @@ func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	return tags, nil
 }
 
-// Equal reports whether two readings say the same. Errors are compared by their
-// text: what they hold may be in use elsewhere.
+// Equal compares the tags, categories and error texts of two reads.
 func (a Attachments) Equal(b Attachments) bool {
 	return textOf(a.Err) == textOf(b.Err) && slices.Equal(a.Absent, b.Absent) && slices.Equal(a.Present, b.Present) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
 		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return textOf(x) == textOf(y) })
@@ -73,7 +65,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// Covers reports whether the tags of all these objects were asked for.
+// Covers reports whether all these objects were requested.
 func (a Attachments) Covers(refs []Ref) bool {
 	for _, ref := range refs {
 		if _, ok := a.tags[ref]; !ok && a.errs[ref] == nil {
@@ -83,11 +75,11 @@ func (a Attachments) Covers(refs []Ref) bool {
 	return true
 }
 
-// Len returns of how many objects the tags are known, objects without any included.
+// Len returns the number of objects with known tags, including objects without tags.
 func (a Attachments) Len() int { return len(a.tags) }
 
-// NotPermitted returns the objects whose tags the account may not read, in order. The tagging service may also not know
-// them: because they were deleted, or made just now.
+// NotPermitted returns the objects whose tags the account may not read, sorted. They may also be
+// unknown to the tagging service.
 func (a Attachments) NotPermitted() []Ref {
 	var refs []Ref
 	for ref, err := range a.errs {

@@ -15,12 +15,12 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// forbiddenFor is how long a tag that the account may not read is not asked for again,
-// in refresh intervals: 2 minutes by default.
+// forbiddenFor is the time before an unreadable tag is requested again, in refresh intervals: 2
+// minutes by default.
 const forbiddenFor = 4
 
-// A cache reads the tags of one vCenter, and remembers between two readings what need not be
-// read again: names, objects that the account may not read, and what was attached.
+// A cache reads the tags of one vCenter. It keeps names, attachments and unreadable objects between
+// reads. It is used by one goroutine.
 type cache struct {
 	refresh  time.Duration
 	parallel int
@@ -28,19 +28,17 @@ type cache struct {
 	objects    objects
 	tags       names
 	categories names
-	// listed is when all categories were listed.
+	// listed is the time of the last list of all categories.
 	listed time.Time
 
-	// attached are the IDs of the tags of each object at the last reading, withheld
-	// those that are not attached any more because the account may no longer read them.
+	// attached are the tag IDs of each object at the last read. withheld are the tags that
+	// disappeared because the account lost access; they may still be attached.
 	attached map[Ref][]string
 	withheld map[Ref]map[string]bool
-	// used are the categories of these tags.
+	// used are the categories of the attached tags.
 	used map[string]bool
 }
 
-// newCache returns a cache that is asked once in each refresh interval, and has up to
-// parallel requests under way.
 func newCache(refresh time.Duration, parallel int) *cache {
 	return &cache{
 		refresh: refresh, parallel: parallel,
@@ -52,8 +50,7 @@ func newCache(refresh time.Duration, parallel int) *cache {
 	}
 }
 
-// forgetRefusals forgets what the account may not do: it is another account, or has other
-// privileges by now.
+// forgetRefusals clears unreadable objects and names, after a change of the account or its privileges.
 func (c *cache) forgetRefusals() {
 	c.objects = objects{}
 	for _, n := range []*names{&c.tags, &c.categories} {
@@ -66,11 +63,11 @@ func (c *cache) forgetRefusals() {
 	c.listed = time.Time{}
 }
 
-// read reads the tags of objects, and which of the wanted categories the vCenter does not
-// have. An error says that nothing could be read; what is remembered stays.
+// read reads the tags of the objects, and determines which requested categories are absent. An error
+// means that nothing could be read; the cache stays as it is.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
-	c.tags.forget(c.needed(), now, NamesFor) // also after readings that failed
+	c.tags.forget(c.needed(), now, NamesFor) // This also limits growth if reads fail.
 	refs := q.Objects
 	wanted := q.Categories
 	q.Age = cmp.Or(q.Age, NamesFor)
@@ -116,9 +113,8 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	return a, nil
 }
 
-// gone returns the tags that objects had at the last reading and have no more, by object.
-// They were detached or deleted, or the account may no longer read them: what it may not
-// read is left out of lists.
+// gone returns the tags that disappeared since the last read, by object. They were detached or
+// deleted, or the account lost access: lists omit unreadable tags.
 func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	gone := make(map[Ref]map[string]bool)
 	n := 0
@@ -147,9 +143,8 @@ func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	return gone, nil
 }
 
-// remember keeps for the next reading what objects have, and which of their tags are gone
-// because the account may no longer read them. What is known of objects that were not
-// listed this time stays.
+// remember stores the attachments for the next read, and the tags that the account can no longer
+// read. Objects that this read did not list keep their previous entries.
 func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
 	attached := l.attached
 	withheld := make(map[Ref]map[string]bool)
@@ -183,7 +178,7 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	c.used = used
 }
 
-// needed returns the IDs of the tags that are remembered to be attached, or withheld.
+// needed returns the IDs of attached and withheld tags.
 func (c *cache) needed() map[string]bool {
 	ids := make(map[string]bool)
 	for _, tags := range c.attached {
@@ -199,8 +194,7 @@ func (c *cache) needed() map[string]bool {
 	return ids
 }
 
-// name turns the IDs of an object's tags into tags, in order. One that the account may not
-// read makes them unknown.
+// name resolves tag IDs, sorted by name. An unreadable or withheld tag makes the object's tags unknown.
 func (c *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
 	for id := range c.withheld[ref] {
 		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))
@@ -230,7 +224,7 @@ func (c *cache) describe(id string) string {
 	return id
 }
 
-// inUse returns the categories of the tags that are attached.
+// inUse returns the categories of the attached tags.
 func (c *cache) inUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
@@ -251,14 +245,14 @@ func tagsOf(l *listing) map[string]bool {
 	return ids
 }
 
-// absent returns the wanted categories that the account cannot see. All that there are
-// have to be read only where one of them has no tag on any of the objects. If that fails
-// after it has succeeded before, what was known then is kept.
+// absent returns the requested categories that are not visible to the account. It lists all
+// categories only if no attached tag is in a requested category. If a later list fails, the previous
+// list applies until namesAtMost.
 func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
 	left := make(map[string]bool)
 	for id := range c.used {
 		if !used[id] {
-			left[id] = true // perhaps it cannot be seen any more
+			left[id] = true // The account may have lost access.
 		}
 	}
 	if err := c.categories.verify(ctx, s, left, c.parallel, now); err != nil {
@@ -274,8 +268,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 	return c.without(wanted), nil, err
 }
 
-// listCategories reads the names of all categories. An account that may not list any is
-// one that none is shown to.
+// listCategories reads the names of all categories. If the account may not list them, there are none.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
 	if err != nil && rest.ClassOf(err) != rest.Denied {
@@ -297,7 +290,7 @@ func (c *cache) listCategories(ctx context.Context, s Service, used map[string]b
 	return nil
 }
 
-// has reports whether one of these categories has that name.
+// has reports whether a category with that name is among the IDs.
 func (c *cache) has(category string, ids map[string]bool) bool {
 	for id := range ids {
 		if known := c.categories.byID[id]; known.refused == nil && known.Name == category {
@@ -307,7 +300,7 @@ func (c *cache) has(category string, ids map[string]bool) bool {
 	return false
 }
 
-// without returns those of the wanted categories that are not known.
+// without returns the requested categories with an unknown name.
 func (c *cache) without(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
 		for _, known := range c.categories.byID {

@@ -14,23 +14,20 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// refusedNamed bounds how many objects are named in the log at a time whose tags cannot
-// be read.
+// refusedNamed bounds the objects in the log for one read.
 const refusedNamed = 20
 
-// A changeLog logs what is wrong with the reading of a vCenter's tags, once for each change.
+// A changeLog logs problems of reading tags, once for each change.
 type changeLog struct {
 	vcenter string
-	// outage is since when tags cannot be read.
-	outage faults.Outage
-	// kept reports whether names that were read before serve.
+	outage  faults.Outage
+	// kept reports whether names could not be refreshed.
 	kept bool
-	// refused are the objects that the account may not read, with their paths.
+	// refused maps the unreadable objects to their paths.
 	refused map[Ref]string
 }
 
-// failed returns the reason why no tags could be read, in words that stay the same while
-// nothing changes, and logs it once in an outage.
+// failed returns the error with a stable text, and logs it once for each outage and cause.
 func (l *changeLog) failed(ctx context.Context, err error) error {
 	cause := faults.CauseOf(err)
 	if rest.ClassOf(err) == rest.Busy {
@@ -42,8 +39,7 @@ func (l *changeLog) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// A busyError is an error of a tagging service that is throttling or starting. Which status it
-// answers changes from one request to the next.
+// A busyError hides the HTTP status, which differs between requests.
 type busyError struct{ error }
 
 func (busyError) Error() string {
@@ -52,7 +48,7 @@ func (busyError) Error() string {
 
 func (b busyError) Unwrap() error { return b.error }
 
-// read logs what has changed since the last reading.
+// read logs the changes since the last read.
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	if lasted, ended := l.outage.End(); ended {
@@ -65,7 +61,7 @@ func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]strin
 	l.logRefused(ctx, a, paths)
 }
 
-// logRefused logs which objects' tags cannot be read any more, and which can be again.
+// logRefused logs objects whose tags became unreadable or readable.
 func (l *changeLog) logRefused(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	refused := make(map[Ref]string)

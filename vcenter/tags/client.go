@@ -9,21 +9,21 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// A Caller makes one remote call, bounded and observed. The name is of a closed set.
+// A Caller makes a remote call with limits and metrics. name is from a closed set.
 type Caller func(ctx context.Context, name string, call func(context.Context) error) error
 
-// A Client is the Service of a session that is logged in.
+// A Client is the Service of a session.
 type Client struct {
 	rest   *rest.Client
 	caller Caller
 }
 
-// NewClient returns the Service of a session, each request of which is made by the caller.
+// NewClient returns the Service of a session. The caller makes each request.
 func NewClient(session *rest.Client, caller Caller) Client { return Client{session, caller} }
 
 var _ Service = Client{}
 
-// do makes one call; check, if it is not nil, says what is wrong with the answer.
+// do makes one call and validates the answer with check, unless check is nil.
 func (c Client) do(ctx context.Context, name string, r *rest.Request, answer any, check func() error) error {
 	return c.caller(ctx, name, func(ctx context.Context) error {
 		if err := c.rest.Do(ctx, r, answer); err != nil || check == nil {
@@ -33,8 +33,7 @@ func (c Client) do(ctx context.Context, name string, r *rest.Request, answer any
 	})
 }
 
-// Attached returns the IDs of the tags attached to objects. An object that is not in the
-// result has none.
+// Attached implements Service.
 func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, error) {
 	var body struct {
 		Objects []object `json:"object_ids"`
@@ -46,13 +45,13 @@ func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, 
 		Object object   `json:"object_id"`
 		Tags   []string `json:"tag_ids"`
 	}
-	// Null does not say that the objects have no tags.
+	// Null does not mean that the objects have no tags.
 	r := rest.Request{Method: http.MethodPost, Resource: "tagging/tag-association", Action: "list-attached-tags-on-objects", Body: body, NotNull: true}
 	if err := c.do(ctx, "tagging: list attached tags", &r, &answer, nil); err != nil {
 		return nil, err
 	}
 	attached := make(map[Ref][]string, len(answer))
-	known := map[string]string{} // an ID is kept once, not for each object
+	known := map[string]string{} // This shares the strings of equal IDs.
 	for _, a := range answer {
 		for i, id := range a.Tags {
 			if err := faults.CheckTag(id, ""); err != nil {
@@ -73,7 +72,7 @@ type object struct {
 	Type string `json:"type"`
 }
 
-// Tag reads a tag.
+// Tag implements Service.
 func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/tag", ID: id}
 	err = c.do(ctx, "tagging: get tag", &r, &t, func() error {
@@ -85,7 +84,7 @@ func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 	return t, err
 }
 
-// Category reads a category.
+// Category implements Service.
 func (c Client) Category(ctx context.Context, id string) (category Category, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category", ID: id}
 	err = c.do(ctx, "tagging: get category", &r, &category, func() error {
@@ -97,7 +96,7 @@ func (c Client) Category(ctx context.Context, id string) (category Category, err
 	return category, err
 }
 
-// Categories returns the IDs of the categories that the account may read.
+// Categories implements Service.
 func (c Client) Categories(ctx context.Context) (ids []string, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category"}
 	err = c.do(ctx, "tagging: list categories", &r, &ids, func() error {

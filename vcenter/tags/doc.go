@@ -1,12 +1,7 @@
-// Package tags reads which tags are attached to managed objects of one vCenter,
-// from its tagging API, which is a service of its own beside SOAP.
+// Package tags reads the tags of managed objects from the tagging API of one vCenter, which is a
+// service apart from SOAP.
 //
-// A [Client] makes the requests of that API. A [Reader] owns
-// what is remembered between two readings: the names of tags and categories, the
-// objects whose tags the account may not read, and the last error. What it could not read is unknown, with a reason: it never
-// takes that for an object without tags. It logs what is wrong once for each
-// change.
-//
-// The package starts no goroutine that outlives a call, and never logs in on its own: the session of the
-// REST API does that.
+// A [Client] makes the requests. A [Reader] keeps names of tags and categories, unreadable objects and
+// the last error between reads, and logs each change once. If tags cannot be read, they are unknown,
+// with a reason; they are never reported as absent. No goroutine outlives a call.
 package tags

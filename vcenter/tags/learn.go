@@ -10,9 +10,9 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// learn reads the names that are not known, or were read too long ago, and whether the
-// tags that are gone still exist and may be read. Categories come before their tags: of
-// those that do not matter no name is read again.
+// learn reads unknown and outdated names, and checks whether tags that are gone still exist and are
+// readable. It reads categories before tags, since names in irrelevant categories are not refreshed.
+// kept is the error of a refresh that older names replace.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
@@ -33,7 +33,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	used := c.inUse(l)
 	read(&c.categories, c.relevant(used, q), q.Age, "tag categories")
 	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.has(name, used) }) {
-		// Another one may have the name by now. Two of one name there are not.
+		// A category may have been renamed. Names of categories are unique.
 		read(&c.categories, used, q.Age, "tag categories")
 	}
 	read(&c.tags, c.tagsIn(attached, c.relevant(used, q)), q.Age, "tags")
@@ -55,11 +55,10 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	return kept, nil
 }
 
-// forever is the age of names that are not read again.
+// forever means that a name is never refreshed.
 const forever = time.Duration(1<<63 - 1)
 
-// relevant returns those of the categories that are known by a name that matters, or not
-// by any.
+// relevant returns the categories with a relevant name or an unknown name.
 func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	matter := make(map[string]bool)
 	for id := range categories {
@@ -70,7 +69,7 @@ func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	return matter
 }
 
-// tagsIn returns those of the tags that are of one of the categories.
+// tagsIn returns the tags that belong to the categories.
 func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	in := make(map[string]bool)
 	for id := range tags {
@@ -81,7 +80,7 @@ func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	return in
 }
 
-// stale returns those of the IDs that have to be read, since their names are older.
+// stale returns the IDs to read, because their names are unknown or older than age.
 func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
 	now := time.Now()
 	stale := make(map[string]bool)
@@ -93,7 +92,7 @@ func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[stri
 	return stale
 }
 
-// named returns when the oldest of the names that matter was read, now if none does.
+// named returns the time of the oldest read of a relevant name, or now.
 func (c *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
 	note := func(n *names, ids map[string]bool) {

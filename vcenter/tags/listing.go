@@ -16,44 +16,41 @@ import (
 )
 
 const (
-	// objectsPerRequest bounds a batch of objects whose tags are listed. After an answer that was too large it is halved,
-	// down to objectsAtLeast.
+	// objectsPerRequest bounds a batch of objects. After too large an answer it is halved, down to
+	// objectsAtLeast.
 	objectsPerRequest = 2000
 	objectsAtLeast    = 125
-	// requestsPerReading bounds the listings of one reading after a refused one. What is
-	// left is for the next reading.
+	// requestsPerReading bounds the lists of one read after a rejected list. The queue keeps the rest.
 	requestsPerReading = 64
-	// requestsWithoutAnswer is how many listings are refused, and none answered, before
-	// it is the account that may not list tags, and not an object that it may not read.
+	// requestsWithoutAnswer is the number of rejected lists, without a successful list, that means
+	// that the account may not list tags at all.
 	requestsWithoutAnswer = 16
-	// rechecked is how many of the refused objects are asked for on their own at a time,
-	// when asking for all of them at once is refused.
+	// rechecked is the number of refused objects to request one by one in each recheck.
 	rechecked = 8
-	// recheckMin and recheckMax are the pauses before refused objects are asked for again,
-	// in refresh intervals: 1 and 10 minutes by default. Pauses double in between.
+	// recheckMin and recheckMax bound the pause between rechecks, in refresh intervals: 1 and 10
+	// minutes by default. It doubles each time.
 	recheckMin = 2
 	recheckMax = 20
 )
 
-// objects is what a reader remembers of the objects that it is asked about.
+// objects are the objects whose lists failed. The zero value is ready.
 type objects struct {
-	// refused are those whose tags the account may not read, or that the tagging service
-	// does not know or fails at.
+	// refused are the objects whose tags are unreadable, unknown to the service or cause an error.
 	refused map[Ref]refusal
-	// queue are parts of batches that were refused, still to be asked for.
+	// queue contains the parts of rejected batches that remain to be requested.
 	queue [][]Ref
-	// recheck is when the refused ones are asked for again, pause what comes after that.
+	// recheck is the time of the next recheck of refused, and pause the current interval.
 	recheck time.Time
 	pause   time.Duration
-	// barred reports whether every listing was refused: the account may not list tags at all.
-	// Probe counts the attempts to find an object that it may.
+	// barred reports whether the account may not list tags at all. probe counts the attempts to
+	// find a readable object.
 	barred bool
 	probe  int
-	// halvings is how often batches were halved since an answer was too large.
+	// halvings counts the reductions of the batch size.
 	halvings int
 }
 
-// perRequest returns the size of a batch.
+// perRequest returns the batch size.
 func (o *objects) perRequest() int { return max(objectsPerRequest>>o.halvings, objectsAtLeast) }
 
 type refusal struct {
@@ -61,22 +58,20 @@ type refusal struct {
 	asked time.Time
 }
 
-// A listing is the tag IDs of objects, as one reading has found them.
+// A listing contains the tag IDs of objects in one read.
 type listing struct {
 	s        Service
 	now      time.Time
 	attached map[Ref][]string
-	// requests is how many listings there were, answered how many of them were not
-	// refused, and last the last refusal.
+	// requests counts the lists, answered the successful lists. last is the last rejection.
 	requests, answered int
 	last               error
-	// tooLarge reports whether an answer about several objects was too large, and tags is the number of tags
-	// that are attached.
+	// tooLarge reports whether the answer about a batch was too large. tags counts attachments.
 	tooLarge bool
 	tags     int
 }
 
-// list lists the tags of a batch. Refused says that it must not be asked for as it is.
+// list lists the tags of a batch. refused means that the batch cannot be requested as a whole.
 func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
@@ -104,10 +99,11 @@ func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err erro
 	return false, nil
 }
 
-// list lists the tags of objects. One batch is enough at rest. A batch with an object that the
-// account may not read, or that the service fails at, is refused as a whole, and the answer about many
-// tags is too large, so it is divided until
-// those are found; they are not asked for again until recheck.
+// list lists the tags of objects. At rest this takes one request for each batch.
+//
+// The service rejects a whole batch for one unreadable or broken object, and an answer about many
+// tags may be too large. Then list divides the batch until it finds these objects, and does not
+// request them again until recheck.
 func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
 	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
 	wanted := make(map[Ref]bool, len(refs))
@@ -171,8 +167,7 @@ func (l *listing) barredError(n int) error {
 	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.last)
 }
 
-// tryOne asks for another single object at each attempt, and reports whether that is
-// refused too.
+// tryOne requests a different single object in each attempt.
 func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused bool, err error) {
 	if len(refs) == 1 {
 		return true, nil
@@ -181,7 +176,7 @@ func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused b
 	return l.list(ctx, []Ref{refs[o.probe%len(refs)]})
 }
 
-// narrow asks for the parts of refused batches, and divides those that are refused.
+// narrow requests the queued batches, and divides rejected batches further.
 func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration) error {
 	for ; len(o.queue) > 0 && l.requests < requestsPerReading; o.queue = o.queue[1:] {
 		if l.answered == 0 && l.requests >= requestsWithoutAnswer {
@@ -202,7 +197,7 @@ func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration)
 	return nil
 }
 
-// refuse notes that the tags of an object cannot be read.
+// refuse records an object whose tags cannot be read.
 func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 	if o.refused == nil {
 		o.refused = make(map[Ref]refusal)
@@ -224,8 +219,8 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 	o.refused[ref] = refusal{err, l.now}
 }
 
-// recheckRefused asks for the refused objects once more when it is time: for all at once, and if
-// that is refused for those on their own that were not asked for the longest.
+// recheckRefused requests the refused objects again when due: in one batch, and if that is rejected,
+// the objects with the oldest requests one by one.
 func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.refused) == 0 || l.now.Before(o.recheck) {
 		return nil
@@ -258,7 +253,7 @@ func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.D
 	return nil
 }
 
-// allow takes those off the list of refused objects that were listed.
+// allow removes listed objects from refused.
 func (o *objects) allow(l *listing) {
 	for ref := range o.refused {
 		if _, listed := l.attached[ref]; listed {
@@ -267,7 +262,7 @@ func (o *objects) allow(l *listing) {
 	}
 }
 
-// forget drops the objects that nobody wants.
+// forget drops objects that are no longer requested.
 func (o *objects) forget(wanted map[Ref]bool) {
 	for ref := range o.refused {
 		if !wanted[ref] {
@@ -281,7 +276,7 @@ func (o *objects) forget(wanted map[Ref]bool) {
 	o.queue = slices.DeleteFunc(o.queue, func(batch []Ref) bool { return len(batch) == 0 })
 }
 
-// errs returns why the tags of objects are unknown that were not listed.
+// errs returns the reasons for objects that were not listed.
 func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 	errs := make(map[Ref]error)
 	for _, ref := range refs {
@@ -295,8 +290,8 @@ func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 	return errs
 }
 
-// divide divides a batch: by the types of its objects, since privileges are often given
-// by level, and in halves where all are of one type.
+// divide splits a batch by type, because privileges are often granted by level, or in half if all
+// objects have one type.
 func divide(batch []Ref) [][]Ref {
 	if len(batch) == 1 {
 		return [][]Ref{batch}

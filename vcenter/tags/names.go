@@ -13,30 +13,29 @@ import (
 )
 
 const (
-	// NamesFor is how long the names of tags and categories serve at rest. Reading them
-	// takes a request each: the API has no batch for it that is open to all.
+	// NamesFor is the lifetime of a name at rest. The API has no batch request for names that all
+	// accounts may use.
 	NamesFor = 5 * time.Minute
-	// namesAtMost is how long they serve if reading them again fails.
+	// namesAtMost is the lifetime of a name if refreshing it fails.
 	namesAtMost = time.Hour
 )
 
-// A name is what is known of a tag, or with Tag.Name alone of a category.
+// A name is the cached state of a tag, or of a category, which has Tag.Name only.
 type name struct {
 	Tag
-	// read is when the vCenter last confirmed it, tried when it was last asked.
+	// read is the time of the last successful read, tried of the last attempt.
 	read, tried time.Time
-	// refused is the error where the account may not read it now (403), or there is no such
-	// (404); nil if neither.
+	// refused is the error if the account may not read it (403) or it does not exist (404).
 	refused error
 }
 
-// names are what IDs stand for.
+// names are the tags or the categories by ID.
 type names struct {
 	get  func(context.Context, Service, string) (Tag, error)
 	byID map[string]name
 }
 
-// stale reports whether an ID has to be read: a name serves for age.
+// stale reports whether an ID has to be read.
 func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {
@@ -48,9 +47,8 @@ func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) b
 	return now.Sub(known.read) >= age
 }
 
-// read reads what these IDs stand for, several at a time. An ID that is known keeps its
-// name if reading it again fails, which is the first result; that it is gone or may not
-// be read is no failure but known then.
+// read reads IDs with up to parallel requests. If a known name cannot be refreshed, it stays valid
+// and kept is the error. Denied and NotFound are recorded as results and are no errors.
 func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (kept, err error) {
 	if len(ids) > faults.MaxTags {
 		return nil, faults.ManyTags
@@ -65,7 +63,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 		mu.Unlock()
 		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
 		if failed && serves {
-			// This request would fail too, and take as long.
+			// This request would probably fail too.
 			continue
 		}
 		g.Go(func() error {
@@ -75,7 +73,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			class := rest.ClassOf(err)
 			switch {
 			case err == nil:
-				read := time.Now() // the others may take their time
+				read := time.Now() // A new time, since requests may take long.
 				n.byID[id] = name{Tag: tag, read: read, tried: read}
 			case class == rest.NotFound, class == rest.Denied:
 				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
@@ -91,14 +89,14 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 	return kept, err
 }
 
-// verify is read for IDs of which what was known before does not serve.
+// verify is read without falling back to older names.
 func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) error {
 	kept, err := n.read(ctx, s, ids, parallel, now)
 	return quote.Errors(2, err, kept)
 }
 
-// forget drops what is not in use and was read so long ago, or may not be read; with more names than a vCenter has,
-// all that is not in use.
+// forget drops unused names that are older than age or unreadable. With more names than a vCenter may
+// have, it drops all unused names.
 func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
 	if len(n.byID) > faults.MaxTags {
 		age = 0

@@ -8,18 +8,17 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A Reader reads the tags of one vCenter, and logs what is wrong with that once for each
-// change. It is used by one goroutine, with one session after the other.
+// A Reader reads the tags of one vCenter and logs each change of a problem once. It is used by one
+// goroutine, through one session at a time.
 type Reader struct {
 	cache *cache
 	log   changeLog
 	rest  *session.REST
-	// creds are those of the last reading.
+	// creds are the credentials of the last read.
 	creds credentials.Credentials
 }
 
-// NewReader returns a reader that is asked once in each refresh interval, and has up to
-// parallel requests under way. It contacts nothing.
+// NewReader returns a reader for one read per refresh interval, with up to parallel requests.
 func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	return &Reader{
 		cache: newCache(refresh, parallel),
@@ -27,17 +26,16 @@ func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	}
 }
 
-// Through has the reader read through a session from now on, and returns the reader.
+// Through sets the session for the following reads and returns the reader.
 func (r *Reader) Through(s *session.REST) *Reader {
 	r.rest = s
 	return r
 }
 
-// Wait waits for a login that is under way, for a second at most where its context is done.
+// Wait waits for a login in progress, at most one second after its context is done.
 func (r *Reader) Wait() error { return r.rest.Wait() }
 
-// Read reads the tags of objects. An error is in the result; it is an answer of the server
-// or not, as Answered reports.
+// Read reads the tags of objects. The result contains the error.
 func (r *Reader) Read(ctx context.Context, q Query) Attachments {
 	if !r.creds.Equal(r.rest.Credentials()) {
 		r.cache.forgetRefusals()

@@ -26,41 +26,38 @@ type Tag struct {
 	Category string `json:"category_id"`
 }
 
-// A Category is a tag category as the service describes it.
+// A Category is a tag category.
 type Category struct {
 	Name string `json:"name"`
-	// Cardinality is SINGLE or MULTIPLE: how many of its tags an object may have.
+	// Cardinality is SINGLE or MULTIPLE, the number of its tags for one object.
 	Cardinality string `json:"cardinality"`
-	// Types are the types of objects that its tags may be attached to, all if empty.
+	// Types are the object types that its tags may be attached to; empty means all.
 	Types []string `json:"associable_types"`
 }
 
-// A Service is the tagging API of one session. Its methods are called concurrently; each
-// bounds its own request.
+// A Service is the tagging API of one session. It is safe for concurrent use, and bounds each request.
 type Service interface {
-	// Attached returns the IDs of the tags attached to objects.
+	// Attached returns the IDs of the tags attached to objects. Objects without tags are omitted.
 	Attached(context.Context, []Ref) (map[Ref][]string, error)
-	// Tag reads a tag, Category a category.
 	Tag(ctx context.Context, id string) (Tag, error)
 	Category(ctx context.Context, id string) (Category, error)
-	// Categories returns the IDs of all categories that the account may read.
+	// Categories returns the IDs of all readable categories.
 	Categories(context.Context) ([]string, error)
 }
 
-// With calls f with the tagging API of a session, after logging in where that is needed.
+// With calls f with the tagging API of a session, after a login if necessary.
 func With(ctx context.Context, s *session.REST, f func(Service) error) error {
 	return s.With(ctx, func(c *rest.Client) error { return f(NewClient(c, s.Do)) })
 }
 
-// A Query is what a reading is about.
+// A Query contains the parameters of a read.
 type Query struct {
-	// Objects are those whose tags are read, in order; Paths are their inventory paths, for
-	// a person.
+	// Objects are the objects to read, Paths their inventory paths for log lines.
 	Objects []Ref
 	Paths   map[Ref]string
-	// Categories are the names of those that matter, all if empty.
+	// Categories are the names of the relevant categories; empty means all.
 	Categories []string
-	// Age is how old a name that matters may be, NamesFor if zero.
+	// Age is the maximum age of a relevant name; zero means NamesFor.
 	Age time.Duration
 }
 

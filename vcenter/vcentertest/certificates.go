@@ -29,12 +29,12 @@ type Issued struct {
 	Key  *ecdsa.PrivateKey
 }
 
-// PEM returns the certificate.
+// PEM returns the certificate as PEM.
 func (i Issued) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Cert.Raw})
 }
 
-// Issue makes a certificate, self-signed if there is no issuer.
+// Issue creates a certificate, self-signed without an issuer.
 func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -64,8 +64,7 @@ func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 	return Issued{cert, key}
 }
 
-// Shows starts a server that shows certificates, the first its own, and returns
-// its port and the number of requests to it.
+// Shows starts a server with a certificate chain, leaf first. It returns the port and the request count.
 func Shows(t *testing.T, chain ...Issued) (int, *atomic.Int32) {
 	t.Helper()
 	requests := new(atomic.Int32)
@@ -85,7 +84,7 @@ func Shows(t *testing.T, chain ...Issued) (int, *atomic.Int32) {
 	return port, requests
 }
 
-// UserCertificate makes a certificate to log in with and its key.
+// UserCertificate creates a client certificate and its key.
 func UserCertificate(t *testing.T, name string) (cert, key string) {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -102,7 +101,7 @@ func UserCertificate(t *testing.T, name string) (cert, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
 }
 
-// ByCertificate are the credentials of the configuration that holds the two.
+// ByCertificate sets a client certificate in a configuration and returns its credentials.
 func ByCertificate(t *testing.T, cfg *config.VCenter) credentials.Credentials {
 	t.Helper()
 	user, key := UserCertificate(t, "vzones-solution-user")

@@ -23,7 +23,7 @@ func (c *Counter) Requested(_, call string, _ time.Duration, _ error) {
 	c.calls[call]++
 }
 
-// LoggedIn notes how a login ended.
+// LoggedIn records the result of a login.
 func (c *Counter) LoggedIn(_ string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,14 +33,14 @@ func (c *Counter) LoggedIn(_ string, err error) {
 // WatchStarted does nothing.
 func (*Counter) WatchStarted(string) {}
 
-// Of returns how many calls there were of a name.
+// Of returns the number of calls with a name.
 func (c *Counter) Of(call string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls[call]
 }
 
-// Logins returns how logins ended, in order.
+// Logins returns the results of all logins in order.
 func (c *Counter) Logins() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

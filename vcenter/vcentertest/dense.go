@@ -12,23 +12,23 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A DenseType is a type of govmomi's, and the field that takes the most memory for each byte of XML.
+// A DenseType is a govmomi type and its field with the highest memory use per byte of XML.
 type DenseType struct {
-	// Name is the type's name in an attribute xsi:type.
+	// Name is the type's name in an xsi:type attribute.
 	Name string
-	// Path are the names of the elements from a value of the type down to the field, which may be repeated.
+	// Path contains the element names from the type down to the field.
 	Path []string
 	// Size is the size of an element of the field, in bytes.
 	Size int
 }
 
-// An element is the shortest one that adds a value to the field.
+// element returns the shortest XML of an element of the field.
 func (d DenseType) element() string { return "<" + d.Path[len(d.Path)-1] + "/>" }
 
-// density is the memory for each byte.
+// density is the memory for each byte of XML.
 func (d DenseType) density() float64 { return float64(d.Size) / float64(len(d.element())) }
 
-// Value returns the content of a value of the type with so many elements.
+// Value returns the XML content of a value with that many elements.
 func (d DenseType) Value(elements int) string {
 	var begin, end string
 	for _, name := range d.Path[:len(d.Path)-1] {
@@ -38,7 +38,7 @@ func (d DenseType) Value(elements int) string {
 	return begin + strings.Repeat(d.element(), elements) + end
 }
 
-// Densest returns the densest of the types that a registry knows.
+// Densest returns the type in a registry with the highest density.
 func Densest(t *testing.T, known types.Func) DenseType {
 	t.Helper()
 	var densest DenseType
@@ -59,7 +59,7 @@ func Densest(t *testing.T, known types.Func) DenseType {
 	return densest
 }
 
-// findDense calls found for each field of a type that may be repeated.
+// findDense calls found for each repeatable field of a type.
 func findDense(kind reflect.Type, path []string, seen map[reflect.Type]bool, found func(path []string, size int)) {
 	if seen[kind] {
 		return
@@ -88,7 +88,7 @@ func findDense(kind reflect.Type, path []string, seen map[reflect.Type]bool, fou
 	}
 }
 
-// typeNames returns the names of govmomi's types. Its registry does not list them.
+// typeNames parses govmomi's sources, since its registry does not list its types.
 func typeNames(t *testing.T) []string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/vmware/govmomi").Output()

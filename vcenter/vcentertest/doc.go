@@ -1,4 +1,3 @@
-// Package vcentertest has what tests of the packages below vcenter share: simulated vCenters,
-// a server before one that answers some requests itself, a session manager, a token
-// service, and certificates.
+// Package vcentertest has shared helpers for the tests of vcenter's packages: simulated vCenters, a
+// proxy that can replace answers, a session manager, a token service and certificates.
 package vcentertest

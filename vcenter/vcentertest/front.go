@@ -18,11 +18,10 @@ import (
 	"vzones/config"
 )
 
-// A Front is a TLS server before a simulated one. It sees what is asked, and answers
-// instead where that is wanted.
+// A Front is a TLS proxy for a simulated server. It records requests and can answer them itself.
 type Front struct {
 	*httptest.Server
-	// Cert is what it shows.
+	// Cert is the server certificate.
 	Cert Issued
 
 	mu   sync.Mutex
@@ -31,10 +30,10 @@ type Front struct {
 	instead func(w http.ResponseWriter, r *http.Request, body string) bool
 }
 
-// A Request is one that a front has seen.
+// A Request is a request that a Front received.
 type Request struct{ Path, Body, Authorization string }
 
-// NewFront starts a front before a handler.
+// NewFront starts a front for a handler.
 func NewFront(t *testing.T, behind http.Handler) *Front {
 	t.Helper()
 	f := &Front{Cert: Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "front"},
@@ -61,15 +60,14 @@ func NewFront(t *testing.T, behind http.Handler) *Front {
 	return f
 }
 
-// Answer replaces what answers requests in the place of what is behind the front.
+// Answer sets the function that may answer requests in place of the handler.
 func (f *Front) Answer(instead func(w http.ResponseWriter, r *http.Request, body string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.instead = instead
 }
 
-// Requests returns the requests to paths that begin so and have a text in their
-// body.
+// Requests returns the requests with a path prefix and a text in the body.
 func (f *Front) Requests(path, body string) []Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +80,7 @@ func (f *Front) Requests(path, body string) []Request {
 	return found
 }
 
-// VCenter is how a vCenter behind the front is reached.
+// VCenter returns the configuration of a vCenter behind the front.
 func (f *Front) VCenter(t *testing.T) config.VCenter {
 	t.Helper()
 	port, err := strconv.Atoi(MustURL(t, f.URL).Port())
@@ -92,7 +90,7 @@ func (f *Front) VCenter(t *testing.T) config.VCenter {
 	return config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: f.Cert.PEM(), RoundTrips: 3, IPFamilies: []string{"ipv4"}}
 }
 
-// Hang answers nothing to paths that begin so.
+// Hang never answers requests with one of the path prefixes.
 func Hang(paths ...string) func(http.ResponseWriter, *http.Request, string) bool {
 	return func(_ http.ResponseWriter, r *http.Request, _ string) bool {
 		for _, p := range paths {

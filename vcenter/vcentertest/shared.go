@@ -22,8 +22,8 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// SessionManager starts a session manager that is logged in to a vCenter and shares its
-// session with who shows the token of SharedBy. The configuration that it returns trusts both.
+// SessionManager starts a session manager that shares its vCenter session in exchange for the token
+// of SharedBy. The returned configuration trusts both servers.
 func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	t.Helper()
 	sc := soap.NewClient(&url.URL{Scheme: "https", Host: net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)), Path: vim25.Path}, true)
@@ -63,13 +63,13 @@ func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	return f, cfg
 }
 
-// SharedBy are the credentials of a session manager.
+// SharedBy returns the credentials for a session manager.
 func SharedBy(f *Front) credentials.Credentials {
 	return credentials.Credentials{SessionManagerURL: f.URL + "/session?key=made-up-query", SessionManagerToken: config.NewPassword("made-up-token")}
 }
 
-// AcceptClones has the tagging API behind a front know SOAP sessions, as that of a
-// vCenter 8.0 U3 does: the simulator does not.
+// AcceptClones makes the tagging API behind a front accept SOAP sessions, as vCenter 8.0 U3 does. The
+// simulator does not.
 func AcceptClones(f *Front, behind http.Handler, user, password string) {
 	var mu sync.Mutex
 	known := map[string]string{}

@@ -12,7 +12,7 @@ import (
 	"vzones/test/fleet/fleettest"
 )
 
-// Simulate starts the vCenters of a description, and returns how they are reached.
+// Simulate starts the vCenters of a description and returns their configurations.
 func Simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter) {
 	t.Helper()
 	sim := fleettest.Start(t, description)
@@ -26,7 +26,7 @@ func Simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter)
 	return sim, cfgs
 }
 
-// EastBehindFront simulates two vCenters, the first of them behind a front.
+// EastBehindFront simulates the vCenter of BareEast behind a front.
 func EastBehindFront(t *testing.T) (*fleet.Fleet, *Front, config.VCenter) {
 	t.Helper()
 	sim, cfgs := Simulate(t, BareEast)
@@ -37,7 +37,7 @@ func EastBehindFront(t *testing.T) (*fleet.Fleet, *Front, config.VCenter) {
 	return sim, f, cfg
 }
 
-// BareEast is the description of a vCenter with one machine.
+// BareEast describes a vCenter with one VM.
 const BareEast = `
 vcenters:
 - name: east
@@ -55,7 +55,7 @@ func SOAPFault(f types.AnyType) error {
 	return soap.WrapSoapFault(&fault)
 }
 
-// TwoVCenters describes a fleet of which machines and datacenters have equal names in both vCenters.
+// TwoVCenters describes vCenters with equal names of VMs and datacenters.
 const TwoVCenters = `
 vcenters:
 - name: east

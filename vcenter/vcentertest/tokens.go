@@ -7,22 +7,22 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	_ "github.com/vmware/govmomi/lookup/simulator" // registers its endpoint
+	_ "github.com/vmware/govmomi/lookup/simulator" // Registers its endpoint.
 	"github.com/vmware/govmomi/simulator"
-	_ "github.com/vmware/govmomi/sts/simulator" // registers its endpoint
+	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
 
 	"vzones/config"
 )
 
 const (
-	// LookupPath is where a vCenter has its lookup service.
+	// LookupPath is the path of the lookup service.
 	LookupPath = "/lookupservice/sdk"
-	// STSPath is where it has its token service.
+	// STSPath is the path of the token service.
 	STSPath = "/sts/STSService"
 )
 
-// WithTokens starts govmomi's simulator with its lookup and token services, behind a
-// front. Their answers hold the address that they are called by.
+// WithTokens starts govmomi's simulator with its lookup and token services behind a front, and
+// rewrites the addresses in their answers.
 func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	t.Helper()
 	m := simulator.VPX()
@@ -42,7 +42,7 @@ func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	f := NewFront(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := httptest.NewRecorder()
 		if r.URL.Path == STSPath {
-			r.URL.Path += "/vsphere.local" // a real one serves both
+			r.URL.Path += "/vsphere.local" // A vCenter has both paths.
 		}
 		m.Service.ServeMux.ServeHTTP(rec, r)
 		for k, v := range rec.Header() {
@@ -63,7 +63,7 @@ func STSFault(w http.ResponseWriter, code, text string) bool {
 	return true
 }
 
-// InvalidLogin answers that a login is rejected.
+// InvalidLogin answers with the fault InvalidLogin.
 func InvalidLogin(w http.ResponseWriter) bool {
 	w.WriteHeader(http.StatusInternalServerError)
 	_, _ = io.WriteString(w, `<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><e:Body><e:Fault><faultcode>ServerFaultCode</faultcode>`+
