@@ -89,7 +89,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 		}
 		c.fleet.become(stateOf("east", machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1"), withPower(inventory.PowerOff), withoutAddress)))
 		c.pass(statusEvery)
-		check("while the machine is off", "10.1.0.1")
+		check("while the VM is off", "10.1.0.1")
 		c.fleet.become(stateOf("east", up))
 		c.pass(statusEvery)
 		check("when it is back", "10.0.0.1")

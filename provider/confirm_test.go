@@ -128,7 +128,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			c.fleet.generation++
 			c.fleet.mu.Unlock()
 		},
-		"the machine is back, for a moment": func(c *cluster) {
+		"the VM is back, for a moment": func(c *cluster) {
 			c.fleet.become(east, stateOf("west", machine(uuidA)))
 			c.settle()
 			c.fleet.become(east, west)
@@ -138,7 +138,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			c.settle()
 			c.fleet.become(east, west)
 		},
-		"the framework hears that the machine is back": func(c *cluster) {
+		"the framework hears that the VM is back": func(c *cluster) {
 			c.fleet.mu.Lock()
 			c.fleet.states = states{east, stateOf("west", machine(uuidA))}
 			c.fleet.mu.Unlock()
@@ -182,7 +182,7 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 	east, west := stateOf("east"), stateOf("west")
 	for name, change := range map[string]func(*cluster){
 		"another configuration": func(c *cluster) { c.fleet.become(east, west, stateOf("north")) },
-		"the machine was there": func(c *cluster) {
+		"the VM was there": func(c *cluster) {
 			c.fleet.become(east, stateOf("west", machine(uuidA)))
 			c.settle()
 			c.fleet.become(east, west)
@@ -279,7 +279,7 @@ func TestManyAbsentMachines(t *testing.T) {
 				for range seconds / 5 {
 					for _, n := range nodes {
 						if exists, err := p.InstanceExists(ctx, n); exists {
-							t.Fatal("a machine exists")
+							t.Fatal("a VM exists")
 						} else if err == nil {
 							deleted[n.Name] = true
 						}

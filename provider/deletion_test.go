@@ -193,7 +193,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 		"one that does not tell": {states{as("east", ""), as("west", "two")}, true},
 		// What a server at another address reports about itself is no proof.
 		"its entry is the other now":    {states{as("east", "two"), as("west", "one")}, false},
-		"another, and the machine is":   {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
+		"another, and the VM is":        {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
 		"removed, and one of that name": {states{as("east", "three")}, false},
 	} {
 		// After a restart only the Node's annotations tell which vCenter had its VM.
@@ -235,13 +235,13 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 		skip    bool
 		event   string // beside it
 	}{
-		"deletion_disabled":   {empty, nil, true, "MachineNotFound"},
-		"search_failed":       {empty, refused, false, "MachineNotFound"},
-		"found_by_search":     {empty, errors.New(`vCenter "west" has it`), false, "MachineNotFound"},
-		"outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "MachineOutsideDatacenters"},
-		"vcenter_unreachable": {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},
-		"machine_unreadable":  {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "MachineUnreadable"},
-		"unknown":             {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterUnknown"},
+		"deletion_disabled":      {empty, nil, true, "VMNotFound"},
+		"search_failed":          {empty, refused, false, "VMNotFound"},
+		"found_by_search":        {empty, errors.New(`vCenter "west" has it`), false, "VMNotFound"},
+		"vm_outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "VMOutsideDatacenters"},
+		"vcenter_unreachable":    {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},
+		"vm_unreadable":          {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "VMUnreadable"},
+		"unknown":                {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterDataUnavailable"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			fleet := &fakeFleet{states: c.states, confirm: func(context.Context, inventory.Identity) error { return c.confirm }}
@@ -279,7 +279,7 @@ func TestNoNodeIsKept(t *testing.T) {
 		"ready":              running(),
 		"never found":        aNode("node-1", withSystemUUID(uuidA), untainted, silent),
 		"another provider's": aNode("node-1", withProviderID(foreignID), untainted, silent),
-		"its machine exists": aNode("node-1", withProviderID("vsphere://"+uuidB), untainted, silent),
+		"its VM exists":      aNode("node-1", withProviderID("vsphere://"+uuidB), untainted, silent),
 	} {
 		t.Run(name, func(t *testing.T) {
 			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)

@@ -51,11 +51,11 @@ func failingWith(s inventory.State, says string) inventory.State {
 func TestEventsOfRunningNodes(t *testing.T) {
 	a := machine(uuidA)
 	for reason, wrong := range map[string]states{
-		"VCenterUnreachable":        {failingWith(stateOf("east", a), "refused"), stateOf("west")},
-		"MachineOutsideDatacenters": {outside(a), stateOf("west")},
-		"MachineUnreadable":         {unreadable("east", uuidA, time.Time{}), stateOf("west")},
-		"Ambiguous":                 {stateOf("east", a), stateOf("west", a)},
-		"MachineNotFound":           {stateOf("east"), stateOf("west")},
+		"VCenterUnreachable":   {failingWith(stateOf("east", a), "refused"), stateOf("west")},
+		"VMOutsideDatacenters": {outside(a), stateOf("west")},
+		"VMUnreadable":         {unreadable("east", uuidA, time.Time{}), stateOf("west")},
+		"Ambiguous":            {stateOf("east", a), stateOf("west", a)},
+		"VMNotFound":           {stateOf("east"), stateOf("west")},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			alone(t, &fakeFleet{states: states{stateOf("east", a), stateOf("west")}}, func(c *cluster) {
@@ -125,10 +125,10 @@ func TestNoEventForARunningNode(t *testing.T) {
 		states states
 	}{
 		"another vCenter fails":                {running(), states{stateOf("east", a), failing(stateOf("west"))}},
-		"another machine is unreadable":        {running(), states{stateOf("east", a), unreadable("west", "", time.Time{})}},
+		"another VM is unreadable":             {running(), states{stateOf("east", a), unreadable("west", "", time.Time{})}},
 		"no provider ID, absent":               {aNode("n", withSystemUUID(uuidA), untainted), states{stateOf("east")}},
 		"no provider ID, a vCenter that fails": {aNode("n", withSystemUUID(uuidA), untainted), states{failing(stateOf("east"))}},
-		"no provider ID, unreadable machines":  {aNode("n", withSystemUUID(uuidA), untainted), states{unreadable("east", "", time.Time{})}},
+		"no provider ID, unreadable VMs":       {aNode("n", withSystemUUID(uuidA), untainted), states{unreadable("east", "", time.Time{})}},
 		"another provider's":                   {aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted), states{stateOf("east", a, a)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,8 +217,8 @@ func TestManyEvents(t *testing.T) {
 // machine, it is looked for where no index reaches, once.
 func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	for reason, outside := range map[string]error{
-		"MachineNotFound":           nil,
-		"MachineOutsideDatacenters": fmt.Errorf("%w: /dc9/vm/a is %w", topology.ErrUnknown, inventory.ErrOutside),
+		"VMNotFound":           nil,
+		"VMOutsideDatacenters": fmt.Errorf("%w: /dc9/vm/a is %w", topology.ErrUnknown, inventory.ErrOutside),
 	} {
 		fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}, outside: outside}
 		alone(t, fleet, func(c *cluster) {
@@ -283,7 +283,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 // TestNodeIsWokenOnce: the framework needs one wake-up, not one a state.
 func TestNodeIsWokenOnce(t *testing.T) {
 	withWaking(t, func(w *waking) {
-		w.want(0, "while the machine is unknown")
+		w.want(0, "while the VM is unknown")
 		for range 3 {
 			w.become(true)
 			w.want(1, "once it is known")
@@ -307,7 +307,7 @@ func TestAMachineThatIsSwitchedOn(t *testing.T) {
 	withFramework(t, fleet, func(c *cluster) {
 		c.create(withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"))
 		c.pass(delay + time.Second)
-		c.wantEvents("node-1 MachinePoweredOff")
+		c.wantEvents("node-1 VMPoweredOff")
 		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
 		c.pass(time.Second)
 		if nodeinfo.IsUninitialized(c.node("node-1")) {
@@ -328,7 +328,7 @@ func TestNoEventForANodeThatIsGone(t *testing.T) {
 		c.pass(delay * 3 / 4)
 		c.wantEvents()
 		c.pass(delay / 2)
-		c.wantEvents("node-1 MachineNotFound")
+		c.wantEvents("node-1 VMNotFound")
 	})
 }
 
@@ -355,8 +355,8 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 		c.settle()
 		stats := c.controller.Stats()
 		for what, counts := range map[string]struct{ got, want map[string]int }{
-			"all":     {stats.Outcomes, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0, "provider_id_missing": 1}},
-			"waiting": {stats.Waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"all":     {stats.Outcomes, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "vm_not_found": 1, "provider_id_mismatch": 0, "provider_id_missing": 1}},
+			"waiting": {stats.Waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "vm_not_found": 1, "provider_id_mismatch": 0}},
 		} {
 			sum := 0
 			for _, n := range counts.got {

@@ -46,7 +46,7 @@ func TestInstanceExists(t *testing.T) {
 		{"found, powered off", ours(), states{stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))}, true, nil},
 		{"found by system UUID", aNode("n", withSystemUUID(uuidA)), states{stateOf("east", a)}, true, nil},
 		{"found while another vCenter is in trouble", ours(), states{stateOf("east", a), failing(stateOf("west"))}, true, nil},
-		{"two machines run", ours(), states{stateOf("east", a), stateOf("west", a)}, true, nil},
+		{"two VMs run", ours(), states{stateOf("east", a), stateOf("west", a)}, true, nil},
 		{"a vCenter in trouble", ours(), states{stateOf("east"), failing(stateOf("west"))}, false, topology.ErrUnknown},
 		{"a vCenter not read yet", ours(), states{stateOf("east"), {VCenter: "west"}}, false, topology.ErrUnknown},
 		{"an incomplete index", ours(), states{stateOf("east"), incomplete(stateOf("west"))}, false, topology.ErrUnknown},
@@ -101,7 +101,7 @@ func TestInstanceShutdown(t *testing.T) {
 		{"off, last found in a vCenter in trouble", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("west/vm-1")), states{stateOf("east", power(inventory.PowerOff)), failing(stateOf("west"))}, false, topology.ErrUnknown},
 		{"on, last found in a vCenter in trouble", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("west/vm-1")), states{stateOf("east", power(inventory.PowerOn)), failing(stateOf("west"))}, false, topology.ErrUnknown},
 		{"off here, on there", ours(), states{stateOf("east", power(inventory.PowerOff)), stateOf("west", power(inventory.PowerOn))}, false, nil},
-		{"two machines run", ours(), states{stateOf("east", power(inventory.PowerOn)), stateOf("west", power(inventory.PowerOn))}, false, topology.ErrAmbiguous},
+		{"two VMs run", ours(), states{stateOf("east", power(inventory.PowerOn)), stateOf("west", power(inventory.PowerOn))}, false, topology.ErrAmbiguous},
 		{"absent", ours(), states{stateOf("east")}, false, topology.ErrAbsent},
 		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x")), states{stateOf("east")}, false, topology.ErrUnknown},
 		{"another provider's", aNode("n", withProviderID(foreignID), withSystemUUID(uuidA)), states{stateOf("east", power(inventory.PowerOff))}, false, nil},
@@ -178,16 +178,16 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		{"no region", node, states{stateOf("east", machine(uuidA, in("", "a")))}, "TopologyMissing"},
 		{"a zone that is no label value", node, states{stateOf("east", machine(uuidA, in("east", "zone a")))}, "TopologyInvalid"},
 		{"two zones", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = twoZones }))}, "Ambiguous"},
-		{"tags not read", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = unreadTags }))}, "VCenterUnknown"},
-		{"two machines run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
+		{"tags not read", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = unreadTags }))}, "VCenterDataUnavailable"},
+		{"two VMs run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
 		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
-		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "MachinePoweredOff"},
-		{"off when its host was disconnected", node, states{stateOf("east", machine(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.Machine) { m.WasOff = true }))}, "VCenterUnknown"},
-		{"absent", node, states{stateOf("east"), stateOf("west")}, "MachineNotFound"},
+		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "VMPoweredOff"},
+		{"off when its host was disconnected", node, states{stateOf("east", machine(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.Machine) { m.WasOff = true }))}, "VCenterDataUnavailable"},
+		{"absent", node, states{stateOf("east"), stateOf("west")}, "VMNotFound"},
 		{"a vCenter in trouble", node, states{stateOf("east"), failing(stateOf("west"))}, "VCenterUnreachable"},
-		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterUnknown"},
-		{"details not read yet", node, states{unread}, "VCenterUnknown"},
-		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", machine(uuidA))}, "VCenterUnknown"},
+		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterDataUnavailable"},
+		{"details not read yet", node, states{unread}, "VCenterDataUnavailable"},
+		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", machine(uuidA))}, "VCenterDataUnavailable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := provide(c.states)
@@ -221,7 +221,7 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 		{"absent", ours(), states{stateOf("east")}, kept, nil},
 		{"a vCenter in trouble", ours(), states{failing(stateOf("east"))}, kept, nil},
 		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, kept, nil},
-		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, kept, nil},
+		{"two VMs run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, kept, nil},
 		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, kept, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestContradiction(t *testing.T) {
 		"no provider ID":      {"", uuidA, false},
 		"another provider's":  {foreignID, uuidA, false},
 		"not a UUID":          {"vsphere://node-1", uuidA, false},
-		"another machine's":   {"vsphere://" + uuidA, uuidB, true},
+		"another VM's":        {"vsphere://" + uuidA, uuidB, true},
 		"another, in braces":  {"vsphere://" + uuidA, "{" + uuidB + "}", true},
 		"another one swapped": {"vsphere://" + uuidA, mustUUID(uuidB).Swapped().String(), true},
 	} {
@@ -291,7 +291,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 		states states
 		exists bool
 	}{
-		"both machines run":         {states{stateOf("east", a, b)}, true},
+		"both VMs run":              {states{stateOf("east", a, b)}, true},
 		"that of the ID is off":     {states{stateOf("east", off, b)}, true},
 		"that of the ID is gone":    {states{stateOf("east", b)}, false},
 		"both are gone":             {states{stateOf("east")}, false},

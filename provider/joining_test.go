@@ -81,7 +81,7 @@ func (w *waking) want(woken int64, when string) {
 func TestWokenAfterAShortBadState(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
-		w.want(1, "when the machine is known")
+		w.want(1, "when the VM is known")
 		w.unseen(false)
 		if w.asks() {
 			t.Fatal("initialized in a bad state")
@@ -102,7 +102,7 @@ func TestWokenAfterAShortBadState(t *testing.T) {
 func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
-		w.want(1, "when the machine is known")
+		w.want(1, "when the VM is known")
 		w.unseen(false)
 		w.fleet.reading = func() { w.fleet.become(w.state(true)...) }
 		if w.asks() {
@@ -278,7 +278,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 			t.Errorf("a Node with %s=x gets the condition %+v, want one: %t", c.label, got, c.current)
 		}
 		if d.Shared = true; p.additions(n, d).Condition != nil {
-			t.Error("another Node has the machine too")
+			t.Error("another Node has the VM too")
 		}
 	}
 }

@@ -53,11 +53,11 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}},
 		}, map[string]string{"z": waits, "a": "10.0.0.1"}},
 		{"the VM of the older is off", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){off}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
-			map[string]string{"z": "MachinePoweredOff", "a": "10.0.0.1"}},
+			map[string]string{"z": "VMPoweredOff", "a": "10.0.0.1"}},
 		{"the older has no zone yet", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){in("east", "")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "TopologyMissing", "a": waits}},
 		{"the older is another provider's", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("other://1")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
-			map[string]string{"z": "foreign", "a": "10.0.0.1"}},
+			map[string]string{"z": "unmanaged", "a": "10.0.0.1"}},
 		{"the older contradicts itself", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("vsphere://" + uuidOf(9))}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "ProviderIDMismatch", "a": "10.0.0.1"}},
 		{"on an interface that the guest made", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.2; b=10.0.0.1", vm: []func(*inventory.Machine){func(m *inventory.Machine) { m.NICs[1].DeviceConfigID = -1 }}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
@@ -97,7 +97,7 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 func (c *cluster) joinsWith(name string) string {
 	n := c.node(name)
 	if c.provider.placer.IsForeign(n) {
-		return "foreign"
+		return "unmanaged"
 	}
 	d, err := c.provider.placer.JoinAndReserve(n)
 	if err != nil {

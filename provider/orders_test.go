@@ -522,7 +522,7 @@ func TestOrders(t *testing.T) {
 		// A failure ends the test.
 		playOrder(t, seed, o)
 	}
-	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not; two Nodes have one machine in %d, and one address in %d",
+	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not; two Nodes have one VM in %d, and one address in %d",
 		*ordersCount, time.Since(began).Round(time.Millisecond), exact, unsure, sharing, oneAddress)
 	if *ordersCount >= 100 && (exact < *ordersCount/4 || unsure < *ordersCount/4 || sharing < *ordersCount/6 || oneAddress < *ordersCount/50) {
 		t.Errorf("of %d orders, %d have all vCenters read in time, %d do not, %d share a VM and %d an address: want at least a quarter, a quarter, a sixth and a fiftieth",

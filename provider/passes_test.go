@@ -37,7 +37,7 @@ func TestANewReasonIsSeenAtOnce(t *testing.T) {
 	alone(t, f, func(c *cluster) {
 		f.become() // the first pass looks at all Nodes
 		c.pass(gather)
-		c.wantOutcomes("at first", map[string]int{"machine_not_found": 2})
+		c.wantOutcomes("at first", map[string]int{"vm_not_found": 2})
 		f.become(failing(stateOf("east")))
 		c.pass(gather)
 		c.wantOutcomes("after the vCenter has failed", map[string]int{"vcenter_unreachable": 2})

@@ -144,7 +144,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	}
 	down, err := p.placer.IsShutDown(node)
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("It is not known whether the machine is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
+		klog.FromContext(ctx).V(4).Info("It is not known whether the VM is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 	}
 	p.guard.Shutdown(node, down)
 	return down, nil

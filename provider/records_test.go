@@ -121,7 +121,7 @@ func TestRecordOfANodeWithoutProviderID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := []string{}
 			if name == "recorded" {
-				want = []string{"n MachineNotFound"}
+				want = []string{"n VMNotFound"}
 			}
 			alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 				c.pass(2 * time.Minute)
@@ -252,7 +252,7 @@ func TestFollow(t *testing.T) {
 		}
 		c.create(aNode("nameless"))
 		want[`name "nameless"`] = true
-		c.create(aNode("foreign", withProviderID(foreignID), withSystemUUID(uuidB)))
+		c.create(aNode("unmanaged", withProviderID(foreignID), withSystemUUID(uuidB)))
 		c.create(aNode("broken", withProviderID("vsphere://x"), withSystemUUID(uuidB)))
 		c.pass(gather)
 

@@ -68,18 +68,18 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		{"one runs without a provider ID and was made later", there, []func(*v1.Node){untainted, withSystemUUID(uuidA), madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
 		{"one is another provider's", there, []func(*v1.Node){withProviderID("other://1"), withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 		{"one contradicts itself", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one claims another machine, which cannot be read", states{claimed(stateOf("east", machine(uuidA)))},
+		{"one claims another VM, which cannot be read", states{claimed(stateOf("east", machine(uuidA)))},
 			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one claims a machine of another vCenter, which cannot be read", states{stateOf("west", machine(uuidA)), claimed(stateOf("east"))},
+		{"one claims a VM of another vCenter, which cannot be read", states{stateOf("west", machine(uuidA)), claimed(stateOf("east"))},
 			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one runs and claims another machine", states{claimed(stateOf("east", machine(uuidA)))},
+		{"one runs and claims another VM", states{claimed(stateOf("east", machine(uuidA)))},
 			[]func(*v1.Node){runs, claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one runs and contradicts itself", there, []func(*v1.Node){runs, withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one by name", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "one" }))}, []func(*v1.Node){madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one by name and later", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "two" }))}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){madeAt(2)}, "two", "two"},
-		{"of the two forms of a UUID each is a machine's", states{stateOf("east", machine(uuidA), machine(swapped, withPower(inventory.PowerOff)))},
+		{"of the two forms of a UUID each is a VM's", states{stateOf("east", machine(uuidA), machine(swapped, withPower(inventory.PowerOff)))},
 			[]func(*v1.Node){withProviderID("vsphere://" + swapped), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"two machines", states{stateOf("east", machine(uuidA), machine(uuidB))}, []func(*v1.Node){withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
+		{"two VMs", states{stateOf("east", machine(uuidA), machine(uuidB))}, []func(*v1.Node){withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one, two := aNode("one", c.one...), aNode("two", c.two...)
@@ -90,12 +90,12 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 					if _, err := cl.provider.placer.Join(n); nodeinfo.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
 						t.Errorf("Join(%s): error %v, want ErrShared: %t", name, err, name == c.waits)
 					}
-					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
+					told := slices.Contains(cl.events(), name+" VMShared")
 					if told != strings.Contains(c.complains, name) {
 						t.Errorf("%s: Events %q", name, cl.events())
 					}
 				}
-				if got := cl.outcomes()["machine_of_two_nodes"]; got != len(strings.Fields(c.complains)) {
+				if got := cl.outcomes()["vm_shared"]; got != len(strings.Fields(c.complains)) {
 					t.Errorf("outcomes %v", cl.outcomes())
 				}
 			}, two, one)
@@ -121,7 +121,7 @@ func TestAloneMeansFirst(t *testing.T) {
 			c.create(aNode("older", withSystemUUID(uuidA), madeAt(1)))
 			c.pass(time.Second)
 			if _, err := c.provider.placer.Join(c.node("older")); !errors.Is(err, placement.ErrShared) {
-				t.Errorf("claimed %t: the other one gets the machine: %v", claimed, err)
+				t.Errorf("claimed %t: the other one gets the VM: %v", claimed, err)
 			}
 		}, node, other)
 	}
@@ -165,7 +165,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 			t.Errorf("outcomes %v", c.outcomes())
 		}
 		if nodeinfo.IsUninitialized(c.node("vm")) {
-			t.Error("it keeps the machine's own Node waiting")
+			t.Error("it keeps the VM's own Node waiting")
 		}
 		c.wantEvents()
 	})
@@ -205,21 +205,21 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		// seen says that the other's machine reported the address before.
 		seen, waits bool
 	}{
-		{"the machine reports it", claimant(), b(), false, true},
+		{"the VM reports it", claimant(), b(), false, true},
 		{"it is one of several", claimant(), b(withNICs("a=10.0.0.2; b=10.0.0.1")), false, true},
-		{"the machine reports another", claimant(), b(withNICs("a=10.0.0.2")), true, false},
+		{"the VM reports another", claimant(), b(withNICs("a=10.0.0.2")), true, false},
 		{"and is configured with it", claimant(), b(withNICs("a=10.0.0.2"), static), false, true},
-		{"the machine reports none any more", claimant(), b(withoutAddress), true, true},
-		{"the machine reports none", claimant(), b(withoutAddress), false, false},
-		{"the machine is off", claimant(), b(off), true, false},
+		{"the VM reports none any more", claimant(), b(withoutAddress), true, true},
+		{"the VM reports none", claimant(), b(withoutAddress), false, false},
+		{"the VM is off", claimant(), b(off), true, false},
 		{"and is configured with it", claimant(silent, withRecord("west/vm-1")), b(off, static), false, true},
-		{"the machine was suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true, true},
-		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), false, false},
-		{"the machine is gone", claimant(silent), stateOf("west"), true, false},
+		{"the VM was suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true, true},
+		{"the VM is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), false, false},
+		{"the VM is gone", claimant(silent), stateOf("west"), true, false},
 		{"but a kubelet runs", claimant(ready(v1.ConditionTrue)), stateOf("west"), true, true},
-		{"there never was a machine", claimant(ready(v1.ConditionTrue)), stateOf("west"), false, false},
-		{"the machine is not known any more", claimant(), failing(stateOf("west")), true, true},
-		{"the machine is not known", claimant(), failing(stateOf("west")), false, false},
+		{"there never was a VM", claimant(ready(v1.ConditionTrue)), stateOf("west"), false, false},
+		{"the VM is not known any more", claimant(), failing(stateOf("west")), true, true},
+		{"the VM is not known", claimant(), failing(stateOf("west")), false, false},
 		{"the vCenter fails", claimant(), failing(b()), true, true},
 		{"the vCenter has failed from the start", claimant(), failing(b()), false, false},
 		{"another cloud's Node", claimant(foreign), stateOf("west"), false, false},

@@ -120,7 +120,7 @@ func (p Policy) lacks(category string, r Rule) Conflict {
 			return key()
 		}
 		names := strings.Trim(fmt.Sprintf("%q", p.Visible), "[]")
-		return key() + " The machine's vCenter has " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
+		return key() + " The VM's vCenter has " + quote.Text(strings.ReplaceAll(names, `" "`, `", "`)) + "."
 	}
 	return Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: text, key: key}
 }

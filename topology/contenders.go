@@ -39,7 +39,7 @@ func (f Fate) Text() string {
 	case FateOverwritten:
 		return "lost to a tag farther up (precedence csi)"
 	case FateFarther:
-		return "lost to a tag nearer to the machine"
+		return "lost to a tag nearer to the VM"
 	case FateBeyond:
 		return "not reached: every category had a value farther down, where the walk ends"
 	case FateOtherPath:

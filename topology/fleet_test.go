@@ -174,7 +174,7 @@ func TestNoCategory(t *testing.T) {
 	before := p.NoCategory([]string{"a"})[0]
 	p.Visible = []string{"backup", "new\nline"}
 	// What others make is in the text, on one line, and no other conflict.
-	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The machine's vCenter has "backup", "new\nline".` {
+	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The VM's vCenter has "backup", "new\nline".` {
 		t.Errorf("with other categories in the vCenter the conflict is\n%s (key %s)\nwant the same key and the categories on one line behind\n%s", now.Text(), now.Key(), before.Text())
 	}
 }

@@ -89,16 +89,16 @@ func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 				return above[len(above)-1], "", ""
 			}
 		}
-		return nil, "", "nothing above the machine can be read: give the account the role Read-only there"
+		return nil, "", "nothing above the VM can be read: give the account the role Read-only there"
 	case InventoryDatacenter:
-		return a.findAbove(typeDatacenter, "", "the machine is in no datacenter")
+		return a.findAbove(typeDatacenter, "", "the VM is in no datacenter")
 	case InventoryCluster:
-		return a.findAbove(typeCluster, typeStandalone, "the machine is in no cluster but on a standalone host")
+		return a.findAbove(typeCluster, typeStandalone, "the VM is in no cluster but on a standalone host")
 	case InventoryHost:
 		if p := a.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
 			return p.Objects[0], "", ""
 		}
-		return nil, "", "the machine's host cannot be read: give the account the role Read-only there"
+		return nil, "", "the VM's host cannot be read: give the account the role Read-only there"
 	case InventoryPool:
 		return a.findPool()
 	case InventoryFolder:
@@ -110,7 +110,7 @@ func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 // findAbove returns the nearest object of a type on the first path that can be read far enough. An
 // object of the type without ends the search.
 func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
-	unknown := "nothing above the machine can be read: give the account the role Read-only there"
+	unknown := "nothing above the VM can be read: give the account the role Read-only there"
 	for i := range a {
 		p := &a[i]
 		if p.Kind == FolderPath && kind == typeCluster {
@@ -138,13 +138,13 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 func (a ancestors) findPool() (*Object, string, string) {
 	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
-		return nil, "", "the machine's resource pool cannot be read: give the account the role Read-only there"
+		return nil, "", "the VM's resource pool cannot be read: give the account the role Read-only there"
 	}
 	if len(p.Objects) == 1 {
 		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[0], p.Broken)
 	}
 	if !isPool(p.Objects[1]) {
-		return nil, "the machine is in no resource pool besides the one of its cluster or host", ""
+		return nil, "the VM is in no resource pool besides the one of its cluster or host", ""
 	}
 	return p.Objects[0], "", ""
 }
@@ -155,16 +155,16 @@ func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typ
 func (a ancestors) findFolder() (*Object, string, string) {
 	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {
-		return nil, "", "the machine's folder cannot be read: give the account the role Read-only there"
+		return nil, "", "the VM's folder cannot be read: give the account the role Read-only there"
 	}
 	if p.Objects[1].Ref.Type != typeFolder {
-		return nil, "the machine is in a vApp, and so in no VM folder", ""
+		return nil, "the VM is in a vApp, and so in no VM folder", ""
 	}
 	if len(p.Objects) == 2 {
 		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[1], p.Broken)
 	}
 	if p.Objects[2].Ref.Type == typeDatacenter {
-		return nil, "the machine is in no VM folder besides the one of its datacenter", ""
+		return nil, "the VM is in no VM folder besides the one of its datacenter", ""
 	}
 	return p.Objects[1], "", ""
 }
@@ -228,14 +228,14 @@ func (r *Rule) group() string {
 func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown string) {
 	p := a.path(ComputePath)
 	if len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {
-		return nil, nil, "", "the machine's host cannot be read"
+		return nil, nil, "", "the VM's host cannot be read"
 	}
 	host = p.Objects[0]
 	switch {
 	case len(p.Objects) == 1:
 		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read, which is tried again: %v", host, p.Broken)
 	case p.Objects[1].Ref.Type == typeStandalone:
-		return nil, nil, fmt.Sprintf("the machine is in no cluster but on the standalone %s: take the label from a tag", host), ""
+		return nil, nil, fmt.Sprintf("the VM is in no cluster but on the standalone %s: take the label from a tag", host), ""
 	case p.Objects[1].Ref.Type != typeCluster:
 		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
 	}

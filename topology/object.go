@@ -90,7 +90,7 @@ func (o *Object) kind() string {
 	case typeFolder:
 		return "folder"
 	case typeMachine:
-		return "virtual machine"
+		return "VM"
 	}
 	return o.Ref.Type
 }
@@ -182,7 +182,7 @@ type Path struct {
 // ancestors are the paths of one VM.
 type ancestors []Path
 
-var errNoPath = errors.New("the machine is not said to have one")
+var errNoPath = errors.New("the VM is not said to have one")
 
 // path returns the VM's path of a kind. An unknown path is empty and broken.
 func (a ancestors) path(kind PathKind) *Path {

@@ -10,7 +10,7 @@ import (
 // interchangeable: only ErrAbsent allows the deletion of a Node.
 var (
 	// ErrAbsent: every vCenter answered completely and none has the VM.
-	ErrAbsent = errors.New("no such machine")
+	ErrAbsent = errors.New("no such VM")
 	// ErrUnknown: a necessary read failed.
 	ErrUnknown = errors.New("unknown")
 	// ErrAmbiguous: several answers are equally valid, so none is picked.

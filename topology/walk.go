@@ -152,7 +152,7 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
 	}
 	if r.nothing {
-		return Errorf(ErrUnknown, "the machine's %s path is not known: %w", kind, r.broken)
+		return Errorf(ErrUnknown, "the VM's %s path is not known: %w", kind, r.broken)
 	}
 	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
 }
@@ -169,7 +169,7 @@ func nowhere(paths []*Path, lacked [][]string) error {
 		each = append(each, fmt.Sprintf("none of %s on the %s path", quoted(lacked[i]), p.Kind))
 	}
 	slices.Sort(all)
-	what := fmt.Sprintf("no tag of category %s on the machine's %s", quoted(slices.Compact(all)), kindsOf(paths))
+	what := fmt.Sprintf("no tag of category %s on the VM's %s", quoted(slices.Compact(all)), kindsOf(paths))
 	if slices.ContainsFunc(lacked, func(of []string) bool { return !slices.Equal(of, lacked[0]) }) {
 		what = "no path has them all: " + strings.Join(each, ", ")
 	}

@@ -19,10 +19,10 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// ConfirmAbsent searches every vCenter directly for the machine: for each of its UUIDs in
-// all datacenters, configured or not, and where it was found last. Nil means that each
-// answered and none has it, and that the configuration did not change meanwhile. The error is topology.ErrUnknown if a vCenter could not be searched,
-// and names the vCenter if one has the machine. Templates do not count.
+// ConfirmAbsent searches every vCenter directly for a VM: for its UUIDs in all datacenters, configured
+// or not, and for its last managed objects. Nil means that every vCenter answered, none has the VM, and
+// the configuration did not change meanwhile. The error is topology.ErrUnknown if a vCenter could not be
+// searched; otherwise it names the vCenter that has the VM. Templates are ignored.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	asked := f.vcenters.Load()
 	errs := make([]error, len(*asked))
@@ -40,8 +40,7 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	return joinAnswers(errs)
 }
 
-// confirmAbsent makes all requests in parallel. That the vCenter has the machine counts
-// more than what could not be read.
+// confirmAbsent searches one vCenter, with all requests in parallel.
 func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	published := v.status.Load()
 	s := v.sessionOf(published)
@@ -63,7 +62,7 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 		ref, u, err := v.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("%s has UUID %s, though the list of machines lacks it: it is read again", topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
+			return fmt.Errorf("%s has UUID %s, though the list of VMs lacks it: it is read again", topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
 		case err != nil:
 			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 		}
@@ -77,11 +76,11 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	return joinAnswers(errs)
 }
 
-// catchUpTimeout bounds the wait for the changes that a vCenter has reported.
+// catchUpTimeout bounds the wait for changes that the vCenter already reported.
 const catchUpTimeout = 10 * time.Second
 
-// catchUp waits until the snapshots have what the vCenter has reported by now. A search cannot take the place of that: it
-// may not find a machine whose configuration cannot be read, which the index has.
+// catchUp waits until the snapshot includes all changes reported so far. A search does not replace
+// this: unlike the index, it may miss a VM whose configuration is unreadable.
 func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -91,20 +90,19 @@ func (v *vCenter) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// inParallel fills errs with what do returns for each index. None panics.
+// inParallel calls do for each index of errs and stores its error, or its panic as an error.
 func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = v.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
+			errs[i] = v.guard.Run(ctx, "asking whether the VM is there", func() error { return do(i) })
 			return nil
 		})
 	}
 	_ = g.Wait()
 }
 
-// joinAnswers joins the errors that name a vCenter that has the machine, or all if there
-// is none.
+// joinAnswers joins the errors that found the VM. If there are none, it joins all errors.
 func joinAnswers(errs []error) error {
 	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
 	if len(has) > 0 {
@@ -113,8 +111,8 @@ func joinAnswers(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// lastSeen returns the managed object IDs that the machine last had in this vCenter,
-// through whichever of its entries: by its Node's record, and by this process.
+// lastSeen returns the VM's last managed object IDs in this vCenter, from the Node's record and from this
+// process. Two entries may be the same vCenter.
 func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
@@ -127,27 +125,25 @@ func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	return slices.Compact(ids)
 }
 
-// confirmGone returns nil if the managed object that the machine was is not there any
-// more, or is a template.
+// confirmGone returns nil if the managed object does not exist or is a template.
 func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string) error {
-	// An account that may not see a machine does not find it by its UUID, but
-	// gets no answer either that there is none.
+	// A search by UUID does not find a VM that is hidden from the account. A request for the
+	// managed object distinguishes it from a missing VM.
 	reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
 	name := topology.Ref{VCenter: v.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
 	case err != nil:
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the VM was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
 	case reply == inventory.Gone, reply == inventory.Other:
 		return nil
 	case reply == inventory.There:
-		return fmt.Errorf("%s, which the machine was, is still there: delete the Node by hand if it is not its machine any more", name)
+		return fmt.Errorf("%s, which the VM was, is still there: delete the Node by hand if it is not its VM any more", name)
 	}
-	return topology.Errorf(topology.ErrUnknown, "%s, which the machine was, is not shown to the account, so that it may be there: give the account its role on it", name)
+	return topology.Errorf(topology.ErrUnknown, "%s, which the VM was, is not shown to the account, so that it may be there: give the account its role on it", name)
 }
 
-// withUUID searches the whole vCenter for a machine with one of the UUIDs, which
-// is not a template, for all of them side by side. Nil without an error means that it
-// has none.
+// withUUID searches the whole vCenter for a VM with one of the UUIDs that is not a template. If none
+// exists, the reference and the error are nil.
 func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
@@ -163,8 +159,7 @@ func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inve
 	return nil, inventory.UUID{}, quote.Errors(quote.Most, errs...)
 }
 
-// find returns a machine with the UUID that is not a template, nil if the vCenter
-// has none.
+// find is withUUID for one UUID.
 func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
 	refs, err := watch.InSlot(ctx, v.slots, func() ([]types.ManagedObjectReference, error) { return watch.SearchUUID(ctx, s.Client(), u) })
 	if err != nil {
@@ -184,18 +179,18 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 	return nil, nil
 }
 
-// hostsHold bounds how long a host that is not connected delays an absence, in multiples of the hold.
+// hostsHold bounds the delay of an absence by a disconnected host, in multiples of the hold.
 const hostsHold = 12
 
-// A reading is one reading of the vCenter, from its first snapshot to the next break.
+// A reading is a period of successful reads, from the first snapshot to the next break.
 type reading struct {
 	inventory.Reading
-	// discovered reports whether all hosts were once connected at the same time since the reading began.
+	// discovered reports whether all hosts were connected at once in this reading.
 	discovered atomic.Bool
 }
 
-// checkHold returns why the vCenter may still lack a VM that exists. If it was restored from a backup, it
-// discovers the VMs that were made since under new managed object IDs, once their hosts are connected.
+// checkHold returns an error while the vCenter may still lack an existing VM. A vCenter that was
+// restored from a backup discovers newer VMs under new managed object IDs once their hosts connect.
 func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading, id inventory.Identity) error {
 	if v.absenceHold == 0 {
 		return nil

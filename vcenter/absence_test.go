@@ -51,8 +51,8 @@ func TestConfirmAbsent(t *testing.T) {
 		want  string
 	}{
 		{"nobody's UUID", nobody, "", confirmed},
-		{"a machine's UUID", w.id("n1"), "", has},
-		{"a machine's UUID in the second vCenter", w.id("w1"), "", has},
+		{"a VM's UUID", w.id("n1"), "", has},
+		{"a VM's UUID in the second vCenter", w.id("w1"), "", has},
 		{"a template's UUID", w.id("tmpl"), "", confirmed},
 		{"the object is there", known(nobody, "east", w.moid("n1")), "", has},
 		{"the object is there in another vCenter", known(nobody, "west", w.moid("n3")), "", confirmed},
@@ -83,7 +83,7 @@ func TestConfirmAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := ask(n2); got != has {
-		t.Errorf("an unreadable machine: %s", got)
+		t.Errorf("an unreadable VM: %s", got)
 	}
 	// Asking the vCenters costs a few requests, and only theirs.
 	east.ResetRequests()
@@ -139,7 +139,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 		},
 	} {
 		end()
-		held("--absence-hold")
+		held("--deletion-hold")
 		began := time.Now()
 		w.until("confirmed after "+name, confirmed)
 		if took := time.Since(began); took < opts.AbsenceHold/2 {

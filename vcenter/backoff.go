@@ -3,21 +3,20 @@ package vcenter
 import "time"
 
 const (
-	// restartMax bounds the delay before a watch that had read the vCenter begins
-	// again in the same session, for the first times.
+	// restartMax bounds the delay before a watch restarts in the same session after a successful
+	// read, for the first restarts.
 	restartMax = 2 * time.Second
-	// restartsSoon is how often a watch begins again so soon that ends within
-	// RetryMax each time. After that the delay grows to RetryMax.
+	// restartsSoon is the number of such restarts if each watch ends within RetryMax. After that the
+	// delay grows to RetryMax.
 	restartsSoon = 10
-	// restartsAtOnce is how many restarts within a minute a vCenter can cause without a delay.
+	// restartsAtOnce is the number of restarts per minute that a vCenter can cause without a delay.
 	restartsAtOnce = 3
 )
 
-// backoff is the delay between two attempts to follow a vCenter. It grows from least
-// to most while they fail soon.
+// backoff is the delay between two attempts. It doubles from least to most while attempts fail soon.
 type backoff struct {
 	least, most, delay time.Duration
-	// soon counts the restarts that restartMax was for.
+	// soon counts the restarts with restartMax.
 	soon int
 }
 
@@ -25,11 +24,9 @@ func newBackoff(least, most time.Duration) *backoff {
 	return &backoff{least: least, most: most, delay: least}
 }
 
-// after returns the delay after an attempt that took so long, zero for none. Read
-// reports whether the vCenter was read meanwhile, lost whether the session was lost:
-// vCenters end sessions, so the first time nothing is wrong. A vCenter that ends each
-// session soon after the login is logged in to after growing delays all the same,
-// though it could be read each time.
+// after returns the delay after an attempt, zero for none. read reports whether the vCenter was read,
+// lost whether the session was lost. vCenters end sessions, so the first loss has no delay. If a vCenter
+// ends each session soon after the login, the delay grows even if each session reads the vCenter.
 func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 	switch {
 	case took > b.most:
@@ -53,7 +50,7 @@ type restarts struct {
 	next  int
 }
 
-// areOften records a restart, and reports whether restartsAtOnce others were in the minute before.
+// areOften records a restart, and reports whether it exceeds restartsAtOnce in a minute.
 func (r *restarts) areOften(now time.Time) bool {
 	first := r.times[r.next]
 	r.times[r.next] = now

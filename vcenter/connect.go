@@ -16,8 +16,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// The reasons for a restart that are not the watch's own. With otherSpec everything ends that
-// does not suit the configuration any more, also a login.
+// These reasons for a restart come from the monitor. otherSpec also ends a login.
 const (
 	otherSpec        watch.Restart = "the configuration has changed"
 	otherCredentials watch.Restart = "logged in with the changed credentials"
@@ -40,19 +39,18 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	m.now.session = s
 	m.answered = err == nil
 	m.publish(false)
-	// It was about credentials that were to replace the session before.
+	// This outage concerned the replacement of an earlier session.
 	m.unusable = faults.Outage{}
 	return s, err
 }
 
-// A SlowLoginError says that a login is under way that takes longer than other calls may. It may still
-// succeed.
+// A SlowLoginError reports a login that takes longer than other calls. It may still succeed.
 type SlowLoginError struct{ text string }
 
 func (e *SlowLoginError) Error() string { return e.text }
 
-// credentialsDiffer reports whether there are other credentials than were offered last, or
-// whether the vCenter is to be followed in another way.
+// credentialsDiffer reports whether the credentials differ from the last offered credentials, or
+// the address or trust changed.
 func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -61,9 +59,8 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	return !m.throttle.Offered(creds)
 }
 
-// readCredentials returns the credentials as they are configured now. If that is for
-// another vCenter than is followed, or for one that is trusted otherwise, the error
-// is a Restart for otherSpec: neither of the two may be shown the other's.
+// readCredentials returns the current credentials. If the configured address or trust changed, it
+// returns otherSpec: neither vCenter may see the credentials of the other.
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
@@ -83,7 +80,7 @@ func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err e
 	return creds, err
 }
 
-// noteCredentials publishes whether there are credentials, unless the daemon stops.
+// noteCredentials publishes the result of readCredentials, unless the daemon stops.
 func (m *monitor) noteCredentials(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -98,22 +95,21 @@ func (m *monitor) noteCredentials(ctx context.Context, err error) {
 	m.publish(false)
 }
 
-// A credentialsError is that credentials cannot be read, or are not there.
+// A credentialsError means that credentials are missing or unreadable.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string          { return "credentials: " + e.err.Error() }
 func (e *credentialsError) Unwrap() error          { return e.err }
 func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
-// logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
-// other calls may. A change of the configuration ends it with a Restart, beside
-// which there may be a session.
+// logIn makes one login attempt. It calls slow, which may be nil, if this takes longer than other
+// calls. A change of the configuration returns otherSpec, perhaps together with a session.
 func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
 	endpoint := m.now.endpoint
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over, wait := faults.Go(func() { s, err = session.Open(own, endpoint, creds) })
-	// What comes before the login has a deadline of its own.
+	// The requests before the login have their own deadline.
 	late := time.NewTimer(m.opts.Timeout * 11 / 10)
 	defer late.Stop()
 	w := awaited{ended: over, timer: late.C, restart: true}
@@ -140,7 +136,6 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 	return s, err
 }
 
-// replaceSession puts a session in the place of the previous one.
 func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := m.now.session
 	m.now.session = fresh
@@ -151,7 +146,6 @@ func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
 	m.closeSession(ctx, old)
 }
 
-// logout ends the session, if there is one.
 func (m *monitor) logout(ctx context.Context) {
 	if old := m.now.session; old != nil {
 		m.now.session = nil
@@ -160,10 +154,9 @@ func (m *monitor) logout(ctx context.Context) {
 	}
 }
 
-// logoutTimeout bounds the end of a session.
 const logoutTimeout = 3 * time.Second
 
-// closeSession ends a session. The context may be done, so it gets a bounded one of its own.
+// closeSession logs out. ctx may already be done, so the logout has its own deadline.
 func (m *monitor) closeSession(ctx context.Context, s *session.Session) {
 	var err error
 	m.await(ctx, func() {

@@ -72,7 +72,7 @@ func TestCostAtRestIsFlat(t *testing.T) {
 	opts.TagRefresh = 20 * time.Millisecond
 	few, many := atRest(t, 200, 40, "list-attached-tags", opts), atRest(t, 2000, 40, "list-attached-tags", opts)
 	if few.requests == 0 || few.bytes == 0 || many.requests > 1.1*few.requests || many.bytes > 1.1*few.bytes {
-		t.Errorf("%+v beside 200 machines, %+v beside 2,000", few, many)
+		t.Errorf("%+v beside 200 VMs, %+v beside 2,000", few, many)
 	}
 }
 
@@ -98,8 +98,8 @@ func TestOthersCauseNoWork(t *testing.T) {
 	if err := east.PowerOff("node-0000"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("the Node's machine off", isOff)
+	w.until("the Node's VM off", isOff)
 	if n := east.Requests()["WaitForUpdatesEx"]; n > 2 {
-		t.Errorf("%d polls for one change of a Node's machine: %v", n, east.Requests())
+		t.Errorf("%d polls for one change of a Node's VM: %v", n, east.Requests())
 	}
 }

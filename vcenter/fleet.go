@@ -17,26 +17,25 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A Fleet is all configured vCenters.
+// A Fleet is the set of configured vCenters. It is safe for concurrent use.
 type Fleet struct {
 	credentials CredentialSource
 	opts        Options
-	// vcenters are in the order of the configuration.
+	// vcenters and states are in the order of the configuration.
 	vcenters atomic.Pointer[[]*vCenter]
-	// states are what is known of them, made again with each change.
-	states atomic.Pointer[[]inventory.State]
-	// generation counts the calls of Apply that are over.
+	states   atomic.Pointer[[]inventory.State]
+	// generation counts calls of Apply.
 	generation atomic.Uint64
-	// applied says that the vCenters have changed since Run last read them.
+	// applied notifies Run of changed vcenters.
 	applied signal.Signal
 
-	// mu is for what follows, and for who changes the vCenters or their states.
+	// mu guards interest, subscribers, and the writes of vcenters and states.
 	mu          sync.Mutex
 	interest    *watch.Interest
 	subscribers []signal.Signal
 }
 
-// NewFleet prepares a fleet; it contacts nothing until Run.
+// NewFleet returns a fleet. It makes no requests before Run.
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
 	f := &Fleet{
 		credentials: credentials,
@@ -49,12 +48,10 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-// Apply replaces the vCenters of the fleet, which their names identify. New ones are
-// connected to; those that are not there any more are logged out of and not in States from
-// now on. One that stays keeps its session unless its address or its credentials change,
-// and its watch unless the trusted certificates or its datacenters change, or tags, host
-// groups or fault domains begin to be read. Of a vCenter with another address nothing is
-// known yet.
+// Apply replaces the vCenters of the fleet; the name identifies a vCenter. Removed vCenters are logged
+// out and disappear from States at once. A session survives unless the address or the credentials
+// change. A watch survives unless the trust or the datacenters change, or reading of tags, host groups or
+// fault domains starts or stops. A new address resets the state.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
 	before := make(map[string]*vCenter)
@@ -78,17 +75,15 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.changed(true)
 }
 
-// CredentialsChanged notes that credentials may have changed. A vCenter whose credentials
-// have is logged in to again; its watch goes on if they are accepted.
+// CredentialsChanged requests a check of all credentials. A vCenter with changed credentials is logged
+// in to again. If it accepts them, its watch continues.
 func (f *Fleet) CredentialsChanged() {
 	for _, v := range *f.vcenters.Load() {
 		v.credentialsChanged.Notify()
 	}
 }
 
-// Run follows all vCenters at once until the context is done, and returns when
-// each is logged out or has not answered that within 3 s. No vCenter's failure
-// ends it or reaches another vCenter.
+// Run watches all vCenters until ctx is done, and returns after all logouts, each bounded by 3 s.
 func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
 	running := make(map[*vCenter]context.CancelFunc)
@@ -121,17 +116,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// States returns the state of each vCenter in the order of the configuration. The caller must not
-// change them: they are the same for all callers until one of them changes.
+// States returns the states in the order of the configuration. The slice is shared: do not modify it.
 func (f *Fleet) States() []inventory.State { return *f.states.Load() }
 
-// Generation returns a number that grows with each change of the configuration. Two
-// answers of ConfirmAbsent and States are of the same vCenters if it did not change
-// between them.
+// Generation returns a number that increases with each Apply. If it does not change between
+// ConfirmAbsent and States, both refer to the same vCenters.
 func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
-// Subscribe returns a channel that is notified when a state has changed, once for all changes
-// since it was last received from.
+// Subscribe returns a channel with at most one pending notification of changed states.
 func (f *Fleet) Subscribe() <-chan struct{} {
 	s := signal.New()
 	f.mu.Lock()
@@ -140,7 +132,7 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
-// changed has States return what the vCenters have published, and notifies subscribers if they are to know.
+// changed rebuilds the states, and notifies subscribers if announce is set.
 func (f *Fleet) changed(announce bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +149,7 @@ func (f *Fleet) changed(announce bool) {
 	}
 }
 
-// Follow replaces the machines whose details are read.
+// Follow replaces the VMs whose details are read.
 func (f *Fleet) Follow(ids []inventory.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,34 +159,32 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
-// Probe has a vCenter prove that it answers. Then its state has a new LastContact and
-// subscribers are notified; otherwise its state has an error. One that is not watched now
-// is read, or its failure known, in any case.
+// Probe requests proof that a vCenter answers. Then its state gets a new LastContact or an error, and
+// subscribers are notified. If no watch is running, the next watch provides both.
 func (f *Fleet) Probe(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.Probe()
 	}
 }
 
-// ReadTags has the tags of a vCenter read soon, and the names of those that matter whose
-// names are older than half of the refresh interval. Then subscribers are notified, whatever
-// has come of it. One that is not watched now is read, or its failure known, in any case.
+// ReadTags requests a read of a vCenter's tags, and of relevant names older than half the refresh
+// interval. Then subscribers are notified, also of a failure. If no watch is running, the next watch
+// reads them.
 func (f *Fleet) ReadTags(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.ReadTags()
 	}
 }
 
-// AskHome has a vCenter asked whether a machine exists that a Node was last found as and that it
-// does not show. A later snapshot has the reply in Homes. It is asked about each once in a while
-// only, whoever asks how often.
+// AskHome requests a check whether a managed object exists that was a Node's VM and is not in the
+// snapshot. A later snapshot contains the reply in Homes. Repeated requests are rate-limited.
 func (f *Fleet) AskHome(vcenter, id string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.AskHome(id)
 	}
 }
 
-// inbox returns that of a vCenter, nil if it is not configured.
+// inbox returns a vCenter's inbox, nil if it is not configured.
 func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	for _, v := range *f.vcenters.Load() {
 		if v.name == vcenter {
@@ -204,15 +194,15 @@ func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	return nil
 }
 
-// An OpenSession is the session that a fleet has with a vCenter. Err says why there is none.
+// An OpenSession is the fleet's session with a vCenter. Err is the reason if there is none.
 type OpenSession struct {
 	VCenter string
 	Session *session.Session
 	Err     error
 }
 
-// Sessions returns those with all vCenters now, in the order of the configuration. They stay the fleet's,
-// which ends them.
+// Sessions returns the sessions with all vCenters, in the order of the configuration. The fleet keeps
+// ownership and logs them out.
 func (f *Fleet) Sessions() []OpenSession {
 	var all []OpenSession
 	for _, v := range *f.vcenters.Load() {

@@ -42,7 +42,7 @@ func TestAskHome(t *testing.T) {
 	w.fleet.AskHome("east", "vm-88888")
 	w.until("a fault", func(states []inventory.State) bool { return states[0].Snapshot.Homes["vm-88888"] == inventory.Hidden })
 	if n := east.Requests()["RetrievePropertiesEx"]; n > len(want)+1 {
-		t.Errorf("%d requests about %d machines", n, len(want)+1)
+		t.Errorf("%d requests about %d VMs", n, len(want)+1)
 	}
 	east.Fault("RetrievePropertiesEx", nil)
 

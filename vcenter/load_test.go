@@ -204,17 +204,17 @@ func loadModes() []loadMode {
 			},
 		},
 		{
-			name: "moves a Node's machine ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "moves a Node's VM ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
 		},
 		{
-			name: "changes the addresses of a Node's machine fifty times a second", goes: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "changes the addresses of a Node's VM fifty times a second", goes: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.SetIPs("n1", fmt.Sprintf("10.0.0.%d", 1+n%250))
 			}),
 		},
 		{
-			name: "clones ten machines a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "clones ten VMs a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 3 {
 					if err := v.SetReadable(fmt.Sprintf("clone-%d", n-3), true); err != nil {
 						return err
@@ -224,7 +224,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			name: "creates and deletes ten machines a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates and deletes ten VMs a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 5 {
 					if err := v.Destroy(fmt.Sprintf("other-%d", n-5)); err != nil {
 						return err
@@ -235,17 +235,17 @@ func loadModes() []loadMode {
 		},
 		{
 			// Just after the poll that follows a rest has reported no news.
-			name: "creates a machine every 26 seconds", faster: 5, opts: fiveTimes, goes: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates a VM every 26 seconds", faster: 5, opts: fiveTimes, goes: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
 		{
-			name: "creates a hundred machines a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates a hundred VMs a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
-		{name: "switches machines of others off and on ten times a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, switchOthers)},
-		{name: "switches machines of others off and on a hundred times a second", faster: 5, opts: fiveTimes, goes: every(10*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on ten times a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on a hundred times a second", faster: 5, opts: fiveTimes, goes: every(10*time.Millisecond, switchOthers)},
 		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {

@@ -13,10 +13,9 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// SearchOutside looks for a machine that no index has beyond the configured
-// datacenters. It returns inventory.ErrOutside, with where the machine is, if a
-// vCenter has it; nil says nothing. Only vCenters with configured datacenters are
-// asked: the index of the others has everything that their account can see.
+// SearchOutside searches for a VM outside the configured datacenters. If a vCenter has it, the error is
+// inventory.ErrOutside with the VM's location. Nil proves nothing. It skips vCenters without configured
+// datacenters, whose index is complete.
 func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
 	vcenters := *f.vcenters.Load()
 	found := make([]error, len(vcenters))
@@ -24,7 +23,7 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 	for i, v := range vcenters {
 		if len(v.spec.Load().cfg.Datacenters) > 0 {
 			g.Go(func() error {
-				found[i] = v.guard.Run(ctx, "searching for the machine", func() error { return v.searchOutside(ctx, id) })
+				found[i] = v.guard.Run(ctx, "searching for the VM", func() error { return v.searchOutside(ctx, id) })
 				if faults.Recovered(found[i]) {
 					found[i] = nil
 				}

@@ -81,7 +81,7 @@ func TestSearchOutside(t *testing.T) {
 		t.Errorf("SearchOutside for n3: error %v, want an unknown ErrOutside with /dc2/vm/n3", err)
 	}
 	if err := w.fleet.SearchOutside(w.ctx, identity(t, "422e4956-0000-1139-6d72-59cc8f26bc90")); err != nil {
-		t.Errorf("no machine: %v", err)
+		t.Errorf("no VM: %v", err)
 	}
 	if n := w.sim.VCenter("west").Requests()["FindAllByUuid"]; n > 0 {
 		t.Errorf("%d searches in a vCenter whose index has everything", n)

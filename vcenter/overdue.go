@@ -7,24 +7,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A vCenter that was never read, and has not failed either, may have a second machine
-// of a UUID that another one has, so that Nodes wait for it. These bound that. A
-// vCenter that answers is waited for longer than one that does not, which may be hung.
+// A vCenter that was neither read nor failed may have a second VM with the same UUID, so Nodes of other
+// vCenters stay uninitialized. These bound that time. A vCenter that does not answer may hang and gets
+// less time.
 const (
-	// silentTime is how long it may answer nothing.
+	// silentTime bounds the time without any answer.
 	silentTime = 1500 * time.Millisecond
-	// readTime is how long it may take in all. A large one, or a slow one, takes longer
-	// now and then.
+	// readTime bounds the total time, which a large or slow vCenter sometimes exceeds.
 	readTime = 10 * time.Second
 )
 
-// A deadline is the time by which a vCenter has to be read for the first time, or its failure known.
+// A deadline limits the time until the first successful or failed read of a vCenter.
 type deadline struct {
-	// configuredAt is when the current address was set.
+	// configuredAt is the time when the current address was set.
 	configuredAt time.Time
 }
 
-// remaining returns the time left for a vCenter that last answered at a time, zero if it never did.
+// remaining returns the time left. lastAnswer is zero if the vCenter never answered.
 func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 	silentSince := d.configuredAt
 	if lastAnswer.After(silentSince) {
@@ -33,8 +32,8 @@ func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 	return min(time.Until(silentSince.Add(silentTime)), time.Until(d.configuredAt.Add(readTime)))
 }
 
-// untilOverdue waits until the vCenter is overdue, or may be. It is nil once the vCenter was read, has failed or
-// is overdue.
+// untilOverdue fires when the vCenter may be overdue. It is nil after the first read or failure, and
+// once the vCenter is overdue.
 func (m *monitor) untilOverdue() <-chan time.Time {
 	if s := &m.now.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
 		return nil
@@ -42,7 +41,6 @@ func (m *monitor) untilOverdue() <-chan time.Time {
 	return time.After(m.overdue.remaining(m.now.endpoint.LastAnswer()))
 }
 
-// publishOverdue publishes that the vCenter is overdue, if it is.
 func (m *monitor) publishOverdue(ctx context.Context) {
 	if m.overdue.remaining(m.now.endpoint.LastAnswer()) > 0 {
 		return // an answer has moved the deadline

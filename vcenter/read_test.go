@@ -49,11 +49,11 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 	w.found(w.id("n1"))
 	for _, s := range w.fleet.States() {
 		if s.VCenter == "east" && (len(s.Snapshot.Machines) != 1 || s.Snapshot.Len() != 5) {
-			t.Errorf("%d machines, %d entries", len(s.Snapshot.Machines), s.Snapshot.Len())
+			t.Errorf("%d VMs, %d entries", len(s.Snapshot.Machines), s.Snapshot.Len())
 		}
 	}
 	if _, err := w.find(w.fleet.States(), w.id("n2")); !errors.Is(err, topology.ErrUnknown) {
-		t.Errorf("a machine whose details are not read: %v", err)
+		t.Errorf("a VM whose details are not read: %v", err)
 	}
 }
 
@@ -79,14 +79,14 @@ vcenters:
 		for _, id := range ids {
 			w.found(id)
 		}
-		t.Logf("%s machines: %v", count, w.sim.VCenter("east").Requests())
+		t.Logf("%s VMs: %v", count, w.sim.VCenter("east").Requests())
 		return w.sim.VCenter("east").Total()
 	}
 	few, many := cost("3"), cost("300")
 	// A page has 100 objects; a machine is on one of the index and one of the
 	// details.
 	if few > 20 || many > few+10 {
-		t.Errorf("%d requests for 3 machines, %d for 300", few, many)
+		t.Errorf("%d requests for 3 VMs, %d for 300", few, many)
 	}
 }
 

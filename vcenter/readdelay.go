@@ -12,38 +12,32 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// These bound how long a monitor waits before it reads a vCenter again that had
-// ended its session or could not be reached. Many daemons notice that at the same
-// time, and each reads its whole index: together they would overload the vCenter
-// that has just started. The waits are random, within a window
-// that grows with the size of the index.
+// After the end of a session or an unreachable vCenter, many daemons would read their whole index at
+// once and overload a vCenter that just started. So each waits for a random part of a window that
+// grows with the size of its index.
 const (
-	// windowPerMachine is the window for each machine of the index, whose properties
-	// are read in pages: 2 minutes for 40,000 machines, under a second for 300.
+	// windowPerMachine is the window per VM: 2 minutes for 40,000 VMs, under a second for 300.
 	windowPerMachine = 3 * time.Millisecond
-	// maxWindow bounds it for any size.
-	maxWindow = 2 * time.Minute
+	maxWindow        = 2 * time.Minute
 )
 
-// readWindow returns the time within which an index of that size is read again.
 func readWindow(machines int) time.Duration {
 	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
 }
 
-// A readDelay is the wait before the next reading, after a watch or an attempt to begin one has failed. The zero
-// readDelay, of the first reading of a process and of one after a change of the configuration, is no wait.
+// A readDelay is the delay before the next read after a failure. The zero value means no delay; it
+// applies to a new process and a changed configuration.
 type readDelay struct {
 	wait time.Duration
 	// cause is the failure.
 	cause error
 }
 
-// newReadDelay returns a wait for a random part of the window of an index of that size.
 func newReadDelay(machines int, cause error) readDelay {
 	return readDelay{wait: random(readWindow(machines)), cause: cause}
 }
 
-// take returns the delay, which applies to one reading.
+// take returns the delay and resets it.
 func (d *readDelay) take() readDelay {
 	taken := *d
 	*d = readDelay{}
@@ -58,14 +52,12 @@ func (d *readDelay) log(ctx context.Context) {
 		"wait", d.wait.Round(time.Second), "err", faults.Printable{Err: d.cause})
 }
 
-// random returns a random part of a time, zero of none.
+// random returns a random part of a duration.
 func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
 
-// waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
-// keeps its snapshot and has an error, as in an outage: what happened since the
-// last watch is not known. A changed configuration ends the wait, and so do changed
-// credentials, which the watch logs in with. A Probe does not: every daemon whose Node may be
-// gone would read at once, which is what the wait is for.
+// waitToRead waits for the read delay. Meanwhile the state keeps its snapshot and has an error, since
+// changes since the last watch are unknown. Changed configuration or credentials end the wait. A Probe
+// does not: every daemon with a missing Node would then read at once.
 func (m *monitor) waitToRead(ctx context.Context) error {
 	delay := m.readDelay.take()
 	if delay.wait <= 0 {
@@ -92,10 +84,10 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 	}
 }
 
-// publishReadDelay publishes that the vCenter is not read yet, unless it is still failing.
+// publishReadDelay publishes that the read is pending, unless the vCenter still fails.
 func (m *monitor) publishReadDelay() {
 	if m.now.state.Err != nil && !m.answered {
-		return // nothing says that it can be read
+		return // The vCenter may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {
 		m.now.state.Cause = inventory.CausePending

@@ -25,7 +25,7 @@ func TestReadWindow(t *testing.T) {
 		{1 << 40, 2 * time.Minute},
 	} {
 		if got := readWindow(c.machines); got != c.want {
-			t.Errorf("%d machines: %v, want %v", c.machines, got, c.want)
+			t.Errorf("%d VMs: %v, want %v", c.machines, got, c.want)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	w.until("the wait", func(states []inventory.State) bool { return states[1].Err != nil })
 	if states := w.fleet.States(); states[1].Err != nil { // otherwise it was a very short wait
 		if _, err := w.find(states, w1); err != nil || !w.outcome(states, identity(t, stranger), topology.ErrUnknown) {
-			t.Errorf("w1: %v; or a machine is absent that may have come meanwhile", err)
+			t.Errorf("w1: %v; or a VM is absent that may have come meanwhile", err)
 		}
 	}
 	w.until("read again", func(states []inventory.State) bool { return states[1].Err == nil })

@@ -29,7 +29,7 @@ func (w *world) tagsErr(id inventory.Identity, kind string) error {
 			}
 		}
 	}
-	w.Fatalf("no %s above the machine", kind)
+	w.Fatalf("no %s above the VM", kind)
 	return nil
 }
 

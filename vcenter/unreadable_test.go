@@ -101,7 +101,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	moid := w.moid("n2")
 	n2, nobody := identity(t, stranger), identity(t, "99999999-2222-3333-4444-555555555555")
 	w.fleet.Follow([]inventory.Identity{n2, nobody})
-	w.until("an unreadable machine", func(states []inventory.State) bool {
+	w.until("an unreadable VM", func(states []inventory.State) bool {
 		return states[0].Snapshot != nil && !states[0].Snapshot.Unreadable[moid].At.IsZero()
 	})
 	since := w.fleet.States()[0].Snapshot.Unreadable[moid]
@@ -167,7 +167,7 @@ vcenters:
 	for name, uuid := range uuids {
 		if id := identity(t, uuid); !w.outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) {
 			_, err := w.find(states, id)
-			t.Errorf("Find of machine %s, which cannot be read: error %v, want an unknown ErrUnreadable", name, err)
+			t.Errorf("Find of VM %s, which cannot be read: error %v, want an unknown ErrUnreadable", name, err)
 		}
 	}
 }

@@ -13,25 +13,23 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A vCenter is one of a fleet. Any goroutine may use it; its monitor follows it.
+// A vCenter is safe for concurrent use. Its monitor connects to it and watches it.
 type vCenter struct {
 	name  string
 	guard *faults.Guard
-	// throttle decides when credentials may be shown to the vCenter.
+	// throttle decides when the vCenter may receive credentials.
 	throttle *session.LoginThrottle
-	// slots bound the requests in flight of searches for single machines.
-	slots watch.Slots
-	// absenceHold is Options.AbsenceHold.
+	// slots bound the concurrent requests that search for single VMs.
+	slots       watch.Slots
 	absenceHold time.Duration
 
-	// inbox goes to the watches. specChanged says that spec has changed, credentialsChanged
-	// that the credentials may have.
+	// inbox passes messages to the watches.
 	inbox                           *watch.Inbox
 	specChanged, credentialsChanged signal.Signal
 
-	// spec is the configuration. The fleet sets it, the monitor reads it.
+	// spec is the configuration. The fleet writes it, the monitor reads it.
 	spec atomic.Pointer[spec]
-	// status is what the monitor published last.
+	// status is the monitor's last published status.
 	status atomic.Pointer[status]
 }
 
@@ -53,18 +51,16 @@ func (v *vCenter) newEndpoint(cfg *config.VCenter, opts Options) *session.Endpoi
 }
 
 func (v *vCenter) newTagReader(opts Options) *tags.Reader {
-	// Half of the requests that may be in flight stay free for SOAP, which answers when
-	// the tagging service does not.
+	// The other half of the requests in flight stays free for SOAP if the tagging service hangs.
 	return tags.NewReader(v.name, opts.TagRefresh, max(1, opts.InFlight/2))
 }
 
-// configure replaces the configuration.
 func (v *vCenter) configure(s *spec) {
 	v.spec.Store(s)
 	v.specChanged.Notify()
 }
 
-// state returns what is known of the vCenter at the address that is configured now.
+// state returns the state at the currently configured address.
 func (v *vCenter) state() inventory.State {
 	published := v.status.Load()
 	configured := v.spec.Load()
@@ -76,10 +72,10 @@ func (v *vCenter) state() inventory.State {
 	return s
 }
 
-// session returns the session with the vCenter at the address that is configured now, nil if there is none.
+// session returns the session with the currently configured address, or nil.
 func (v *vCenter) session() *session.Session { return v.sessionOf(v.status.Load()) }
 
-// sessionOf returns the session in a status, nil if it is with another address than the configured one.
+// sessionOf returns the session in a status, nil if it belongs to another address.
 func (v *vCenter) sessionOf(published *status) *session.Session {
 	if published.session == nil || !published.session.Serves(&v.spec.Load().cfg) {
 		return nil
@@ -87,15 +83,14 @@ func (v *vCenter) sessionOf(published *status) *session.Session {
 	return published.session
 }
 
-// A spec is how a vCenter is configured at a time. It is never changed.
+// A spec is an immutable configuration of a vCenter.
 type spec struct {
 	cfg config.VCenter
 	Requirements
 }
 
-// needsRestart reports whether a watch by another spec does not serve this one, where
-// the difference of their configurations has these effects. Other credentials are tried beside the watch,
-// and the families of addresses concern no vCenter.
+// needsRestart reports whether a watch with the spec before has to restart for this spec. d is the
+// effect of the difference. Changed credentials and address families need no restart.
 func (s *spec) needsRestart(before *spec, d config.Effect) bool {
 	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
 		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains

@@ -14,9 +14,8 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// watch runs a watch until that fails or does not serve any more. Meanwhile changed
-// credentials are logged in with; if they serve, the session is returned that is to take the
-// place of the previous one, and the watch has ended.
+// watch runs a watch until it fails or has to restart. Meanwhile it logs in with changed credentials. If
+// that succeeds, it ends the watch and returns the session that replaces the previous session.
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	with := &spec{*m.cfg, m.wanted.Requirements}
@@ -24,7 +23,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(with), r)
 	var failure error
 	over, wait := faults.Go(func() {
-		// A login that is under way ends with the watch.
+		// This also ends a login in progress.
 		defer cancel()
 		failure = w.Run(ctx)
 	})
@@ -34,7 +33,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 		m.now.reader.running = false
 		m.publish(false)
 	}()
-	// Read at once: the watch before may have ended before it took up changed credentials.
+	// The first check is immediate: the previous watch may have ended with credentials unchecked.
 	check := time.NewTimer(0)
 	defer check.Stop()
 	for events := (awaited{ended: over, begun: r.started}); ; {
@@ -70,7 +69,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 	}
 }
 
-// withNextLogin adds to a logger the time until the next login, if the error has one.
+// withNextLogin adds the time until the next login attempt, if the error contains it.
 func withNextLogin(log klog.Logger, err error) klog.Logger {
 	if next := session.NextAttempt(err); !next.IsZero() {
 		return log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
@@ -78,8 +77,7 @@ func withNextLogin(log klog.Logger, err error) klog.Logger {
 	return log
 }
 
-// logInAgain logs in with changed credentials and returns the session, nil if they have
-// not changed. If they are not accepted, the session stays as it is.
+// logInAgain logs in with changed credentials and returns the new session, nil if they are unchanged.
 func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -100,7 +98,7 @@ func (m *monitor) watchOptions(with *spec) watch.Options {
 	}
 }
 
-// read takes a snapshot of the watch that is running, which ends an outage. With is the spec of that watch.
+// read adopts a snapshot from the running watch with that spec, and ends the outage.
 func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
 	m.now.endpoint.Useful()
 	if lasted, ended := m.outage.End(); ended {
@@ -113,16 +111,16 @@ func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
 	m.now.reader = reader{with: with, running: true}
 }
 
-// A reporter sends a monitor what its watch finds out.
+// A reporter sends a watch's results to its monitor.
 type reporter struct {
 	name     string
 	observer Observer
 	// with is the spec of the watch.
 	with *spec
-	// updates and credentialsChanged are the monitor's.
+	// updates and credentialsChanged belong to the monitor.
 	updates            chan<- update
 	credentialsChanged signal.Signal
-	// started is closed when the watch has begun.
+	// started is closed when the watch has started.
 	started chan struct{}
 }
 
@@ -133,7 +131,7 @@ func (r *reporter) send(ctx context.Context, u update) {
 	}
 }
 
-// Publish sends a snapshot of a vCenter that is well and answered then.
+// Publish sends a complete snapshot.
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	r.send(ctx, func(m *monitor) bool {
 		m.read(ctx, r.with, p)
@@ -141,13 +139,12 @@ func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	})
 }
 
-// Started notes that the watch has begun.
 func (r *reporter) Started() {
 	close(r.started)
 	r.observer.WatchStarted(r.name)
 }
 
-// Contact sends when the vCenter has answered. That alone is not a change.
+// Contact sends the time of an answer. Only a probe notifies subscribers.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
 	r.send(ctx, func(m *monitor) bool {
 		m.now.endpoint.Useful()
@@ -156,7 +153,6 @@ func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
 	})
 }
 
-// TagNames sends when the names of the tags in the snapshot were read again.
 func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 	r.send(ctx, func(m *monitor) bool {
 		m.now.state.TagNames = named
@@ -164,7 +160,6 @@ func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 	})
 }
 
-// TagsRead sends how a reading of tags ended.
 func (r *reporter) TagsRead(ctx context.Context, err error) {
 	r.send(ctx, func(m *monitor) bool {
 		m.now.tags = TagsRead
@@ -175,5 +170,4 @@ func (r *reporter) TagsRead(ctx context.Context, err error) {
 	})
 }
 
-// CredentialsRejected has the credentials read again.
 func (r *reporter) CredentialsRejected() { r.credentialsChanged.Notify() }

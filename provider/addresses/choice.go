@@ -238,7 +238,7 @@ func (c *choice) check(refused error) error {
 				return fmt.Errorf(forbidden, c.provided, v.Internal)
 			}
 		}
-		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s: correct it, or the machine's addresses", c.provided, c.reported())
+		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s: correct it, or the VM's addresses", c.provided, c.reported())
 	}
 	if c.conflict != nil {
 		return c.claimed("VMware Tools report", c.conflict)
@@ -250,19 +250,19 @@ func (c *choice) check(refused error) error {
 		return refused
 	}
 	if len(c.results) == 0 {
-		return errors.New("VMware Tools report no " + c.family + " address: start them in the guest, or give the machine one")
+		return errors.New("VMware Tools report no " + c.family + " address: start them in the guest, or give the VM one")
 	}
 	for _, v := range c.results {
 		if v.Internal.Rule == Claimed {
 			return c.claimed("VMware Tools report", v)
 		}
 	}
-	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the machine's addresses", c.family, c.reported())
+	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the VM's addresses", c.family, c.reported())
 }
 
 func (c *choice) claimed(who string, v *Result) error {
 	claim := c.claims[v.Address]
-	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
+	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the VMs another address, or delete Node %s if it is not in use any more",
 		who, v.Address, claim.Node, claim.Why, claim.Node)
 }
 

@@ -63,29 +63,29 @@ const (
 func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	switch {
 	case has(m.Static, a):
-		return Backed, "its machine's metadata has it"
+		return Backed, "its VM's metadata has it"
 	case m.GuestAddress == a:
-		return Backed, "its machine reports it"
+		return Backed, "its VM reports it"
 	}
 	others := false
 	for i := range m.NICs {
 		for _, one := range m.NICs[i].Addresses {
 			one = one.Unmap()
 			if one == a {
-				return Backed, "its machine reports it"
+				return Backed, "its VM reports it"
 			}
 			others = others || m.NICs[i].DeviceConfigID != -1 && drop(one) == NotChosen && familyOf(one) == familyOf(a)
 		}
 	}
 	switch {
 	case m.Power == inventory.PowerOff:
-		return Unbacked, "its machine is powered off"
+		return Unbacked, "its VM is powered off"
 	case m.Partial:
-		return Unclear, "its machine reports more addresses than are looked at"
+		return Unclear, "its VM reports more addresses than are looked at"
 	case others:
-		return Unbacked, "its machine has others"
+		return Unbacked, "its VM has others"
 	}
-	return Unclear, "its machine reports no address now"
+	return Unclear, "its VM reports no address now"
 }
 
 // Candidates returns the VM's addresses that claims of other Nodes may exclude, and --node-ip.

@@ -60,14 +60,14 @@ func readGolden(t testing.TB, c fixture.Case) Input {
 		for line := range strings.Lines(string(f.Data)) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			switch f.Name {
-			case "machine":
+			case "vm":
 				readMachine(t, &in, key, value)
 			case "rules":
 				readRule(t, &in, key, value)
 			}
 		}
 	}
-	if want := []string{"machine", "rules", "want"}; !slices.Equal(names, want) {
+	if want := []string{"vm", "rules", "want"}; !slices.Equal(names, want) {
 		t.Fatalf("has %q, want %q", names, want)
 	}
 	return in
@@ -94,7 +94,7 @@ func readMachine(t testing.TB, in *Input, key, value string) {
 		if in.Claims == nil {
 			in.Claims = map[netip.Addr]Claim{}
 		}
-		in.Claims[netip.MustParseAddr(words[0])] = Claim{Node: words[1], Void: len(words) > 2, Why: "its machine reports it"}
+		in.Claims[netip.MustParseAddr(words[0])] = Claim{Node: words[1], Void: len(words) > 2, Why: "its VM reports it"}
 	case "nic":
 		head, list, ok := strings.Cut(value, ": ")
 		device, network, ok2 := strings.Cut(strings.TrimSuffix(head, ":"), " ")
@@ -115,7 +115,7 @@ func readMachine(t testing.TB, in *Input, key, value string) {
 		}
 		in.NICs = append(in.NICs, nic)
 	default:
-		t.Fatalf("unknown line %q of a machine", key)
+		t.Fatalf("unknown line %q of a VM", key)
 	}
 }
 
@@ -246,13 +246,13 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 		m    inventory.Machine
 		want Backing
 	}{
-		"all is known":                     {inventory.Machine{NICs: others}, Unbacked},
-		"a part of the report":             {inventory.Machine{NICs: others, Partial: true}, Unclear},
-		"a part, of a machine that is off": {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
-		"a report that does not count":     {inventory.Machine{Refused: errors.New("x")}, Unclear},
+		"all is known":                 {inventory.Machine{NICs: others}, Unbacked},
+		"a part of the report":         {inventory.Machine{NICs: others, Partial: true}, Unclear},
+		"a part, of a VM that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
+		"a report that does not count": {inventory.Machine{Refused: errors.New("x")}, Unclear},
 	} {
-		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its machine") {
-			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its machine\"", name, a, got, why, c.want)
+		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its VM") {
+			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its VM\"", name, a, got, why, c.want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (v Result) String() string {
 	if v.Assumed {
 		from = "of the kubelet"
 		if v.Static {
-			from = "of the machine's metadata"
+			from = "of the VM's metadata"
 		}
 	}
 	if v.Internal == v.External && !v.Internal.Chosen() {

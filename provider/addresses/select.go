@@ -123,7 +123,7 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	for i, name := range names {
 		names[i] = quote.Value(name)
 	}
-	return fmt.Errorf("the machine is on networks %s, neither on %q (internal) nor on %q (external): connect it to one, or correct the names in the configuration",
+	return fmt.Errorf("the VM is on networks %s, neither on %q (internal) nor on %q (external): connect it to one, or correct the names in the configuration",
 		quote.Some(names, quote.Most), internal, external)
 }
 

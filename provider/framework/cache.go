@@ -52,7 +52,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory")
 	}
 	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
-		log.Error(err, "Cannot index Nodes by their addresses and machines")
+		log.Error(err, "Cannot index Nodes by their addresses and VMs")
 	}
 }
 
@@ -205,7 +205,7 @@ const (
 	// addressIndex indexes all Nodes by the addresses that they claim.
 	addressIndex = "vzones/address"
 	// machineIndex indexes all Nodes by each form of their UUID, or by their name if they have no UUID.
-	machineIndex = "vzones/machine"
+	machineIndex = "vzones/vm"
 )
 
 // ByAddress returns the Nodes that claim an address, including foreign ones.

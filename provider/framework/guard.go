@@ -194,7 +194,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	isAbsent := false
 	c.guard.note(n, func(a *Answers) { isAbsent, a.absent = a.absent, false })
 	if !isAbsent {
-		return fmt.Errorf("deleting Node %s: nothing has said that its machine does not exist", name)
+		return fmt.Errorf("deleting Node %s: nothing has said that its VM does not exist", name)
 	}
 	preconditions := metav1.Preconditions{}
 	if opts.Preconditions != nil {

@@ -88,7 +88,7 @@ func TaintCommand(node, change string) string {
 }
 
 // ErrContradiction means that a Node's provider ID and system UUID belong to two VMs. It comes with topology.ErrUnknown.
-var ErrContradiction = errors.New("the provider ID is not that of the machine that the Node runs on")
+var ErrContradiction = errors.New("the provider ID is not that of the VM that the Node runs on")
 
 // Contradiction returns an error if a Node's provider ID and reported system UUID differ in both byte orders. This
 // happens if a VM is rebuilt under the name of an old Node, because spec.providerID is immutable.
@@ -101,7 +101,7 @@ func Contradiction(node *v1.Node) error {
 	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {
 		return nil //nolint:nilerr // a Node without a system UUID contradicts nothing
 	}
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the machine rebuilt under the name of an old Node? "+
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the VM rebuilt under the name of an old Node? "+
 		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
@@ -112,9 +112,9 @@ func WithContradiction(node *v1.Node, looked error) error {
 	case err == nil:
 		return looked
 	case looked == nil:
-		return fmt.Errorf("%w; a vCenter still has the machine of the provider ID", err)
+		return fmt.Errorf("%w; a vCenter still has the VM of the provider ID", err)
 	case errors.Is(looked, topology.ErrAbsent):
-		return fmt.Errorf("%w; no vCenter has the machine of the provider ID any more", err)
+		return fmt.Errorf("%w; no vCenter has the VM of the provider ID any more", err)
 	}
 	return err
 }

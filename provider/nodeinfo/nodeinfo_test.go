@@ -102,7 +102,7 @@ func FuzzProviderID(f *testing.F) {
 			t.Errorf("%q is foreign and %s", id, u)
 		}
 		if u == (inventory.UUID{}) {
-			t.Errorf("%q is no machine", id)
+			t.Errorf("%q is no VM", id)
 		}
 		if again, err := ParseProviderID(ProviderID(u)); err != nil || again != u {
 			t.Errorf("ParseProviderID(%q) = %s, %v, want %s", ProviderID(u), again, err, u)

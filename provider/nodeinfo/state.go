@@ -14,7 +14,7 @@ import (
 // them as labels.
 const (
 	// KeyMachine is the annotation with the last location of the VM, as vCenter entry, slash, managed object ID.
-	KeyMachine = "vzones/machine"
+	KeyMachine = "vzones/vm"
 	// KeyVCenter is the annotation with the instance UUID of that vCenter.
 	KeyVCenter = "vzones/vcenter"
 	// KeyInstanceUUID is the annotation with the VM's instance UUID.

@@ -76,13 +76,13 @@ func TestEventsRepeat(t *testing.T) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle + 50*time.Minute - time.Second)
 		w.wantCounted(plan.ReasonDrift, 1)
-		w.wantCounted("VCenterUnknown", 1) // about the Node that is lost
+		w.wantCounted("VCenterDataUnavailable", 1) // about the Node that is lost
 		w.pass(6*time.Minute + time.Second)
 		w.wantCounted(plan.ReasonDrift, 2)
-		w.wantCounted("VCenterUnknown", 2)
+		w.wantCounted("VCenterDataUnavailable", 2)
 		w.pass(3 * time.Hour)
 		w.wantCounted(plan.ReasonDrift, 5)
-		w.wantCounted("VCenterUnknown", 5)
+		w.wantCounted("VCenterDataUnavailable", 5)
 
 		w.source.place(at("r", "c", ""), nil, "east-1")
 		w.source.place(at("r", "a", ""), nil, "east-2")
@@ -92,7 +92,7 @@ func TestEventsRepeat(t *testing.T) {
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(time.Second)
 		w.wantCounted("ProblemResolved", 1, 1)
-		if got := w.messages("ProblemResolved"); !slices.Contains(got, `vCenter "east": TopologyDrift is over`) || !slices.Contains(got, `vCenter "east": VCenterUnknown is over`) {
+		if got := w.messages("ProblemResolved"); !slices.Contains(got, `vCenter "east": TopologyDrift is over`) || !slices.Contains(got, `vCenter "east": VCenterDataUnavailable is over`) {
 			t.Errorf("Events %q", got)
 		}
 		before := len(w.events())
@@ -108,7 +108,7 @@ func TestNoEventsOfGoneNodes(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle + time.Second)
-		w.wantEvents("east-2 VCenterUnknown", "east-1 TopologyDrift")
+		w.wantEvents("east-2 VCenterDataUnavailable", "east-1 TopologyDrift")
 		for _, name := range []string{"east-1", "east-2"} {
 			if err := w.client.CoreV1().Nodes().Delete(w.ctx, name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
@@ -117,7 +117,7 @@ func TestNoEventsOfGoneNodes(t *testing.T) {
 		w.pass(time.Second)
 		w.source.place(at("r", "a", ""), nil, "east-1", "east-2")
 		w.pass(3 * time.Hour)
-		w.wantEvents("east-2 VCenterUnknown", "east-1 TopologyDrift")
+		w.wantEvents("east-2 VCenterDataUnavailable", "east-1 TopologyDrift")
 	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
 }
 
@@ -131,7 +131,7 @@ func TestReadyIsWrittenOnChange(t *testing.T) {
 		w.pass(2 * settle)
 		said := w.wantReady("east-1", "True/TopologyCurrent")
 		w.wantReady("east-2", "False/TopologyDrift")
-		w.wantReady("east-3", "Unknown/VCenterUnknown")
+		w.wantReady("east-3", "Unknown/VCenterDataUnavailable")
 		if got, want := report.ConditionOf(w.node("east-2")).Message, w.messages(plan.ReasonDrift); !slices.Equal([]string{got}, want) {
 			t.Errorf("the message is %q, the Event's %q", got, want)
 		}
@@ -206,12 +206,12 @@ func TestReadyIsNeverGuessed(t *testing.T) {
 		want       string
 	}{
 		"right":                          {placed: at("r", "a", ""), want: "True/TopologyCurrent"},
-		"a level is not known":           {placed: at("r", "a", "?"), want: "Unknown/VCenterUnknown"},
+		"a level is not known":           {placed: at("r", "a", "?"), want: "Unknown/VCenterDataUnavailable"},
 		"a level is ambiguous":           {placed: ambiguous, want: "False/Ambiguous"},
-		"another object may decide":      {placed: at("r", "a!", ""), want: "Unknown/VCenterUnknown"},
-		"no placement":                   {err: placed.ErrUnreadable, want: "Unknown/VCenterUnknown"},
+		"another object may decide":      {placed: at("r", "a!", ""), want: "Unknown/VCenterDataUnavailable"},
+		"no placement":                   {err: placed.ErrUnreadable, want: "Unknown/VCenterDataUnavailable"},
 		"a tag is missing":               {err: fmt.Errorf("%w: zone", topology.ErrMissing), want: "False/TopologyMissing"},
-		"a label is missing for good":    {placed: at("r", "a", "r1"), noBackfill: true, want: "False/LabelUnwritten"},
+		"a label is missing for good":    {placed: at("r", "a", "r1"), noBackfill: true, want: "False/LabelMissing"},
 		"a level is missing and written": {placed: at("r", "a", "r1"), want: "True/TopologyCurrent"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 		w.source.announce()
 		w.source.mu.Unlock()
 		w.pass(3 * time.Hour)
-		w.wantReady("east-1", "Unknown/VCenterUnknown")
+		w.wantReady("east-1", "Unknown/VCenterDataUnavailable")
 		if n := w.conditions(); n != 2 {
 			t.Errorf("%d writes", n)
 		}
@@ -313,7 +313,7 @@ func TestReadyIsNotRewordedAllTheTime(t *testing.T) {
 			w.source.place(at("r", "a", ""), fmt.Errorf("%w: from port %d", topology.ErrUnknown, i), "east-1")
 			w.pass(time.Minute)
 		}
-		w.wantReady("east-1", "Unknown/VCenterUnknown")
+		w.wantReady("east-1", "Unknown/VCenterDataUnavailable")
 		if n := w.conditions(); n < 2 || n > 13 {
 			t.Errorf("%d writes in an hour", n)
 		}

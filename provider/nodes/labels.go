@@ -14,43 +14,42 @@ import (
 	"vzones/topology"
 )
 
-// fresh is the greatest age of the vCenter's last answer when a Node is written. A wait for names of tags that
-// lasts longer than namesTime begins anew.
+// fresh is the greatest age of a vCenter's last answer when a topology label is written. A wait for tag names that
+// lasts longer than namesTime starts over.
 const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 
-// labeler has the state that the labels of all Nodes share. The goroutine that decides owns it; writes are
-// counted under the store's lock.
+// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes, which the
+// store's lock guards.
 type labeler struct {
-	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
+	// recordOnPod records an Event on the daemon's own Pod. It does not block.
 	recordOnPod func(eventType, reason, message string)
 	writes      map[plan.Action]int
 	conflicts   topology.FleetConflicts
-	// unread has the objects whose tags the account may not read, system the folders among them
-	// that vSphere makes itself. unread was last emptied at unreadSince, so that Events are repeated.
+	// unread contains the reported objects whose tags the account cannot read, system the folders among them that
+	// vSphere creates. unread was last cleared at unreadSince, to repeat its Events.
 	unread, system recorded
 	unreadSince    time.Time
 }
 
-// labelState is the part of a record that is about the labels of an initialized Node.
+// labelState is the state of an initialized Node's labels.
 type labelState struct {
-	// waiting reports whether the Node is decided about again at the next answer of a vCenter. asked is one
-	// more than the generation of the fleet at which the vCenter was asked for one, 0 if it was not.
+	// waiting means that the next answer of a vCenter requeues the Node. asked is the fleet's generation plus one at
+	// which the vCenter was last asked for an answer, 0 if never.
 	waiting bool
 	asked   int64
-	// namesSince is the time since when a write waits for names of tags, zero if none does.
+	// namesSince is the time when a write began to wait for tag names, or zero.
 	namesSince time.Time
 
 	drifts  []plan.Timed
 	resized []plan.Timed // the instance type, if it differs
-	// placed is the Node's placement for conflicts of the fleet, see place. It follows from the policy by.
+	// placed is the placement for conflicts between Nodes, see place, and by the policy behind it.
 	placed topology.Placement
 	by     topology.Policy
-	// reported has the conflicts with an Event: their labels by their keys.
+	// reported contains the labels of each conflict with an Event, by conflict key.
 	reported map[string][]string
 }
 
-// KeepLabels makes Run keep the labels of running Nodes until the context is done. Problems of many Nodes are
-// recorded on the daemon's own Pod, by a function that must not wait.
+// KeepLabels makes Run keep the labels of initialized Nodes until the context is done. recordOnPod must not block.
 func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
@@ -66,12 +65,12 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 		c.queue.Add(itemOf(n))
 	}
 	<-ctx.Done()
-	// Until then Run records Events.
+	// Run may call recordOnPod until then.
 	<-c.stopped
 	return nil
 }
 
-// planLabels plans the labels of an initialized Node, and counts how they differ.
+// planLabels plans the labels of an initialized Node and updates its counts.
 func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy, *plan.Plan) {
 	d := r.decision
 	k := &r.labels
@@ -91,8 +90,8 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy
 	return by, todo
 }
 
-// writeLabels writes what is planned. The write carries the resource version, so it fails if somebody else has written since.
-// It returns the time after which to decide again.
+// writeLabels writes the plan. The patch contains the resource version, so it fails after a concurrent write. It returns
+// the time after which to sync again.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *record, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
 		r.labels.namesSince = time.Time{}
@@ -115,7 +114,7 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r 
 	})
 }
 
-// count notes what was written.
+// count counts the written changes.
 func (l *labeler) count(todo *plan.Plan) {
 	for _, ch := range todo.Changes {
 		l.writes[ch.Action]++
@@ -128,8 +127,8 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter's last answer is new enough to write the Node. If not, it asks the vCenter
-// for an answer or for the names of its tags, and the Node is decided about again after that.
+// isFresh reports whether the vCenter's last answer is recent enough to write labels. If not, it requests an answer or
+// the tag names, which requeues the Node.
 func (c *Controller) isFresh(r *record) bool {
 	d := r.decision
 	k := &r.labels
@@ -139,7 +138,7 @@ func (c *Controller) isFresh(r *record) bool {
 	}
 	k.waiting = true
 	if now := c.passes.generation.Load(); k.asked != now+1 {
-		k.asked = now + 1 // once until something has changed
+		k.asked = now + 1
 		if old {
 			c.fleet.ReadTags(d.Machine.Ref.VCenter)
 		} else {
@@ -149,8 +148,8 @@ func (c *Controller) isFresh(r *record) bool {
 	return false
 }
 
-// waitsForNames reports whether the names of tags have to be read before a Node is written. Names that were
-// read since the Node began to wait are good, even if reading takes longer than their greatest age.
+// waitsForNames reports whether tag names have to be read before labels are written. Names that were read after the
+// wait began are accepted, even if reading them takes longer than their greatest age.
 func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
@@ -162,8 +161,8 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesSince)
 }
 
-// place notes the placement of a Node. If some of its labels are unknown now and no other label has changed,
-// the former placement stays, because a mixture of two placements may be a place that the Node never had.
+// place updates the placement for conflicts. It is left unchanged if some labels are unknown and no other label has
+// changed, because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
 	changed := !reflect.DeepEqual(k.by, d.Topology.Policy)

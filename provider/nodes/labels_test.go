@@ -220,7 +220,7 @@ func TestTaintThatStaysIsRecorded(t *testing.T) {
 		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
 			t.Error("the taint was taken off")
 		}
-		w.wantEvents("east-1 VCenterUnknown")
+		w.wantEvents("east-1 VCenterDataUnavailable")
 	}, n)
 }
 

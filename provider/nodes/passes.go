@@ -15,37 +15,33 @@ import (
 )
 
 const (
-	// gather is how long changes of Nodes are gathered, so that a burst of them costs one request.
+	// gather is the time in which changes of Nodes are collected, so that a burst costs one request.
 	gather = 100 * time.Millisecond
-	// resyncEvery is the time between two passes over all Nodes while nothing changes. A pass renews
-	// what this process remembers about machines.
+	// resyncEvery is the time between two passes over all Nodes while nothing changes. A pass renews the facts that
+	// this process remembers about VMs.
 	resyncEvery = time.Minute
-	// timePerNode, times the number of Nodes, is the pause between two passes over all Nodes, so that a
-	// burst of changes costs at most a tenth of a processor. The pause is at most observeEvery, and 0 if there
-	// are at most fewNodes.
+	// timePerNode times the number of Nodes is the pause between two passes over all Nodes, at most observeEvery and
+	// 0 for at most fewNodes. So a burst of changes costs at most a tenth of a CPU.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
 )
 
-// passes has the state of the passes over all Nodes. The goroutine that decides owns it.
+// passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
-	// machines are the keys of the machines that the fleet follows, and locations the annotations that
-	// say where they were found.
+	// machines are the keys of the VMs that the fleet watches, locations their annotations KeyMachine.
 	machines, locations []string
-	// topology has the rules of the last pass, and hidden the tag categories that each vCenter did not
-	// show then.
+	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show then.
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet, and next is when the next pass may begin, nil before the
-	// first. It has a monotonic reading, so that a change of the wall clock delays no pass. Any goroutine
-	// may use both.
+	// generation counts the changes of the fleet. next is the earliest time of the next pass, nil before the first;
+	// its monotonic reading makes it immune to changes of the wall clock. Any goroutine may use both.
 	generation atomic.Int64
 	next       atomic.Pointer[time.Time]
 }
 
-// pause returns how long the next pass over all Nodes has to wait.
+// pause returns the time until the next pass over all Nodes may begin.
 func (p *passes) pause() time.Duration {
 	next := p.next.Load()
 	if next == nil {
@@ -54,7 +50,7 @@ func (p *passes) pause() time.Duration {
 	return max(time.Until(*next), 0)
 }
 
-// begin notes a pass over all Nodes.
+// begin records the start of a pass.
 func (p *passes) begin(nodes int) {
 	var pause time.Duration
 	if nodes > fewNodes {
@@ -64,8 +60,8 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(&next)
 }
 
-// fleetChanged enqueues a pass after a change of the fleet. Nodes whose machine is absent are enqueued at once,
-// so that nothing that contradicts the absence is missed.
+// fleetChanged enqueues a pass after a change of the fleet. Nodes with an absent VM are enqueued at once, so that no
+// evidence against the absence is missed.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
@@ -78,8 +74,7 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues the Nodes whose decision depends on other Nodes, and those that were announced and
-// then refused.
+// recheck enqueues the Nodes whose decision depends on other Nodes, and announced Nodes that were refused.
 func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -90,8 +85,8 @@ func (c *Controller) recheck() {
 	}
 }
 
-// observe enqueues the Nodes whose place may have changed: all Nodes if the rules or the visible categories
-// have changed, and otherwise the Nodes whose machine has changed or is not certain.
+// observe enqueues the Nodes whose placement may have changed: all if the rules or the visible categories have changed,
+// otherwise those whose VM has changed or is uncertain.
 func (c *Controller) observe(ctx context.Context) {
 	states := c.fleet.States()
 	nodes := c.nodes.All()
@@ -103,7 +98,7 @@ func (c *Controller) observe(ctx context.Context) {
 	p.hidden = hidden
 	p.begin(len(nodes))
 	if all {
-		// The configuration also says which Nodes are ours and by what they are found.
+		// The configuration also selects our Nodes and how their VMs are found.
 		c.follow(nodes, false)
 	}
 	for _, n := range nodes {
@@ -114,17 +109,17 @@ func (c *Controller) observe(ctx context.Context) {
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
-				// It was ours until the configuration changed, and the sync forgets it.
+				// It was ours until the configuration changed. The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
 		case all, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
 			c.queue.Add(itemOf(n))
 		}
 	}
-	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery) // after these have been decided about
+	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 }
 
-// recordOf returns the record of a Node, nil if it has none, and whether it waits again since it was announced.
+// recordOf returns the record of a Node, or nil, and whether the Node was refused after its announcement.
 func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -132,7 +127,7 @@ func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
 	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
 }
 
-// isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
+// isDecidedFor reports whether the decision about a Node remains valid while its VM is unchanged.
 func isDecidedFor(r *record, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
@@ -140,7 +135,7 @@ func isDecidedFor(r *record, n *v1.Node) bool {
 	return r.machine != nil && !r.labels.waiting
 }
 
-// resync follows all machines and enqueues all Nodes, and does so again later.
+// resync makes the fleet watch all VMs, enqueues all Nodes, and schedules the next resync.
 func (c *Controller) resync() {
 	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
 	nodes := c.nodes.All()
@@ -153,8 +148,8 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow tells the fleet which machines to follow, if those have changed. A changed location counts only if
-// whole is true: locations are of use after a restart, and hundreds of new Nodes get theirs one by one.
+// follow makes the fleet watch the VMs of the Nodes if they have changed. Changed locations matter only if whole is
+// true: they help after a restart, and new Nodes get theirs at different times.
 func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string

@@ -21,36 +21,32 @@ import (
 
 // The subjects of a Node's problems.
 const (
-	// aboutMachine is what the Node waits for, or why its machine is not certain.
-	aboutMachine = "machine"
-	// aboutOwner is that it is not known whether the Node is ours. Only the condition says so.
+	// aboutMachine is the reason why the Node stays uninitialized or its VM is uncertain.
+	aboutMachine = "vm"
+	// aboutOwner means that the Node may not be ours. Only the condition reports it.
 	aboutOwner = "owner"
-	// aboutDeletion is why the Node is not deleted although its machine is not found.
+	// aboutDeletion is the reason why the Node is not deleted although its VM is not found.
 	aboutDeletion = "deletion"
-	// aboutPlace is why a machine has no placement.
+	// aboutPlace is the reason why a VM has no placement.
 	aboutPlace = "place"
 	// aboutLeftOut are the addresses that the Node does not get because of --node-ip.
 	aboutLeftOut = "left out"
 	aboutDrift   = "drift"
 	aboutType    = "type"
-	// aboutLabel is that a label is not known that the Node can do without, or has. Only the condition says so.
+	// aboutLabel is an unknown label that is optional or already set. Only the condition reports it.
 	aboutLabel = "label"
-	// aboutConflict begins the subject of a conflict, whose key follows.
+	// aboutConflict is the prefix of a conflict's subject. The conflict's key follows.
 	aboutConflict = "conflict "
 )
 
 const (
-	// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
-	// Node waits for a moment.
+	// waitingBeforeEvent is the least duration of an uninitialized Node's problem before its Event.
 	waitingBeforeEvent = 10 * time.Second
-	// runningBeforeEvent is how long a problem of an initialized Node lasts before an Event says so.
-	// A short outage of a vCenter needs no Event.
+	// runningBeforeEvent is the same for an initialized Node. Short outages of a vCenter need no Event.
 	runningBeforeEvent = 30 * time.Second
-	// unplacedBeforeEvent is how long a Node has to be without a placement before an Event says so:
-	// after a move the tags of its new host are read first.
+	// unplacedBeforeEvent is the same for a Node without a placement. After a move, the new host's tags are read first.
 	unplacedBeforeEvent = 10 * time.Second
-	// mostLabels is how many labels one Event names. The annotation that lists those to be
-	// removed is the kubelet's to write.
+	// mostLabels limits the labels in one Event. A kubelet can write the annotation that lists them.
 	mostLabels = 10
 )
 
@@ -58,12 +54,12 @@ const (
 type verdict struct {
 	about string
 	state state
-	// problem is set in state wrong, and recorded once it has lasted for the time after.
+	// problem is set in state wrong. Its Event is due after it has lasted for after.
 	problem report.Problem
 	after   time.Duration
-	// isSilent reports whether only the condition contains the problem, and no Event.
+	// isSilent means that only the condition reports the problem.
 	isSilent bool
-	// absent identifies a machine that no vCenter has, nil for any other problem. It is searched for outside of the
+	// absent identifies the VM if no vCenter has it, otherwise it is nil. The VM is searched for outside of the
 	// configured datacenters before the Event.
 	absent *inventory.Identity
 }
@@ -75,16 +71,16 @@ const (
 	// unknown: the facts cannot be read. A recorded problem remains.
 	unknown state = iota
 	wrong
-	// over: nothing is wrong. If an Event reported a problem, another Event reports its end.
+	// over: no problem. An Event reports the end if an Event reported the problem.
 	over
-	// dropped: nothing is wrong, and no Event reports the end of a problem.
+	// dropped: no problem, and no Event about its end.
 	dropped
-	// interrupted: nothing is wrong for now. The next problem has to last for the whole time after.
+	// interrupted: no problem for now. The next problem must last for its whole time again.
 	interrupted
 )
 
-// problemsOf returns the verdicts about an initialized Node in the order of their Events. Todo is the plan of its labels, nil
-// unless labels are kept.
+// problemsOf returns the verdicts about an initialized Node in the order of their Events. todo is nil unless labels are
+// kept current.
 func problemsOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
 	all := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
@@ -93,13 +89,13 @@ func problemsOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.P
 	return all
 }
 
-// machineProblem returns why the machine of an initialized Node is not certain, or why the Node gets only labels.
+// machineProblem returns the error of a Node whose VM is uncertain or that gets only labels.
 func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
 
-// mayBeAnothers reports whether an initialized Node may belong to another provider: it has no provider ID, and vzones neither
-// finds its machine nor ever found it.
+// mayBeAnothers reports whether an initialized Node may belong to another provider: it has no provider ID, and its VM was
+// never found.
 func mayBeAnothers(n *v1.Node, d *placement.Decision) bool {
 	err := machineProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
@@ -118,7 +114,6 @@ func machineOf(n *v1.Node, d *placement.Decision) verdict {
 	}
 }
 
-// withoutMachine returns the verdict about a Node whose machine is not certain.
 func withoutMachine(n *v1.Node, err error, after time.Duration) verdict {
 	v := verdict{about: aboutMachine, state: wrong, problem: report.ProblemOf(err), after: after}
 	id, unidentified := nodeinfo.IdentityOf(n)
@@ -128,7 +123,7 @@ func withoutMachine(n *v1.Node, err error, after time.Duration) verdict {
 	return v
 }
 
-// ownerOf is about a Node whose condition may have been right when it was written.
+// ownerOf is about a Node that may not be ours but has our condition.
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeAnothers(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
 		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), after: runningBeforeEvent, isSilent: true}
@@ -136,7 +131,6 @@ func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	return verdict{about: aboutOwner, state: dropped}
 }
 
-// leftOutOf is about addresses that an initialized Node does not get because of --node-ip.
 func leftOutOf(d *placement.Decision) verdict {
 	v := verdict{about: aboutLeftOut}
 	switch {
@@ -150,8 +144,7 @@ func leftOutOf(d *placement.Decision) verdict {
 	return v
 }
 
-// driftOf is about the differences that have settled and are not about to be written. As long as a label of the
-// Node may be wrong, the drift is not over.
+// driftOf is about differences that have settled and will not be written. It is not over while a label may be wrong.
 func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutDrift}
 	if d.PlaceErr != nil {
@@ -186,12 +179,11 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 	return v
 }
 
-// typeOf is about an instance type that has differed for long enough and is not
-// about to be written.
+// typeOf is about an instance type that differs, has settled and will not be written.
 func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
-		// Without the machine's type it is not known to be right again.
+		// If the VM's type is unknown, the difference may still exist.
 		if d.InstanceType != "" {
 			v.state = over
 		}
@@ -207,7 +199,7 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 	return v
 }
 
-// placeOf is about a machine without a placement.
+// placeOf is about a VM without a placement.
 func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
 	v := verdict{about: aboutPlace, state: wrong, after: unplacedBeforeEvent}
@@ -233,14 +225,14 @@ func labelOf(d *placement.Decision) verdict {
 	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), after: runningBeforeEvent, isSilent: true}
 }
 
-// deletionOf is about a Node that is kept although it is not ready and its machine is not found. Absent and err are those of
+// deletionOf is about a Node that is not ready, not deleted, and without a VM. absent and err are the results of
 // placement.Checker.CheckAhead.
 func deletionOf(absent bool, err error) verdict {
 	v := verdict{about: aboutDeletion}
 	switch {
-	case placement.IsSearching(err): // its end enqueues the Node
+	case placement.IsSearching(err):
 	case absent && err == nil:
-		v.state = dropped // nothing is over: it is being deleted
+		v.state = dropped
 	case placement.KeptBy(err) == "":
 		v.state = over
 	default:

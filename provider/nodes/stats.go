@@ -16,25 +16,24 @@ import (
 	"vzones/topology"
 )
 
-// Stats are the counts that the metrics show of Nodes. Each map has every key that there is.
+// Stats are the metrics of Nodes. Each map contains all possible keys.
 type Stats struct {
-	// Outcomes counts all Nodes by the outcome of the last decision, Waiting only those that are not
-	// initialized. A Node that waits and is placed is about to be initialized.
+	// Outcomes counts all Nodes by the outcome of the last decision, Waiting the uninitialized ones among them.
 	Outcomes, Waiting map[string]int
-	// Kept counts the Nodes that are not ready and whose machines are not found, by the reason why they are kept.
+	// Kept counts the Nodes that are not ready and without a VM, by the reason why they are not deleted.
 	Kept map[string]int
-	// LabelsAreKept is false until KeepLabels runs; the fields below are 0 until then.
+	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
-	// Drifting is the number of Nodes whose labels differ from their place, Resized of those whose
-	// instance type is not what their machine is.
+	// Drifting is the number of Nodes whose labels differ from their placement, Resized the number of those with a
+	// different instance type.
 	Drifting, Resized int
-	// Conflicts are the numbers of Nodes by kind of conflict.
+	// Conflicts counts Nodes by kind of conflict.
 	Conflicts map[topology.ConflictKind]int
-	// Writes are the changes written, by action.
+	// Writes counts written changes by action.
 	Writes map[plan.Action]int
 }
 
-// Stats returns what is counted now. Before the Nodes are known all is 0.
+// Stats returns the current metrics, which are 0 until the informer has read the Nodes.
 func (c *Controller) Stats() Stats {
 	s := Stats{
 		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(placement.KeptReasons()),
@@ -55,14 +54,13 @@ func (c *Controller) Stats() Stats {
 		case c.placer.IsForeign(n):
 			r = &record{counted: counted{outcome: report.Foreign}}
 		case r == nil || r.phase == undecided:
-			continue // nothing is decided about it yet
+			continue
 		}
 		s.add(r.counted, nodeinfo.IsUninitialized(n))
 	}
 	return s
 }
 
-// add counts a Node.
 func (s *Stats) add(n counted, waits bool) {
 	s.Outcomes[n.outcome]++
 	if waits {
@@ -86,7 +84,6 @@ func (s *Stats) add(n counted, waits bool) {
 	}
 }
 
-// zeros returns 0 for each key.
 func zeros[K comparable](keys []K) map[K]int {
 	counts := map[K]int{}
 	for _, k := range keys {
@@ -95,28 +92,25 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// firstSum is the time after which the Nodes are first counted for the log, when most of them are placed, and
-// sumEvery the time between two counts.
+// firstSum is the delay of the first log line about all Nodes, when most of them are placed. sumEvery is the period.
 const firstSum, sumEvery = 10 * time.Second, time.Minute
 
-// A sum is how many Nodes of ours are placed.
+// A sum counts our Nodes.
 type sum struct {
-	// placed and unplaced are initialized Nodes whose place is known or unknown, waiting are Nodes
-	// that are not initialized.
+	// placed and unplaced are initialized Nodes with and without a known placement, waiting are uninitialized Nodes.
 	placed, unplaced, waiting int
-	// drifting are the Nodes whose labels differ from their place.
-	drifting int
+	drifting                  int
 }
 
-// otherProviders are the Nodes of VMs here whose provider IDs are of others.
+// otherProviders counts the Nodes with another provider's ID whose VMs are in our vCenters.
 type otherProviders struct {
 	nodes int
-	// of has the schemes of these IDs.
+	// of lists the schemes of these IDs.
 	of string
 }
 
-// logOtherProviders logs them if there are more than before. Without that, nothing would say why a cluster whose Nodes were
-// initialized by another cloud controller manager gets no zones.
+// logOtherProviders logs a line if such Nodes are new. Otherwise nothing would explain why a cluster that was initialized
+// by another cloud controller manager gets no zones.
 func (c *Controller) logOtherProviders(ctx context.Context) {
 	var now otherProviders
 	var schemes []string
@@ -137,7 +131,7 @@ func (c *Controller) logOtherProviders(ctx context.Context) {
 	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", now.nodes, "of", now.of)
 }
 
-// logSum logs how many Nodes are placed if that has changed, and enqueues itself.
+// logSum logs the counts of our Nodes if they have changed, and schedules itself.
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
 	c.logOtherProviders(ctx)

@@ -17,18 +17,18 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Store contains the state of each Node: one record, under one lock. A record is created only while the informer has the
-// Node, and one delete removes it.
+// A Store contains the state of each Node: one record, under one lock. A record is created only while the informer has
+// the Node, and one delete removes it.
 type Store struct {
 	cache  *framework.Cache
 	placer *placement.Placer
 
-	// Mutex is held during a whole decision about a Node, from the first look-up until the reservation, and never across I/O.
+	// Mutex is held for a whole decision, from the first look-up to the reservation, and never across I/O.
 	sync.Mutex
 	records map[types.UID]*record
 }
 
-// NewStore returns an empty store, with a placer that decides by it.
+// NewStore returns an empty store and its placer.
 func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options) *Store {
 	s := &Store{records: map[types.UID]*record{}}
 	s.cache = framework.NewCache(func(n *v1.Node) bool { return s.placer.IsForeign(n) })
@@ -36,10 +36,10 @@ func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options)
 	return s
 }
 
-// Cache returns the cache of Nodes, which hides those that are foreign from the framework.
+// Cache returns the informer's cache of Nodes.
 func (s *Store) Cache() *framework.Cache { return s.cache }
 
-// Placer returns what decides about Nodes.
+// Placer returns the placer that decides about the Nodes.
 func (s *Store) Placer() *placement.Placer { return s.placer }
 
 // Of implements placement.Memories.
@@ -56,7 +56,8 @@ func (s *Store) Kept(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// record returns the record of a Node, with the lock held. For a deleted Node it returns a new record that is not kept.
+// record returns the record of a Node. The caller holds the lock. For a deleted Node it returns a record outside the
+// store.
 func (s *Store) record(n *v1.Node) *record {
 	r := s.records[n.UID]
 	if r == nil {
@@ -68,7 +69,7 @@ func (s *Store) record(n *v1.Node) *record {
 	return r
 }
 
-// forget drops all that is known of a Node that is gone or not ours.
+// forget removes a Node that is deleted or not ours.
 func (s *Store) forget(node types.UID) {
 	s.Lock()
 	defer s.Unlock()
@@ -79,17 +80,16 @@ func (s *Store) forget(node types.UID) {
 type phase int
 
 const (
-	// undecided: nothing was decided about the Node.
+	// undecided: there was no decision about the Node.
 	undecided phase = iota
-	// waiting: it has the framework's taint and cannot be initialized.
+	// waiting: the Node cannot be initialized.
 	waiting
-	// announced: the framework was told that it can be initialized.
+	// announced: the Node was announced to the framework.
 	announced
-	// running: it is initialized.
+	// running: the Node is initialized.
 	running
 )
 
-// phaseOf returns the phase of a Node after a sync.
 func phaseOf(n *v1.Node, r *record) phase {
 	switch {
 	case !nodeinfo.IsUninitialized(n):
@@ -100,63 +100,55 @@ func phaseOf(n *v1.Node, r *record) phase {
 	return waiting
 }
 
-// record has all that this process knows of one Node. The goroutine that decides owns the fields of its syncs. The
-// fields at the end are changed under the store's lock, and other goroutines read them under it.
+// record is the state of one Node. The deciding goroutine owns the fields in the first part. The store's lock guards
+// the fields in the second part.
 type record struct {
-	// decision is from the last sync, nil before it. The machine is the decision's, nil if
-	// the Node has to be decided about whenever something changes.
+	// decision is the last decision, or nil. machine is its VM, nil if every change of the fleet must requeue the Node.
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// metadata is that with which the Node was last announced to the framework, and announcedAt the time. Both are zero
-	// unless the Node is announced.
+	// metadata is the data of the last announcement, made at announcedAt. Both are zero unless the Node is announced.
 	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
-	// problems are the Node's, by their subject.
+	// problems are the trackers by subject.
 	problems map[string]*report.Tracker
-	// eventWaits reports whether the last sync left an Event that waits for a slot.
+	// eventWaits means that an Event of the last sync waits for a slot.
 	eventWaits bool
-	// addresses are the Node's at the last sync, nil before the first one after its initialization.
+	// addresses are the Node's addresses at the last sync since its initialization, or nil.
 	addresses []v1.NodeAddress
-	// shared reports whether another Node has the machine, or an address that this Node would get. Then
-	// a change of any Node may concern this one.
+	// shared means that another Node has the same VM or claims an address that this Node would get, so that a change
+	// of any Node may affect this one.
 	shared bool
 	labels labelState
 
-	// What follows is changed under the lock.
+	// The store's lock guards the fields below.
 
-	// memory is what decisions about this Node and others remember of it.
-	memory placement.Memory
-	// answers are the last ones to the framework.
+	memory  placement.Memory
 	answers framework.Answers
-	// node is from the last sync, nil before it.
+	// node is the Node at the last sync, or nil.
 	node    *v1.Node
 	phase   phase
 	counted counted
-	// event is the Node's slot at the limiter of Events.
+	// event is the slot at the limiter of Events.
 	event slot
-	// absent reports whether the machine is absent by all snapshots, so that a search has to confirm it.
+	// absent means that no snapshot has the VM, so that a search has to confirm its absence.
 	absent bool
-	// writing reports whether a request to the API server is under way: there is one at a time.
+	// writing means that a patch is in progress. There is at most one.
 	writing bool
-	// annotation, labelPatches and condition are the patches of the machine's location, of labels and
-	// taints, and of the condition.
+	// annotation is for the VM's location, labelPatches for labels and taints, condition for TopologyReady.
 	annotation, labelPatches, condition patches
-	// initialized is when the framework initialized it, zero if that was not seen.
+	// initialized is the time when the framework initialized the Node, zero if that was not observed.
 	initialized time.Time
 }
 
-// counted has a Node's share in the metrics.
+// counted is a Node's contribution to the metrics.
 type counted struct {
-	// outcome and kept are values of metrics' labels. Kept is the reason why the Node is not deleted
-	// although its machine is not found, empty if there is none.
+	// outcome and kept are values of metric labels. kept is the reason why a Node without a VM is not deleted, or "".
 	outcome, kept string
-	// drifting and resized report whether labels and the instance type differ.
+	// drifting and resized mean that labels and the instance type differ.
 	drifting, resized bool
-	// conflicts concern the Node.
-	conflicts []topology.Conflict
+	conflicts         []topology.Conflict
 }
 
-// enqueueLocked enqueues a Node by its UID.
 func (c *Controller) enqueueLocked(uid types.UID) {
 	if r := c.store.records[uid]; r != nil && r.node != nil {
 		c.queue.Add(item{name: r.node.Name, uid: uid})

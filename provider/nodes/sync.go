@@ -16,12 +16,11 @@ import (
 	"vzones/provider/report"
 )
 
-// syncNode decides about a Node. It returns the time after which it has to be called again, 0 for not before
-// a change.
+// syncNode decides about a Node. It returns the time after which to sync it again, 0 for only after a change.
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
-		// The Node is gone, or belongs to another provider now.
+		// The Node was deleted or is not ours.
 		c.store.forget(i.uid)
 		return 0
 	}
@@ -45,13 +44,12 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 		c.limiters.events.release(r)
 	}
 	if next > resyncEvery {
-		return 0 // resync comes before
+		return 0
 	}
 	return next
 }
 
-// syncJoining announces a Node to the framework if it can be initialized. Otherwise an Event says why the Node
-// waits.
+// syncJoining announces a Node to the framework if it can be initialized, and otherwise reports the reason in an Event.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels = labelState{}
 	r.addresses = nil
@@ -63,7 +61,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	if r.answers.Refused { // read after Join, so that no refusal by what was right before is missed
+	if r.answers.Refused { // Read this after Join, so that no refusal based on older facts is missed.
 		r.answers.Refused = false
 		r.metadata = nil
 	}
@@ -92,13 +90,11 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 	return next
 }
 
-// announceAgain is the time after which a Node that is still not initialized is announced again with the same
-// metadata. The framework may have dropped the announcement, or may repeat a refused write only after a quarter
-// of an hour.
+// announceAgain is the time after which an uninitialized Node is announced again with the same metadata. The framework may
+// have dropped the announcement, or may retry a failed write only after 15 minutes.
 const announceAgain = resyncEvery / 2
 
-// syncRunning writes the annotations, the labels and the condition of an initialized Node, and records Events
-// about its problems.
+// syncRunning writes annotations, labels and the condition of an initialized Node, and records Events.
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.metadata = nil
 	d := c.placer.Decide(n)
@@ -134,8 +130,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, found)))
 }
 
-// decided notes the decision about a Node and its error. If the Node begins to share something with other Nodes,
-// these are enqueued too.
+// decided stores a decision. If the Node begins to share its VM or address, the other Nodes are enqueued.
 func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err error) {
 	shared := d.Shared || errors.Is(err, addresses.ErrClaimed)
 	if shared && !r.shared {
@@ -145,15 +140,14 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	r.machine = d.Machine
 	r.shared = shared
 	if err != nil {
-		r.machine = nil // look again whenever something changes
+		r.machine = nil // This requeues the Node after every change.
 	}
 	c.store.Lock()
 	r.node = n
 	c.store.Unlock()
 }
 
-// syncDeletion starts a search for an absent machine if the framework would delete its Node, so that there is
-// an answer when the framework asks. It records why the Node is kept.
+// syncDeletion starts to confirm the absence of a VM before the framework asks, and records why the Node is not deleted.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
 	kept := placement.KeptBy(err)

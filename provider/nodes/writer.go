@@ -20,60 +20,55 @@ import (
 )
 
 const (
-	// patchesPerSecond bounds what the patches of one kind to the Nodes of a large cluster cost the
-	// API server.
+	// patchesPerSecond limits the patches of one kind.
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
-	// patchPause is the delay after which a Node that is being patched is decided about again.
+	// patchPause is the delay of a sync while the Node is being patched.
 	patchPause = time.Second
-	// conflictDelay is the delay after a conflict with another writer. It does not grow, because a
-	// frequent writer would starve us.
+	// conflictDelay is the delay after a conflict with another client. It does not grow, because a frequent writer
+	// would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// patchAgain is the delay before the same patch is sent again. The informer shows a patch sooner.
+	// patchAgain is the delay before an equal patch is sent. The informer shows the first one sooner.
 	patchAgain = 30 * time.Second
 )
 
-// retries are the delays after patches that fail.
+// retries are the delays after failed patches.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
-// patch is one write to a Node.
+// patch is a write to a Node.
 type patch struct {
-	// about names in the log what is written. The body has the Node's UID, so that another Node of the same
-	// name is not patched.
+	// about describes the patch in the log. body contains the Node's UID, so that no other Node of that name is patched.
 	about string
 	kind  types.PatchType
 	body  map[string]any
-	// content is the same for patches that write the same. It is the encoded body, if empty.
+	// content is equal for equal patches. If empty, the encoded body is used.
 	content      string
 	subresources []string
-	// written is called when it is written, unless it is nil.
+	// written is called after success, unless it is nil.
 	written func()
 }
 
-// patches has the state of the patches of one kind to a Node.
+// patches is the state of one kind of patch of a Node.
 type patches struct {
 	slot slot
-	// content is that of the last patch, at when it ended, next when the same is sent again, and
-	// retries the delays if the same fails.
+	// content is the content of the last patch, at the time when it ended, next the time when an equal patch may be
+	// sent, and retries the delays while equal patches fail.
 	content  string
 	at, next time.Time
 	retries  wait.Backoff
 }
 
-// A writer sends patches of Nodes. A duration that a method returns is the time after which the method has to be called
-// again, 0 for none.
+// A writer sends patches of Nodes. Its methods return the time after which to call them again, 0 for never.
 type writer struct {
 	client   kubernetes.Interface
 	store    *Store
 	limiters limiters
 	enqueue  func(item)
-	// requests waits for the requests to the API server that are under way.
 	requests sync.WaitGroup
 }
 
-// annotate writes the location of a Node's machine into annotations if that has changed, and the label of
-// initialized Nodes when the Node has its machine alone. It returns the time after which it has to be called
-// again.
+// annotate writes the location of a Node's VM if it has changed, and KeyInitialized once the Node is the only one of its
+// VM.
 func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	to := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {
@@ -91,9 +86,8 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Durat
 	})
 }
 
-// send sends a patch in a goroutine of its own, so that a slow API server delays no other Node. One patch of a
-// Node is sent at a time. send returns the time after which it has to be called again. It returns 0 if it has
-// started the patch, whose end enqueues the Node, or if the Node waits for a slot of the limiter, which enqueues it too.
+// send sends a patch in its own goroutine, so that a slow API server delays no other Node. A Node has at most one patch in
+// progress. It returns 0 if the end of the patch or a slot of the limiter requeues the Node.
 func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limited *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
@@ -141,14 +135,13 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 	return 0
 }
 
-// ended notes that a patch has ended.
 func (p *patches) ended(content string, err error) {
 	if p.content != content {
 		p.retries = retries
 	}
 	delay := patchAgain
 	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err): // there is no use in sending it again soon
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err):
 		p.retries = retries
 	case apierrors.IsConflict(err):
 		delay = conflictDelay

@@ -140,7 +140,7 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	if err == nil {
 		err = cmp.Or(f.lost, nodeinfo.Contradiction(node))
 	}
-	why := "what its machine has is not known now"
+	why := "what its VM has is not known now"
 	switch {
 	case err == nil && f.in.Err == nil:
 		var backing addresses.Backing

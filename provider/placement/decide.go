@@ -22,7 +22,7 @@ import (
 var (
 	// ErrShared means that another Node has the machine of a Node. It is in a
 	// topology.ErrUnknown: nobody can tell which of the two runs on the machine.
-	ErrShared = errors.New("two Nodes have one machine")
+	ErrShared = errors.New("two Nodes have one VM")
 	// ErrQuiet means that a vCenter has not answered for a while, although nothing is known to
 	// be wrong with it. It is in a topology.ErrUnknown.
 	ErrQuiet = errors.New("checking whether the vCenter still answers")

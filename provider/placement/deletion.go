@@ -29,7 +29,7 @@ const (
 	// NotReady: the framework asks about Nodes that are not ready.
 	NotReady ConditionName = "not_ready"
 	// Named: the Node says which machine it runs on.
-	Named ConditionName = "names_machine"
+	Named ConditionName = "names_vm"
 	// Absent: each vCenter was read completely, and none has the machine.
 	Absent ConditionName = "absent"
 	// FoundBefore: the Node has a provider ID, and vzones has found its machine before.
@@ -66,7 +66,7 @@ type deletion struct {
 
 var (
 	// errExists says that a machine exists.
-	errExists = errors.New("the machine exists")
+	errExists = errors.New("the VM exists")
 	// errDisabled says that no Node is deleted.
 	errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
 )
@@ -112,7 +112,7 @@ func (q *deletion) wasFound() error {
 	case q.node.Spec.ProviderID == "":
 		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID: if its VM is gone, delete the Node", q.node.Name)
 	case !q.id.WasFound():
-		return topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
+		return topology.Errorf(topology.ErrUnknown, "vzones has never found the VM of Node %s: if it is gone, delete the Node", q.node.Name)
 	}
 	return nil
 }
@@ -181,14 +181,14 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	q, absent, err := c.decide(node, true)
 	switch {
 	case absent && err != nil:
-		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", q.id, err)
+		return false, topology.Errorf(topology.ErrUnknown, "the VM with %s: %w", q.id, err)
 	case errors.Is(err, errExists):
 		return true, nil
 	case err != nil:
 		return false, err
 	}
-	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node),
-		"vCenter", quote.Plain(cmp.Or(q.id.LastSeen.VCenter, q.id.Recorded.VCenter)), "machine", q.id.String())
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the VM", "node", klog.KObj(node),
+		"vCenter", quote.Plain(cmp.Or(q.id.LastSeen.VCenter, q.id.Recorded.VCenter)), "vm", q.id.String())
 	return false, nil
 }
 
@@ -273,7 +273,7 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 }
 
 // ReasonNotDeleted is the reason of the Event that says why a Node is not deleted.
-const ReasonNotDeleted = "NodeNotDeleted"
+const ReasonNotDeleted = "NodeDeletionBlocked"
 
 // kept are the reasons why a Node is kept although it is not ready and its machine is not found, in
 // the order in which an error is compared with them. The last is for every other error.
@@ -283,12 +283,12 @@ var kept = []struct {
 	name string
 }{
 	{errDisabled, "deletion_disabled"},
-	{ErrConfirming, "being_confirmed"},
+	{ErrConfirming, "confirming_absence"},
 	{ErrSearchFailed, "search_failed"},
 	{ErrStillThere, "found_by_search"},
-	{inventory.ErrOutside, "outside_datacenters"},
+	{inventory.ErrOutside, "vm_outside_datacenters"},
 	{inventory.ErrUnreachable, "vcenter_unreachable"},
-	{inventory.ErrUnreadable, "machine_unreadable"},
+	{inventory.ErrUnreadable, "vm_unreadable"},
 	{topology.ErrUnknown, "unknown"},
 }
 
@@ -322,8 +322,8 @@ func KeptKey(err error) string {
 }
 
 // KeptHelp explains the reasons in a line.
-const KeptHelp = "deletion_disabled (nodes.skipDeletion), being_confirmed (every vCenter is being searched), search_failed (a vCenter could not be), " +
-	"found_by_search, outside_datacenters, vcenter_unreachable, machine_unreadable (one that may be it), unknown (something else is)"
+const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be), " +
+	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (one that may be it), unknown (something else is)"
 
 // KeptReasons returns all reasons.
 func KeptReasons() []string {

@@ -32,7 +32,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 	}
 	others, err := p.naming(m)
 	if err != nil {
-		return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the machine of Node %s, which is tried again: %w", node.Name, err)
+		return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the VM of Node %s, which is tried again: %w", node.Name, err)
 	}
 	for _, other := range others {
 		switch {
@@ -117,14 +117,14 @@ func (s *sharing) whyShared() error {
 	name := s.node.Name
 	joins := nodeinfo.IsUninitialized(s.node)
 	shares := func(others []*v1.Node, came, advice string) error {
-		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came %s: %s%s",
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same VM as %s, which came %s: %s%s",
 			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)
 	}
-	const remove = "; delete the one that is not this machine's; until then "
+	const remove = "; delete the one that is not this VM's; until then "
 	switch {
 	case len(s.before) > 0 && joins:
-		return shares(s.before, "first", ": delete the other Node if it is this machine under an older name, and Node "+name+" goes on at once; "+
-			"otherwise one of the kubelets reports another machine's UUID or provider ID")
+		return shares(s.before, "first", ": delete the other Node if it is this VM under an older name, and Node "+name+" goes on at once; "+
+			"otherwise one of the kubelets reports another VM's UUID or provider ID")
 	case len(s.before) > 0:
 		return shares(s.before, "first", remove+"the labels and addresses of Node "+name+" stay as they are")
 	case len(s.after) > 0 && !joins:

@@ -87,7 +87,7 @@ func TestReservationsEnd(t *testing.T) {
 		"shows one":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
 		"kubelet writes":  {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a")) }, "a", "a", true},
 		"shows addresses": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
-		"shows machine":   {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
+		"shows VM":        {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
 		"shows all":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
 		"gets one":        {func(p *Placer, _ *memories) { p.reservations.add(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
 		"is gone":         {func(_ *Placer, m *memories) { delete(m.of, "uid-a") }, "", "", false},
@@ -101,7 +101,7 @@ func TestReservationsEnd(t *testing.T) {
 				c.happens(p, m)
 				// First of all, because reservedBy forgets what is too old.
 				if got := p.reservations.of("uid-a").machine == mustUUID(uuidA); got != c.machine {
-					t.Errorf("the machine is reserved: %t, want %t", got, c.machine)
+					t.Errorf("the VM is reserved: %t, want %t", got, c.machine)
 				}
 				if got := p.reservations.by(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
@@ -183,7 +183,7 @@ func TestRecordInAnOutage(t *testing.T) {
 		t.Errorf("a new Node gets %v", got)
 	}
 	for name, change := range map[string]func(*inventory.Identity){
-		"of another machine":     func(id *inventory.Identity) { id.Recorded.ID = "vm-2" },
+		"of another VM":          func(id *inventory.Identity) { id.Recorded.ID = "vm-2" },
 		"of another vCenter":     func(id *inventory.Identity) { id.RecordedInstance = "j" },
 		"of an entry that is no": func(id *inventory.Identity) { id.Recorded.VCenter = "gone" },
 	} {

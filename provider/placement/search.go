@@ -41,11 +41,11 @@ var searchRetries = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Steps: 4,
 
 var (
 	// ErrConfirming says that the search for an absent machine has not ended yet.
-	ErrConfirming = errors.New("every vCenter is being searched for the machine")
+	ErrConfirming = errors.New("every vCenter is being searched for the VM")
 	// ErrSearchFailed says that a vCenter could not be searched.
-	ErrSearchFailed = errors.New("the absence of the machine is not confirmed")
+	ErrSearchFailed = errors.New("the absence of the VM is not confirmed")
 	// ErrStillThere says that a search has found the machine.
-	ErrStillThere = errors.New("a search has found the machine, which is not in the index")
+	ErrStillThere = errors.New("a search has found the VM, which is not in the index")
 )
 
 // SearchedFleet is what searches need of the vCenters.

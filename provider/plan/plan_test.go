@@ -218,7 +218,7 @@ func TestLabelsOfEachNode(t *testing.T) {
 		"lacks all":     {nil, []string{a + "=1", b + "="}, placement.Decision{PlaceErr: errors.New("no tag")}, false},
 		"has others":    {[]string{a + "=2"}, []string{a + "=2", b + "="}, placement.Decision{}, false},
 		"has an empty":  {[]string{a + "=", b + "=x"}, []string{a + "=", b + "=x"}, placement.Decision{}, false},
-		"no machine":    {nil, nil, placement.Decision{MachineErr: topology.ErrUnknown, PlaceErr: topology.ErrUnknown}, false},
+		"no VM":         {nil, nil, placement.Decision{MachineErr: topology.ErrUnknown, PlaceErr: topology.ErrUnknown}, false},
 		"no backfill":   {nil, nil, placement.Decision{}, true},
 		"and its place": {nil, []string{a + "=1", b + "=", rack + "=r"}, placement.Decision{Placement: placed.In(rack + "=r")}, false},
 	} {

@@ -35,7 +35,7 @@ func (d Difference) Text() string {
 // Advice says what happens to a Node whose labels are not those of its place, and what to
 // do.
 func (p *Policy) Advice() string {
-	const correct = "move the machine back, or correct the tags or the labels"
+	const correct = "move the VM back, or correct the tags or the labels"
 	switch p.Drift {
 	case config.DriftTaint:
 		return "new Pods are kept away: " + correct

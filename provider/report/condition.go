@@ -13,9 +13,9 @@ import (
 // a Node whose labels are right.
 const (
 	ConditionCurrent = "TopologyCurrent"
-	TextCurrent      = "the Node has the topology labels of its machine's place"
+	TextCurrent      = "the Node has the topology labels of its VM's place"
 	// ConditionUnwritten is that of a Node which lacks a label that is not written.
-	ConditionUnwritten = "LabelUnwritten"
+	ConditionUnwritten = "LabelMissing"
 )
 
 // ConditionOf returns the condition nodeinfo.TopologyReady of a Node, zero if it has none.

@@ -15,7 +15,7 @@ func TestShort(t *testing.T) {
 	fake := record.NewFakeRecorder(3)
 	short := Recorder{fake}
 	for name, c := range map[string]struct{ in, want string }{
-		"usual":     {"the machine is 100% gone", "the machine is 100% gone"},
+		"usual":     {"the VM is 100% gone", "the VM is 100% gone"},
 		"two lines": {"one\ntwo", "one; two"},
 		"terminal":  {"\x1b[2J", `\x1b[2J`},
 		"long":      {strings.Repeat("x", 2_000_000), strings.Repeat("x", quote.LongestNote-len("…")) + "…"},

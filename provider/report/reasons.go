@@ -38,35 +38,35 @@ type Outcome struct {
 // The names of outcomes without an error.
 const (
 	Placed  = "placed"
-	Foreign = "foreign"
+	Foreign = "unmanaged"
 )
 
 // unplaced are the outcomes of Nodes that are not placed, in the order in which an error is compared
 // with them. The last is for every other error.
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
-	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes", ""},
+	{placement.ErrShared, "vm_shared", "VMShared", ""},
 	{nodeinfo.ErrNoProviderID, "provider_id_missing", "ProviderIDMissing", ""},
 	{nodeinfo.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing", ""},
 	{topology.ErrMissing, "topology_missing", "TopologyMissing", ""},
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous", ""},
-	{topology.ErrAbsent, "machine_not_found", "MachineNotFound", ""},
-	{inventory.ErrNotShown, "machine_not_found", "MachineNotFound", ""},
-	{inventory.ErrPoweredOff, "machine_powered_off", "MachinePoweredOff", ""},
+	{topology.ErrAbsent, "vm_not_found", "VMNotFound", ""},
+	{inventory.ErrNotShown, "vm_not_found", "VMNotFound", ""},
+	{inventory.ErrPoweredOff, "vm_powered_off", "VMPoweredOff", ""},
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
-	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
+	{inventory.ErrOutside, "vm_outside_datacenters", "VMOutsideDatacenters", ""},
 	{inventory.ErrSharedInstance, "vcenter_instance_shared", "VCenterInstanceShared", ""},
 	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", ""},
 	{inventory.CauseUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", ""},
-	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable", "reconnect its host or datastore, or remove it from the inventory if it is orphaned"},
-	{topology.ErrUnknown, "unknown", "VCenterUnknown", ""},
+	{inventory.ErrUnreadable, "vm_unreadable", "VMUnreadable", "reconnect its host or datastore, or remove it from the inventory if it is orphaned"},
+	{topology.ErrUnknown, "unknown", "VCenterDataUnavailable", ""},
 }
 
 // ReasonLeftOut is the reason of the Event about addresses that a Node does not get because of its kubelet's --node-ip.
-const ReasonLeftOut = "AddressLeftOut"
+const ReasonLeftOut = "AddressOmitted"
 
 // ofVCenters are the errors of a vCenter that cannot be read.
 var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
@@ -151,5 +151,5 @@ func EventReasons() []string {
 }
 
 // Help explains the outcomes in a line.
-const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_instance_shared (two addresses report one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+const Help = "placed; unmanaged (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
+	"ambiguous (several VMs or tags), provider_id_mismatch (the system UUID is another VM's), vm_shared (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), vm_not_found, vm_powered_off (the only VM is off and the Node runs), address_conflict (another Node has the address), address_missing, vm_outside_datacenters, vcenter_instance_shared (two addresses report one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, vm_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

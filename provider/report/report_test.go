@@ -84,7 +84,7 @@ func TestUnknown(t *testing.T) {
 	}{
 		{inventory.ErrUnreachable, true},
 		{inventory.ErrUnreadable, true},
-		{fmt.Errorf("the machine is %w", inventory.ErrOutside), true},
+		{fmt.Errorf("the VM is %w", inventory.ErrOutside), true},
 		{fmt.Errorf("%w: tags", topology.ErrUnknown), true},
 		{fmt.Errorf("something else"), true},
 		{topology.ErrMissing, false},
@@ -117,8 +117,8 @@ func TestMessage(t *testing.T) {
 		"pending":    {unreachable("east", inventory.CausePending), "VCenterUnreachable", `vCenter "east" fails`, true},
 		"two":        {quote.Errors(2, unreachable("east", inventory.CauseUnreachable), unreachable("west", inventory.CauseRejected)), "VCenterUnreachable", `vCenter "east" fails; vCenter "west" fails; check that the vCenter runs and that the cluster reaches it`, true},
 		"two, other": {quote.Errors(2, unreachable("west", inventory.CauseRejected), unreachable("east", inventory.CauseUnreachable)), "VCenterLoginFailed", `vCenter "west" fails; vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
-		"absent":     {topology.Errorf(topology.ErrAbsent, "no vCenter has it"), "MachineNotFound", "no vCenter has it", false},
-		"unreadable": {topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrUnreadable}, "no UUID"), "MachineUnreadable", "no UUID; reconnect its host or datastore, or remove it from the inventory if it is orphaned", true},
+		"absent":     {topology.Errorf(topology.ErrAbsent, "no vCenter has it"), "VMNotFound", "no vCenter has it", false},
+		"unreadable": {topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrUnreadable}, "no UUID"), "VMUnreadable", "no UUID; reconnect its host or datastore, or remove it from the inventory if it is orphaned", true},
 	} {
 		err := topology.Errorf(topology.ErrUnknown, "%w", c.err)
 		if name == "absent" {

@@ -80,7 +80,7 @@ func TestArrivals(t *testing.T) {
 func TestTable(t *testing.T) {
 	r := median([]reading{{seconds: 9, cpu: 1}, {seconds: 1, cpu: 2}, {seconds: 3, first: 0.5, cpu: 4, memory: 90 << 20, requests: 45, maxPerVCenter: 17, vcenters: 5, metrics: 6 * time.Millisecond}})
 	got := row(benchCase{name: "a", fleet: layout{3, 300, 20}}, r, reading{seconds: 2, first: 0.25, cpu: 1, vcenters: 3, memory: 75 << 20})
-	if want := "| a, 20 further machines | 300 | 3 | 3.00 | 2.00 | 1.50 | 0.50 | 0.25 | 45 | 17 | 4.00 | 1.00 | 2.00 | 90 | 75 | 6 |\n"; got != want {
+	if want := "| a, 20 further VMs | 300 | 3 | 3.00 | 2.00 | 1.50 | 0.50 | 0.25 | 45 | 17 | 4.00 | 1.00 | 2.00 | 90 | 75 | 6 |\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 	lines := strings.Split(heading(time.Millisecond), "\n")

@@ -31,10 +31,10 @@ func cases() []benchCase {
 	return []benchCase{
 		{name: "nodes-60", about: "60 Nodes on 3 vCenters", fleet: layout{vcenters: 3, nodes: 60}},
 		{name: "nodes-300", about: "300 Nodes on 3 vCenters", fleet: three},
-		{name: "nodes-300-beside-20000", about: "300 Nodes on 3 vCenters with 20,000 further machines", fleet: layout{vcenters: 3, nodes: 300, others: 20000}},
+		{name: "nodes-300-beside-20000", about: "300 Nodes on 3 vCenters with 20,000 further VMs", fleet: layout{vcenters: 3, nodes: 300, others: 20000}},
 		{name: "nodes-1000-vcenters-10", about: "1,000 Nodes on 10 vCenters", fleet: layout{vcenters: 10, nodes: 1000}},
 		{name: "nodes-3000-vcenters-8", about: "3,000 Nodes on 8 vCenters", fleet: layout{vcenters: 8, nodes: 3000}},
-		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further machines", fleet: layout{vcenters: 10, nodes: 5000, others: 20000}},
+		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs", fleet: layout{vcenters: 10, nodes: 5000, others: 20000}},
 		{name: "hung", about: "the Nodes of the others while one of three vCenters hangs", fleet: three, sick: (*fleet.VCenter).Hang},
 		{
 			name: "hung-join", about: "Nodes of the others join while one of three vCenters has hung from the start",
@@ -43,7 +43,7 @@ func cases() []benchCase {
 		{name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections", fleet: three, sick: (*fleet.VCenter).Refuse},
 		{name: "rest", about: "nothing changes; the status of each Node is asked for every 30 s", fleet: three, rest: atRest},
 		{
-			name: "rest-40000", about: "the same beside 40,000 further machines, of which 100 change each second",
+			name: "rest-40000", about: "the same beside 40,000 further VMs, of which 100 change each second",
 			fleet: layout{vcenters: 3, nodes: 300, others: 40000}, rest: atRest, changes: 100,
 		},
 	}

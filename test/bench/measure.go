@@ -274,7 +274,7 @@ func heading(delay time.Duration) string {
 func row(c benchCase, daemon, floor reading) string {
 	name := c.name
 	if c.fleet.others > 0 {
-		name += fmt.Sprintf(", %d further machines", c.fleet.others)
+		name += fmt.Sprintf(", %d further VMs", c.fleet.others)
 	}
 	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %.2f | %d | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
 		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.first, floor.first, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.vcenters-floor.vcenters,

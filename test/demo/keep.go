@@ -112,7 +112,7 @@ func (d *demo) runPods(ctx context.Context) error {
 func (d *demo) announce() {
 	for _, v := range d.stack.Fleet.VCenters() {
 		v.SetDelay(delay)
-		d.print("          vCenter %-6s https://%s:%d, %d machines, %d ms a request", v.Name(), v.Host(), v.Port(), len(v.Machines()), delay.Milliseconds())
+		d.print("          vCenter %-6s https://%s:%d, %d VMs, %d ms a request", v.Name(), v.Host(), v.Port(), len(v.Machines()), delay.Milliseconds())
 	}
 	d.print("          API server %s, RBAC on", d.stack.Cluster.AdminConfig().Host)
 }

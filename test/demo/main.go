@@ -148,7 +148,7 @@ func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	d.config = config
 	d.step("Starting the daemon with its ServiceAccount's token and this configuration:")
 	d.print("\n%s", text)
-	return d.stack.StartDaemon(path, config, "--absence-hold=5s")
+	return d.stack.StartDaemon(path, config, "--deletion-hold=5s")
 }
 
 // end stops the daemon and checks that it leaves no session behind.

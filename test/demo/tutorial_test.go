@@ -48,9 +48,9 @@ func fromPage(t *testing.T, heading string, n int) []block {
 // tutorial returns what goes wrong there, with what else there is to see, and what the page leaves out.
 func tutorial(t *testing.T) []block {
 	t.Helper()
-	moves := fromPage(t, "### A machine moves to another zone", 3)
+	moves := fromPage(t, "### A VM moves to another zone", 3)
 	hangs := fromPage(t, "### A vCenter hangs", 3)
-	deleted := fromPage(t, "### A machine is deleted", 2)
+	deleted := fromPage(t, "### A VM is deleted", 2)
 	return slices.Concat(
 		moves[:2],
 		[]block{showing("paris-1-0000 True paris paris-1 <none>")},

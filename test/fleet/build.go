@@ -81,7 +81,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	for _, dc := range b.order {
 		for i := range dc.spec.VMs {
 			if err := b.machinesOf(dc, &dc.spec.VMs[i]); err != nil {
-				return fmt.Errorf("machine %q: %w", dc.spec.VMs[i].Name, err)
+				return fmt.Errorf("VM %q: %w", dc.spec.VMs[i].Name, err)
 			}
 		}
 	}

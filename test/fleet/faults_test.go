@@ -290,7 +290,7 @@ func TestOutOfSight(t *testing.T) {
 		listed, found bool
 		named, read   outcome
 	}{
-		{"machine hidden", node((*VCenter).Hide), node((*VCenter).Show), false, false, denied, denied},
+		{"VM hidden", node((*VCenter).Hide), node((*VCenter).Show), false, false, denied, denied},
 		{"datacenter hidden", func(v *VCenter) error { return v.Hide("/dc1") }, func(v *VCenter) error { return v.Show("/dc1") }, false, false, denied, denied},
 		{"cluster hidden", func(v *VCenter) error { return v.Hide("c1") }, func(v *VCenter) error { return v.Show("c1") }, true, true, succeeds, succeeds},
 		{"not readable", node((*VCenter).DenyRead), node((*VCenter).AllowRead), true, false, succeeds, denied},

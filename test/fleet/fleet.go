@@ -82,11 +82,11 @@ func (f *Fleet) Machine(name string) (Machine, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Machine{}, fmt.Errorf("fleet: no machine %q", name)
+		return Machine{}, fmt.Errorf("fleet: no VM %q", name)
 	case 1:
 		return found[0], nil
 	}
-	return Machine{}, fmt.Errorf("fleet: %d vCenters have a machine %q", len(found), name)
+	return Machine{}, fmt.Errorf("fleet: %d vCenters have a VM %q", len(found), name)
 }
 
 // Close stops every vCenter, cuts off hanging requests and waits for all goroutines. It may be

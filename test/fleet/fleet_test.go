@@ -101,7 +101,7 @@ func TestEqualDescriptions(t *testing.T) {
 		uuids[other.UUID] = true
 	}
 	if len(uuids) != 40 {
-		t.Errorf("40 machines have %d UUIDs", len(uuids))
+		t.Errorf("40 VMs have %d UUIDs", len(uuids))
 	}
 }
 
@@ -111,7 +111,7 @@ func TestNoPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), `vCenter "a": machine "v": datacenter "d" has no place with cluster "", host "x"`) {
-		t.Errorf("error %v, want one that names the machine and the host", err)
+	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), `vCenter "a": VM "v": datacenter "d" has no place with cluster "", host "x"`) {
+		t.Errorf("error %v, want one that names the VM and the host", err)
 	}
 }

@@ -90,7 +90,7 @@ func (v *VCenter) HideNICs(vm string) error {
 func (v *VCenter) SetIPs(vm string, ips ...string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		if len(m.nics) == 0 {
-			return fmt.Errorf("fleet: vCenter %q: machine %q has no interface", v.name, vm)
+			return fmt.Errorf("fleet: vCenter %q: VM %q has no interface", v.name, vm)
 		}
 		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // a response in progress may use the old ones
 		setIPs(&m.nics[0], ips)

@@ -39,7 +39,7 @@ func TestMethod(t *testing.T) {
 		}
 	}
 	if m, err := v.Machine("more"); err != nil || m.Host != "b" {
-		t.Errorf("Machine(more) = %+v, %v, want a VM on host b", m, err)
+		t.Errorf("VM(more) = %+v, %v, want a VM on host b", m, err)
 	}
 	for want, words := range map[string][]string{
 		`no method "Explode"`:     {"Explode"},

@@ -13,7 +13,7 @@ const (
 	waiting   gain = "keeps a Node waiting"
 	zone      gain = "another's zone"
 	addresses gain = "another's addresses"
-	identity  gain = "another's machine"
+	identity  gain = "another's VM"
 	ownZone   gain = "a zone of its choice"
 	flood     gain = "floods the log"
 )
@@ -45,7 +45,7 @@ const (
 	// reported: it has the label that it chose, and an Event says so.
 	reported outcome = "is reported"
 	// impostor: it is initialized as the Node of the machine that it names.
-	impostor outcome = "has what the machine has that it names"
+	impostor outcome = "has what the VM has that it names"
 )
 
 // A lie is told at some moments. Each of them is played.

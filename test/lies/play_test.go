@@ -143,7 +143,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	}
 	if err := w.await(timeout, func(nodes map[string]*v1.Node) error {
 		if nodes[w.gone.Name] != nil {
-			return fmt.Errorf("Node %s is there, and its machine is not", w.gone.Name)
+			return fmt.Errorf("Node %s is there, and its VM is not", w.gone.Name)
 		}
 		return nil
 	}); err != nil {
@@ -216,7 +216,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 			if n != nil && stack.Initialized(n) && !strings.HasSuffix(n.Spec.ProviderID, own.UUID) {
 				return nil
 			}
-			return errors.New("it is not initialized as the machine that it names")
+			return errors.New("it is not initialized as the VM that it names")
 		}
 		return fmt.Errorf("no such outcome: %s", what)
 	}
@@ -295,7 +295,7 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	}
 	own := w.machine("liar-vm")
 	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != alone {
-		gained[ownZone] = fmt.Sprintf("it has zone %s, and its machine is in west-b", z)
+		gained[ownZone] = fmt.Sprintf("it has zone %s, and its VM is in west-b", z)
 	}
 	if !stack.Initialized(n) || l.becomes == reported {
 		// The kubelet wrote the provider ID and the addresses.

@@ -22,10 +22,10 @@ const (
 )
 
 // firstComes is why a Node gains what a machine has that no other Node had before.
-const firstComes = "nothing but a kubelet says which machine it runs on: the first to name a machine has it"
+const firstComes = "nothing but a kubelet says which VM it runs on: the first to name a VM has it"
 
 // tenantsName is why a Node without a UUID gains what a tenant's machine has.
-const tenantsName = "nothing but the name says which machine is the Node's, and its own has no such name and no running VMware Tools"
+const tenantsName = "nothing but the name says which VM is the Node's, and its own has no such name and no running VMware Tools"
 
 // first are the gains of a Node that names a machine before its own Node does.
 func first() map[gain]string {
@@ -57,12 +57,12 @@ func systemUUIDs() []lie {
 		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, left: first()},
 		{about: about, says: "that of a Node that joins later", at: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
-			about: about, says: "that of a machine that is no Node's", at: []moment{registering, before},
+			about: about, says: "that of a VM that is no Node's", at: []moment{registering, before},
 			send: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
-		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
+		{about: about, says: "that of a Node whose VM is unreadable", at: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose VM is gone", at: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
 		{about: about, says: "100 kB of text", at: []moment{registering}, send: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
 		{about: about, says: "none any more", at: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
 	}
@@ -85,8 +85,8 @@ func providerIDs() []lie {
 			}, becomes: waits,
 		},
 		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: id(joins), becomes: waits},
-		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
+		{about: about, says: "that of a Node whose VM is unreadable", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose VM is gone", at: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
 		{about: about, says: "another cloud's", at: []moment{registering, before}, send: id(func(*world) string { return "aws:///zone/i-1" }), becomes: alone},
 		{about: about, says: "no UUID", at: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
 		{about: about, says: "a megabyte", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
@@ -117,31 +117,31 @@ func annotations() []lie {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
 	return []lie{
-		{about: about, says: machine + "another's unreadable machine", at: []moment{registering}, send: at(ghost), becomes: waits},
-		{about: about, says: machine + "another's unreadable machine", at: []moment{running}, send: at(ghost), becomes: honest},
+		{about: about, says: machine + "another's unreadable VM", at: []moment{registering}, send: at(ghost), becomes: waits},
+		{about: about, says: machine + "another's unreadable VM", at: []moment{running}, send: at(ghost), becomes: honest},
 		{
-			about: about, says: machine + "another's unreadable machine, of a Node without a machine", at: []moment{registering}, homeless: true,
+			about: about, says: machine + "another's unreadable VM, of a Node without a VM", at: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "vsphere://" + nobodysUUID
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, says: machine + "another's unreadable machine, with the provider ID of a running Node", at: []moment{registering},
+			about: about, says: machine + "another's unreadable VM, with the provider ID of a running Node", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, says: machine + "an unreadable machine, with the provider ID of a Node that joins later", at: []moment{registering},
+			about: about, says: machine + "an unreadable VM, with the provider ID of a Node that joins later", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.joiner.ProviderID()
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
-		{about: about, says: machine + "that of a Node whose machine is gone", at: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, says: machine + "that of a Node whose VM is gone", at: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
 		{about: about, says: machine + "none that there is", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
 		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
 		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
@@ -152,7 +152,7 @@ func annotations() []lie {
 		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, send: nodeIP(runner), becomes: waits},
 		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, send: nodeIP(runner), becomes: honest},
 		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, send: nodeIP(joiner), becomes: waits},
-		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
+		{about: about, says: "`--node-ip`: the same, of a Node without a VM", at: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
 		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, send: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
 	}
 }
@@ -178,7 +178,7 @@ func addressLies() []lie {
 	return []lie{
 		{about: about, says: "those of a running Node", at: []moment{registering, running}, send: of(runner), becomes: honest},
 		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, send: of(joiner), becomes: honest},
-		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
+		{about: about, says: "the same, of a Node without a VM", at: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
 		{
 			about: about, says: "the same, of a Node with another cloud's provider ID", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
@@ -229,14 +229,14 @@ func taints() []lie {
 	return []lie{
 		{about: about, says: "not uninitialized", at: []moment{registering}, send: without, becomes: honest},
 		{
-			about: about, says: "not uninitialized, with another's unreadable machine", at: []moment{registering},
+			about: about, says: "not uninitialized, with another's unreadable VM", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{
-			about: about, says: "not uninitialized, with another's unreadable machine and without one", at: []moment{registering}, homeless: true,
+			about: about, says: "not uninitialized, with another's unreadable VM and without one", at: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				n.Status.NodeInfo.SystemUUID = nobodysUUID
@@ -259,13 +259,13 @@ func names() []lie {
 	const about = "name"
 	nameless := func(_ *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = "" }
 	return []lie{
-		{about: about, says: "that of a running Node's machine, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
+		{about: about, says: "that of a running Node's VM, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
 		{
-			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
+			about: about, says: "that of a VM that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
 		{
-			about: about, says: "its own, without a UUID, as a tenant's guest does whose machine is not the Node's", at: []moment{registering}, certain: true,
+			about: about, says: "its own, without a UUID, as a tenant's guest does whose VM is not the Node's", at: []moment{registering}, certain: true,
 			send: func(w *world, n *v1.Node) {
 				nameless(w, n)
 				if err := w.s.Fleet.VCenter("east").SetHostName("spare", n.Name); err != nil {

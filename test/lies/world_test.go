@@ -178,10 +178,10 @@ func (w *world) begin() {
 	var err error
 	if w.d, err = w.s.StartDaemon(w.binary, w.config, "--node-monitor-period="+period.String(), "--node-status-update-frequency=1s",
 		// The VM of the spared Node was never seen.
-		"--absence-hold=1s"); err != nil {
+		"--deletion-hold=1s"); err != nil {
 		w.t.Fatal(err)
 	}
-	w.until("all Nodes are initialized and told where their machines are", func(nodes map[string]*v1.Node) error {
+	w.until("all Nodes are initialized and told where their VMs are", func(nodes map[string]*v1.Node) error {
 		for name, n := range nodes {
 			if name != "spared" && !complete(n) {
 				return fmt.Errorf("%s is not", name)

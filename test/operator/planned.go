@@ -62,7 +62,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	}))
 	p.apply(want, addresses)
 	// This daemon has never seen a VM that is gone by now.
-	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), "--absence-hold=1s")
+	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), "--deletion-hold=1s")
 	ts.Check(err)
 	var last map[string]planState
 	asPlanned := func(nodes []*v1.Node) bool {

@@ -37,7 +37,7 @@ func conditions() []conditionKind {
 	return []conditionKind{
 		{"region=REGION", "the label and its beta twin are that, or not there for `region=none`", topology(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
 		{"zone=ZONE", "the same for the zone", topology(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
-		{"provider=ID", "the provider ID is that; `yes`: that of the machine for which the Node was created; `none`: there is none", providerCheck},
+		{"provider=ID", "the provider ID is that; `yes`: that of the VM for which the Node was created; `none`: there is none", providerCheck},
 		{"initialized", "the cloud provider's taint is off", func(*arguments, string) check {
 			return present(func(s state) string { return unless(stack.Initialized(s.node), "uninitialized") })
 		}},
@@ -54,7 +54,7 @@ func conditions() []conditionKind {
 		}},
 		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
 		{"annotation KEY=VALUE", "the same for an annotation", annotationCheck},
-		{"machine=VM", "the annotation `vzones/machine` names that machine, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", machineCheck},
+		{"vm=VM", "the annotation `vzones/vm` names that VM, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", machineCheck},
 		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
 		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
@@ -166,7 +166,7 @@ func providerCheck(a *arguments, want string) check {
 		case "yes":
 			id = s.providerID
 			if id == "" {
-				return "the Node was not created for a machine"
+				return "the Node was not created for a VM"
 			}
 		case none:
 			id = ""

@@ -20,18 +20,18 @@ import (
 // nodeCommands do what kubelets and the control plane do.
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
-			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
-				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
+		{"node create NODE… [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
+			"registers Nodes as the kubelets of the VMs of these names do; `swapped`: with the system UUID in the other byte order; " +
+				"`vm=`: of a VM of another name; `uuid=`: with that system UUID, whether or not a VM has it, or with none at all (`uuid=none`); " +
 				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `hostname=`: with that Hostname; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
-				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
+				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its VM's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", patchNode("labels")},
 		{"node annotate NODE KEY=VALUE", "the same with an annotation, as its kubelet may; `${…}` as in a configuration", patchNode("annotations")},
 		{"node taint NODE", "gives a Node the cloud provider's taint and no other, as its administrator does", setTaints(
 			v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})},
 		{"node untaint NODE", "takes all taints off a Node, as its administrator does", setTaints()},
-		{"node rebuilt NODE VM", "lets the kubelet of another machine take over a Node, as when a machine is rebuilt under its old name: the Node has that machine's system UUID from then on; " +
+		{"node rebuilt NODE VM", "lets the kubelet of another VM take over a Node, as when a VM is rebuilt under its old name: the Node has that VM's system UUID from then on; " +
 			"`none`: the kubelet reports none", func(a *arguments) action {
 			node := a.word("NODE")
 			machine := a.word("VM")
@@ -119,7 +119,7 @@ type kubelet struct {
 func createNodes(a *arguments) action {
 	k := kubelet{labels: map[string]string{}}
 	var names []string
-	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "hostname": &k.hostname}
+	options := map[string]*string{"vm": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "hostname": &k.hostname}
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {

@@ -41,7 +41,7 @@ func vcenterCommands() []command {
 				return err
 			}
 		}},
-		{"vm METHOD VM [ARG…]", "does the same in the vCenter of each machine that a pattern fits, with its name as the first argument: `MoveVM node-1 c2-host-1`", func(a *arguments) action {
+		{"vm METHOD VM [ARG…]", "does the same in the vCenter of each VM that a pattern fits, with its name as the first argument: `MoveVM node-1 c2-host-1`", func(a *arguments) action {
 			method := a.word("METHOD")
 			pattern := a.word("VM")
 			args := a.rest()
@@ -109,7 +109,7 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("the fleet has no machine %q", pattern)
+		return nil, fmt.Errorf("the fleet has no VM %q", pattern)
 	}
 	return found, nil
 }
@@ -118,7 +118,7 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 func (w *world) machineNamed(name string) (fleet.Machine, error) {
 	found, err := w.machinesNamed(name)
 	if err == nil && len(found) > 1 {
-		err = fmt.Errorf("the fleet has %d machines %q", len(found), name)
+		err = fmt.Errorf("the fleet has %d VMs %q", len(found), name)
 	}
 	if err != nil {
 		return fleet.Machine{}, err

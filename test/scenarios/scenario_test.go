@@ -75,7 +75,7 @@ func TestMistakes(t *testing.T) {
 		`node create a initialized=b//c`:   `initialized=REGION/ZONE/TYPE is written otherwise`,
 		`node create a color=red`:          `"color=red" is unknown of a Node`,
 		`node label node rack`:             `KEY=VALUE is missing`,
-		`expect node machine=`:             `a machine is missing`,
+		`expect node vm=`:                  `a VM is missing`,
 		`expect node addresses`:            `LIST is missing`,
 		`expect node zone=a color=red`:     `"color=red" is no condition`,
 		`expect node within 3s`:            `CONDITION is missing`,

@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
 		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
 		"log lines":     {daemon + "log lines 2 'Starting the vSphere'", `1 lines contain "Starting the vSphere", not 2: `},
-		"no machine":    {node + "vm PowerOff other", `the fleet has no machine "other"`},
+		"no VM":         {node + "vm PowerOff other", `the fleet has no VM "other"`},
 		"changed":       {node + "mark nodes\nnode label node a=b\nexpect node unchanged within 100ms", "instead:\n  node: written to since the mark, last by "},
 		"status":        {node + "mark nodes\nnode unknown node\nexpect node as-marked within 100ms", "instead:\n  node: &Node{"},
 		"metric":        {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 7 within 1s", "vsphere_ccm_nodes{outcome=placed} is 1, not = 7"},

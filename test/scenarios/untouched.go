@@ -16,14 +16,14 @@ import (
 
 // machineKey is the annotation in which the daemon keeps what it knows of a
 // Node's machine.
-const machineKey = "vzones/machine"
+const machineKey = "vzones/vm"
 
 // readyCondition is the daemon's condition of Nodes.
 const readyCondition = "vzones/TopologyReady"
 
 func machineCheck(a *arguments, name string) check {
 	if name == "" {
-		a.fail("a machine is missing")
+		a.fail("a VM is missing")
 	}
 	return present(func(s state) string {
 		if name == none {
@@ -41,7 +41,7 @@ func machineCheck(a *arguments, name string) check {
 			machines = slices.DeleteFunc(machines, func(m fleet.Machine) bool { return m.ProviderID() != s.providerID })
 		}
 		if len(machines) != 1 {
-			return fmt.Sprintf("the fleet has %d machines %q", len(machines), name)
+			return fmt.Sprintf("the fleet has %d VMs %q", len(machines), name)
 		}
 		want := machines[0].VCenter + "/" + machines[0].MoID
 		is := entryIs(s.node.Annotations, "annotation", machineKey, want)

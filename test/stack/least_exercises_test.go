@@ -52,21 +52,21 @@ type leastWorld struct {
 
 // exercises are all that the daemon does with the API server, by what is then seen.
 var exercises = map[string]exercise{
-	"taking the Lease":                   heldLease,
-	"renewing the Lease":                 renewedLease,
-	"the initialization of Nodes":        initializedNode,
-	"the addresses of Nodes":             addressed,
-	"label changes of running Nodes":     followed,
-	"the taint of a machine that is off": shownOff,
-	"the deletion of Nodes":              deletedNode,
-	"Events of Nodes":                    toldOfNode,
-	"repeated Events of a Node":          toldOfNodeAgain,
-	"Events of the Lease":                toldOfLease,
-	"Events of the daemon's Pod":         toldOfPod,
-	"repeated Events of the Pod":         toldOfPodAgain,
-	"the use of a new password":          newPassword,
-	"/metrics with a token":              scraped,
-	"/metrics with a certificate":        scrapedByCertificate,
+	"taking the Lease":               heldLease,
+	"renewing the Lease":             renewedLease,
+	"the initialization of Nodes":    initializedNode,
+	"the addresses of Nodes":         addressed,
+	"label changes of running Nodes": followed,
+	"the taint of a VM that is off":  shownOff,
+	"the deletion of Nodes":          deletedNode,
+	"Events of Nodes":                toldOfNode,
+	"repeated Events of a Node":      toldOfNodeAgain,
+	"Events of the Lease":            toldOfLease,
+	"Events of the daemon's Pod":     toldOfPod,
+	"repeated Events of the Pod":     toldOfPodAgain,
+	"the use of a new password":      newPassword,
+	"/metrics with a token":          scraped,
+	"/metrics with a certificate":    scrapedByCertificate,
 }
 
 // until waits for a condition, whatever errors there are before it is met. It returns the last of them if the

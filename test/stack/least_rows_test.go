@@ -24,7 +24,7 @@ type leastRow struct {
 // The exercises that need Nodes, and those that need a leader.
 var (
 	ofNodes = []string{
-		"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off",
+		"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a VM that is off",
 		"the deletion of Nodes", "Events of Nodes", "repeated Events of a Node",
 	}
 	ofLeader = slices.Concat(ofNodes, []string{"taking the Lease", "renewing the Lease", "the use of a new password", "Events of the Lease"})
@@ -34,8 +34,8 @@ var (
 // leastRows are the rows by the rights, as grantedRight.String names them.
 var leastRows = map[string]leastRow{
 	"nodes get": {
-		who:      "the framework's node lifecycle controller, before it adds or removes the taint of a machine that is off",
-		fails:    []string{"the taint of a machine that is off"},
+		who:      "the framework's node lifecycle controller, before it adds or removes the taint of a VM that is off",
+		fails:    []string{"the taint of a VM that is off"},
 		narrower: "Nodes come and go: their names are not known in advance",
 	},
 	"nodes list": {
@@ -53,13 +53,13 @@ var leastRows = map[string]leastRow{
 	},
 	"nodes update": {
 		who:      "the framework's node controller, which writes labels and provider ID and removes the taint in one update",
-		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a machine that is off", "repeated Events of a Node"},
+		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a VM that is off", "repeated Events of a Node"},
 		may:      []string{"Events of Nodes"},
 		narrower: "the framework calls update, not patch, and a provider cannot choose; RBAC knows no fields",
 	},
 	"nodes patch": {
-		who:      "the topology controller, for labels and annotations of running Nodes, and the framework, for the taint of a machine that is off",
-		fails:    []string{"label changes of running Nodes", "the taint of a machine that is off", "repeated Events of a Node"},
+		who:      "the topology controller, for labels and annotations of running Nodes, and the framework, for the taint of a VM that is off",
+		fails:    []string{"label changes of running Nodes", "the taint of a VM that is off", "repeated Events of a Node"},
 		narrower: "update would do for neither: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {

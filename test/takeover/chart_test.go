@@ -97,10 +97,10 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	d := r.run(ours)
 	r.hold(cpi, "both Pods are there, and the CPI leads")
 	r.stopIncumbent(cpi)
-	r.until(d, "vzones knows all machines", known(all))
+	r.until(d, "vzones knows all VMs", known(all))
 	r.hold(d, "vzones has taken over")
 	r.join(d, &all, "joins-vzones")
-	r.until(d, "vzones knows all machines", known(all))
+	r.until(d, "vzones knows all VMs", known(all))
 
 	r.expectUnchanged()
 	r.helm("rollback", "vsphere-cpi", "1")

@@ -126,7 +126,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.hold(cpi, "the CPI leads and vzones waits")
 	w.expectUnchanged(removeOurs, removeBackfilled)
 	w.stopIncumbent(cpi)
-	w.until(d, "vzones knows all machines", known(all))
+	w.until(d, "vzones knows all VMs", known(all))
 	w.awaitEvent(d, "moved", "TopologyDrift")
 	w.awaitEvent(d, "resized", "InstanceTypeDrift")
 	w.hold(d, "vzones has taken over")
@@ -140,7 +140,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 		return nil
 	})
 	w.join(d, &all, "joins-vzones")
-	w.until(d, "vzones knows all machines", known(all))
+	w.until(d, "vzones knows all VMs", known(all))
 
 	w.until(d, "each Node has the condition", func(n *v1.Node) error {
 		if !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }) {

@@ -1,39 +1,37 @@
-// Package inventory holds what was read of the fleet's vCenters, and finds the VM of a Node in it.
+// Package inventory contains the snapshots of the vCenters and finds the VM of a Node in them.
 //
-// It owns the snapshot of a vCenter, the details of a VM, the forms of a UUID, and the look-up that keeps
-// found, absent, unknown and ambiguous apart. Everything in it is plain data: it performs no I/O, and what
-// it returns never changes, so that readers need no lock.
+// All of it is plain data without I/O. Snapshots and states are immutable, so readers need no lock.
 //
 // # Which VM is a Node's
 //
-// A BIOS UUID is not unique: clones, backups, replicas and the two ends of a move share one. The home of a
-// Node is the managed object in which its VM was last found. Find answers according to this table, and
-// findByUUID walks it from top to bottom. The other matches are VMs with the Node's UUID that are not the home.
+// A BIOS UUID is not unique: clones, backups, replicas and both ends of a move share it. The home of a Node
+// is the managed object in which its VM was last found. The other matches are the VMs with the Node's UUID
+// except the home. Find follows this table, and findByUUID evaluates it from top to bottom:
 //
 //	home                      other matches            result
 //	1  shown, on              none, or off             home
 //	2                         one or more may run      ambiguous
 //	3  shown, off             none                     home; shut down if its vCenter can be read
-//	4                         off                      home; not shut down, since the Node may run as any
+//	4                         off                      home; not shut down, because the Node may run as any
 //	                                                   of them
 //	5                         one may run              that VM if it runs, every vCenter can be read, and it
 //	                                                   is the same VM or the Node has outlived its home;
-//	                                                   else unknown
+//	                                                   otherwise unknown
 //	6                         several may run          ambiguous
 //	7  shown, perhaps on      none, or off             home as last read, or unknown if its configuration
 //	                                                   cannot be read; callers check the age
 //	8                         one or more may run      unknown
-//	9  not shown, not known   any                      unknown; its vCenter is asked
+//	9  not shown, not known   any                      unknown; its vCenter is asked about the home
 //	   to be gone
 //	10 gone                   none                     absent, if nothing is uncertain
 //	11                        off                      unknown
 //	12                        one may run              that VM if it runs, every vCenter can be read, and it
-//	                                                   is the same VM; else unknown
+//	                                                   is the same VM; otherwise unknown
 //	13                        several may run          ambiguous
 //	14 no longer configured   none, or off             unknown
 //	15                        one may run              that VM if it runs, every vCenter can be read, and it
-//	                                                   is the same VM or no other vCenter has the entry's name;
-//	                                                   else unknown
+//	                                                   is the same VM or no entry has the name of the removed
+//	                                                   vCenter; otherwise unknown
 //	16                        several may run          ambiguous
 //	17 no home                none                     absent, if nothing is uncertain
 //	18                        off                      unknown
@@ -43,23 +41,23 @@
 //	21                        several, and one runs    ambiguous
 //	22                        several may run          ambiguous, if nothing is uncertain
 //
-// The home is perhaps on if its power state or its configuration cannot be read, or is not read yet, or if its
-// vCenter cannot be read now. A VM may run unless it is off. A VM that was off when its host was disconnected
-// is off in rows 1 to 18, and may run in rows 19 to 22, in which another match may run.
+// A home is shown if a snapshot contains it with the Node's UUID. It is perhaps on if its power state or
+// configuration cannot be read or is not read yet, or if its vCenter cannot be read. A VM may run unless it
+// is off. A VM that was off before its host was disconnected is off in rows 1 to 18, and may run in rows 19
+// to 22, where another match may run.
 //
-// PowerOf asks the same table whether the Node is shut down, which only row 3 affirms. Exists asks whether any VM
-// may be the Node's, which only rows 10 and 17 deny.
+// PowerOf reports a Node as shut down only in row 3. Exists reports an absence only in rows 10 and 17.
 //
-// The home of a joining Node is what its kubelet claims. It applies while it may exist: in row 9, and in row 8.
-// Otherwise the Node has no home, the claimed VM is one of the matches, and the Node gets another VM only while
-// every vCenter can be read, and only if that VM runs.
+// A joining Node has only the home that its kubelet claims. The claim applies while that VM may exist, in
+// rows 8 and 9. Otherwise the Node has no home, the claimed VM is an ordinary match, and the Node gets
+// another VM only if that VM runs and every vCenter can be read. A powered-off VM is therefore never given
+// to a joining Node, and becomes no Node's home.
 //
-// A VM that is off is therefore never given to a joining Node, and becomes no Node's home. Another managed
-// object is the same VM if it has the instance UUID of the home (config.instanceUuid, by which a vCenter
-// tells VMs with one BIOS UUID apart, and which a move keeps), or if it reports an address that the Node
-// has. A Node has outlived its home if it stayed ready for longer than a kubelet can be silent while its
-// home was off.
+// Another managed object is the same VM if it has the instance UUID of the home (config.instanceUuid, which
+// distinguishes VMs with one BIOS UUID in a vCenter and survives a move), or if its guest reports an address
+// of the Node. A Node has outlived its home if it stayed ready while its home was off, for longer than a
+// kubelet can be silent.
 //
-// A vCenter is its configured address: see samevcenter.go. While two addresses report one instance UUID of a
-// vCenter, the VMs of both are given to no Node without a home (rows 19, 20 and 22).
+// Equal addresses identify a vCenter: see samevcenter.go. While two addresses report one instance UUID, no
+// Node without a home gets a VM of either (rows 19, 20 and 22).
 package inventory

@@ -7,16 +7,12 @@ import (
 	"vzones/topology"
 )
 
-// Find returns the VM of a Node, by the table of the package comment. The error is one of
-//   - topology.ErrAmbiguous: several VMs fit equally well; the message names them.
-//   - topology.ErrUnknown: the VM may be in a vCenter that was not read completely, or its details cannot
-//     be read, or not yet. ErrOutside, ErrUnreadable, ErrPoweredOff, ErrNotShown and Unreachable in it are
-//     causes that a person can act on.
-//   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. The snapshots may be
-//     seconds old.
-//
-// The answer does not depend on which vCenter was read first. A VM that several entries of one vCenter
-// show is one VM: see onePerMachine.
+// Find returns the VM of a Node according to the table of the package comment. The result does not depend
+// on the order in which vCenters were read. The error is one of:
+//   - topology.ErrAmbiguous: several VMs match equally well; the message lists them.
+//   - topology.ErrUnknown: a vCenter was not read completely, or the details of the VM are unreadable or not
+//     read yet. It may wrap a cause that a person can act on, such as ErrOutside or Unreachable.
+//   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. Snapshots may be seconds old.
 func Find(states []State, id Identity) (*Machine, error) {
 	found, err := find(states, id, placement)
 	if err != nil {
@@ -25,8 +21,8 @@ func Find(states []State, id Identity) (*Machine, error) {
 	return found.details(), nil
 }
 
-// PowerOf returns the power state of a Node's VM. The error is one of Find, or a topology.ErrUnknown if the
-// VM's vCenter cannot be read, the power state cannot be read, or another VM with the UUID is off too.
+// PowerOf returns the power state of a Node's VM, or an error of Find. It returns topology.ErrUnknown if the
+// vCenter or the power state cannot be read, or if another VM with the UUID is off too.
 func PowerOf(states []State, id Identity) (Power, error) {
 	found, err := find(states, id, shutdown)
 	if err != nil {
@@ -35,9 +31,8 @@ func PowerOf(states []State, id Identity) (Power, error) {
 	return found.details().Power, nil
 }
 
-// Exists returns nil if any VM may be the Node's, even one that is off or one of several. The error is
-// topology.ErrAbsent if every vCenter was read completely and none has the VM, and topology.ErrUnknown
-// otherwise.
+// Exists returns nil if any VM may be the Node's, even if it is off or ambiguous. It returns
+// topology.ErrAbsent if every vCenter was read completely and none has the VM, otherwise topology.ErrUnknown.
 func Exists(states []State, id Identity) error {
 	if IsIndexed(states, id) {
 		return nil
@@ -46,18 +41,16 @@ func Exists(states []State, id Identity) error {
 	return err
 }
 
-// A question is what is asked about a Node's VM.
+// A question is the purpose of a search: placement for Find, shutdown for PowerOf, existence for Exists.
 type question int
 
 const (
-	// placement is the question of Find, shutdown of PowerOf, and existence of Exists.
 	placement question = iota
 	shutdown
 	existence
 )
 
-// find returns the match that answers a question. Its details are read, and fit the Node, unless the question is
-// existence.
+// find returns the match for a Node. Its details are read and fit the Node, except for existence.
 func find(states []State, id Identity, asked question) (match, error) {
 	var found match
 	var err error
@@ -81,7 +74,7 @@ func find(states []State, id Identity, asked question) (match, error) {
 	return found, err
 }
 
-// detailsPending returns why a VM in an index has no details.
+// detailsPending is the error for a VM whose details are not read yet.
 func detailsPending(states []State, m match) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: %w", m, err)
@@ -89,8 +82,8 @@ func detailsPending(states []State, m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: they are read next", m)
 }
 
-// findByName takes a unique match only, so it needs all vCenters. A guest reports whatever host name it
-// likes, so a VM with that host name does not take precedence over another VM with that name of its own.
+// findByName requires a match that is unique across all vCenters. A guest can report any host name, so a match
+// by host name takes no precedence over a match by VM name.
 func findByName(states []State, id Identity) (match, error) {
 	if err := uncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
@@ -129,8 +122,8 @@ func notFound(id Identity) error {
 	return topology.Errorf(topology.ErrAbsent, "no vCenter has a VM with %s: let the account see the VM, or add its vCenter to the configuration", id)
 }
 
-// ambiguous is the error of several VMs that fit. One without details may be off, or the secondary of
-// another one.
+// ambiguous is the error for several matches. It is only pending while a match has no details: such a VM may
+// be off or a Fault Tolerance secondary.
 func ambiguous(states []State, id Identity, several []match) error {
 	if i := slices.IndexFunc(several, func(m match) bool { return m.details() == nil }); i >= 0 {
 		return detailsPending(states, several[i])
@@ -138,7 +131,6 @@ func ambiguous(states []State, id Identity, several []match) error {
 	return topology.Errorf(topology.ErrAmbiguous, "%d VMs have %s: %s: %s", len(several), id, id.adviceOnCopies(several), listMatches(several))
 }
 
-// adviceOnCopies is what to do about several VMs that have it.
 func (id Identity) adviceOnCopies(several []match) string {
 	if len(id.UUIDs) == 0 {
 		return "have the kubelet report the system UUID, or rename all but one"
@@ -150,8 +142,8 @@ func (id Identity) adviceOnCopies(several []match) string {
 	return advice
 }
 
-// IsIndexed reports whether any vCenter's index has a VM with one of the Node's UUIDs that is not a
-// template, or the unreadable VM of the Node's record. It may be one of several, and out of date.
+// IsIndexed reports whether a vCenter's index contains a VM with one of the Node's UUIDs that is not a
+// template, or the unreadable VM of the Node's record. The VM may be ambiguous or outdated.
 func IsIndexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {

@@ -10,16 +10,14 @@ import (
 	"vzones/topology"
 )
 
-// ErrNotShown says that a vCenter does not show the machine that a Node was last found as, and has
-// not said that it is gone. It is in a NotShown.
-var ErrNotShown = errors.New("the machine is not shown any more")
+// ErrNotShown means that a vCenter neither shows a Node's home nor reports it as gone. NotShown wraps it.
+var ErrNotShown = errors.New("the VM is not shown any more")
 
-// NotShown is the error of a Node whose machine is not shown any more where it was last found. It
-// wraps ErrNotShown.
+// NotShown is the error of a Node whose home its vCenter no longer shows. It wraps ErrNotShown.
 type NotShown struct {
-	// VCenter is the entry that has to be asked about the managed object with the ID.
+	// VCenter is the entry to ask about the managed object ID.
 	VCenter, ID string
-	// Reply is what it has answered: Unasked, Hidden or There.
+	// Reply is Unasked, Hidden or There.
 	Reply Reply
 }
 
@@ -27,33 +25,30 @@ func (n *NotShown) Error() string {
 	name := topology.Ref{VCenter: n.VCenter, Type: "VirtualMachine", ID: n.ID}.Located("")
 	switch n.Reply {
 	case Hidden:
-		return name + ", which was the machine, is not shown to the account: give the account its role on the machine and what is above it, or delete the Node if its machine is gone"
+		return name + ", which was the VM, is not shown to the account: give the account its role on the VM and what is above it, or delete the Node if its VM is gone"
 	case There:
-		return name + ", which was the machine, exists, and cannot be read: delete the Node by hand if it is not its machine any more"
+		return name + ", which was the VM, exists, and cannot be read: delete the Node by hand if it is not its VM any more"
 	}
-	return name + ", which was the machine, is not shown any more, and its vCenter is being asked whether it exists"
+	return name + ", which was the VM, is not shown any more, and its vCenter is being asked whether it exists"
 }
 
 // Unwrap returns ErrNotShown.
 func (*NotShown) Unwrap() error { return ErrNotShown }
 
-// A homeState is how certain it is that a Node's VM still is the managed object in which it was last found.
+// A homeState is the state of a home in the table of the package comment.
 type homeState int
 
 const (
-	// noHome: the VM was never found.
 	noHome homeState = iota
-	// homeOn and homeOff: a vCenter that can be read shows the managed object with the Node's UUID, and whether
-	// it runs.
+	// homeOn and homeOff: a readable vCenter shows the home and its power state.
 	homeOn
 	homeOff
-	// homePerhapsOn: a snapshot shows it, and whether it runs is not known now.
+	// homePerhapsOn: a snapshot shows the home, but its current power state is unknown.
 	homePerhapsOn
-	// homeNotShown: no snapshot shows it, and its vCenter has not denied that it exists.
+	// homeNotShown: no snapshot shows the home, and its vCenter does not report it as gone.
 	homeNotShown
-	// homeGone: its vCenter denies that it exists, or shows that it is no VM of a Node any more.
+	// homeGone: its vCenter reports that the home does not exist, or is no longer the VM of a Node.
 	homeGone
-	// homeRemoved: no configured entry is its vCenter.
 	homeRemoved
 )
 
@@ -61,18 +56,17 @@ const (
 type home struct {
 	state homeState
 	was   LastSeen
-	// entries are the entries of its vCenter.
+	// entries are the configured entries of its vCenter.
 	entries []State
-	// match is the managed object if a snapshot shows it.
+	// match is the home if a snapshot shows it.
 	match match
-	// mayRun is why it may run although nothing shows that, in the states homePerhapsOn and homeNotShown.
+	// mayRun is the reason the home may run, in the states homePerhapsOn and homeNotShown.
 	mayRun error
 }
 
-// is reports whether a match is the home.
 func (h home) is(m match) bool { return h.state != noHome && h.was.is(m, h.entries) }
 
-// home returns the home of the Node. Fits are the VMs with its UUID.
+// home returns the home of the Node, whose UUID the VMs in fits have.
 func (id Identity) home(states []State, fits []match) home {
 	h := home{was: id.last()}
 	if h.was.VCenter == "" {
@@ -94,7 +88,7 @@ func (id Identity) home(states []State, fits []match) home {
 	}
 	if len(h.entries) == 0 {
 		h.state = homeRemoved
-		// Its entry may have a new name, and two addresses report the instance UUID of its vCenter.
+		// The entry may be renamed while two addresses report the instance UUID of its vCenter.
 		i := slices.IndexFunc(states, h.was.mayBeIn)
 		if i >= 0 && StateOf(states, h.was.VCenter).VCenter == "" {
 			h.state = homeNotShown
@@ -110,8 +104,8 @@ func (id Identity) home(states []State, fits []match) home {
 	return h
 }
 
-// whyNotGone returns why a managed object that no snapshot shows as the Node's VM may exist, nil if its vCenter
-// has denied that. Entries are those of the vCenter.
+// whyNotGone returns the reason a home that no snapshot shows may still exist, nil if its vCenter has denied
+// that. The entries are those of the vCenter.
 func (id Identity) whyNotGone(was LastSeen, entries []State) error {
 	for _, s := range entries {
 		only := []State{s}
@@ -119,7 +113,7 @@ func (id Identity) whyNotGone(was LastSeen, entries []State) error {
 			return fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(was.ID), err)
 		}
 	}
-	// One entry may show what another entry, of other datacenters or another account, does not.
+	// Entries of one vCenter with different datacenters or accounts may show different VMs.
 	for _, s := range entries {
 		e, recorded := id.RecordedIn(s.Snapshot)
 		if recorded && e.ID == was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
@@ -137,8 +131,8 @@ func (id Identity) whyNotGone(was LastSeen, entries []State) error {
 	return nil
 }
 
-// isShownIn reports whether a snapshot shows a managed object with the Node's UUID, also a template or the
-// secondary of a Fault Tolerance pair.
+// isShownIn reports whether a snapshot contains the managed object with the Node's UUID, even as a template
+// or a Fault Tolerance secondary.
 func (id Identity) isShownIn(in *Snapshot, moid string) bool {
 	isIt := func(e Entry) bool { return e.ID == moid }
 	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(in.Entries(u), isIt) })
@@ -146,8 +140,7 @@ func (id Identity) isShownIn(in *Snapshot, moid string) bool {
 
 const stillThere = "%s, which was the VM, is still there and may run, and its "
 
-// whyMayRun returns why a VM may run although no snapshot shows that now. Nil means that its power state is
-// known.
+// whyMayRun returns the reason a VM's power state is unknown, nil if it is known.
 func (m match) whyMayRun(states []State) error {
 	details := m.details()
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
@@ -157,7 +150,7 @@ func (m match) whyMayRun(states []State) error {
 	case m.entry.Unreadable:
 		return topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", m)
 	case details == nil:
-		// The index has no connection state, without which a power state is how it was.
+		// The index lacks the connection state, and the power state on a disconnected host is stale.
 		return fmt.Errorf(stillThere+"details are not read yet: they are read next", m)
 	case details.Power == PowerUnknown:
 		return fmt.Errorf(stillThere+"power state cannot be read: reconnect its host", m)
@@ -165,7 +158,7 @@ func (m match) whyMayRun(states []State) error {
 	return nil
 }
 
-// HomeIsOff reports whether a vCenter that can be read shows the Node's home powered off.
+// HomeIsOff reports whether a readable vCenter shows the Node's home powered off.
 func HomeIsOff(states []State, id Identity) bool {
 	was := id.last()
 	vCenter := was.vCenter(states)
@@ -178,9 +171,8 @@ func HomeIsOff(states []State, id Identity) bool {
 	})
 }
 
-// isSameVM reports whether there is evidence that a VM is the one that was last seen as another managed
-// object: it has the same instance UUID, or it reports an address of the Node. An address that floats
-// between VMs is no evidence.
+// isSameVM reports evidence that m is the VM last seen as another managed object: the same instance UUID, or
+// an address of the Node that does not float between VMs.
 func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 	if !was.VM.IsZero() && was.VM == m.InstanceUUID {
 		return true
@@ -199,8 +191,8 @@ func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 	return false
 }
 
-// RecordsAnother reports whether the record on the Node is of another machine than m,
-// which exists and cannot be read. As long as it does, m is not the Node's.
+// RecordsAnother reports whether the Node's record is of a VM other than m that exists and cannot be read.
+// While it does, m is not the Node's VM.
 func RecordsAnother(states []State, id Identity, m *Machine) bool {
 	of := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {

@@ -10,50 +10,46 @@ import (
 	"vzones/topology"
 )
 
-// An Identity is what a Node says about its machine.
+// An Identity contains the properties of a Node that identify its VM.
 type Identity struct {
-	// UUIDs are the forms that the machine's UUID may have; a machine with any
-	// of them matches.
+	// UUIDs are the possible forms of the BIOS UUID. A VM with any of them matches.
 	UUIDs []UUID
-	// Name is the Node's name. It counts only where UUIDs is empty.
+	// Name is the Node's name, which applies only if UUIDs is empty.
 	Name string
-	// Recorded is where the machine was last found by the record on the Node, an
-	// annotation; zero if it has none. With a record the Node has a UUID. The kubelet may have
-	// written the record, so it applies to this Node only.
+	// Recorded is the VM in the Node's annotation, zero if it has none. A Node with a record has a UUID. The
+	// kubelet may have written the record, so it applies to this Node only.
 	Recorded topology.Ref
-	// RecordedInstance is the own UUID of that vCenter, empty if the record has none.
+	// RecordedInstance is the vCenter's instance UUID in the record, empty if it has none.
 	RecordedInstance string
 	// RecordedVM is the VM's instance UUID in the record, zero if it has none.
 	RecordedVM UUID
-	// LastSeen is where this process last saw the machine, zero if it never did.
+	// LastSeen is where this process last saw the VM, zero if never.
 	LastSeen LastSeen
-	// Joins reports whether the Node is to be initialized.
+	// Joins reports whether the Node is not initialized yet.
 	Joins bool
 	// OutlivedHome reports whether the Node stayed ready while its home was off, for longer than a kubelet
 	// can be silent before its Node is not ready.
 	OutlivedHome bool
-	// Addresses are those that the Node has.
-	Addresses []netip.Addr
-	// Seen reports whether this process has ever found the VM, also while its Node was joining.
+	Addresses    []netip.Addr
+	// Seen reports whether this process has ever found the VM, even while the Node was joining.
 	Seen bool
 }
 
-// LastSeen says when a machine was last in a vCenter.
+// LastSeen is the place and time of the last sight of a VM.
 type LastSeen struct {
 	VCenter string
 	// ID is the managed object ID.
 	ID string
 	At time.Time
-	// Instance is the own UUID of that vCenter, empty if it is not known.
+	// Instance is the vCenter's instance UUID, empty if unknown.
 	Instance string
-	// Name is the machine's name, empty if it is not known.
+	// Name is the VM's name, empty if unknown.
 	Name string
-	// VM is the VM's instance UUID, zero if it is not known.
+	// VM is the VM's instance UUID, zero if unknown.
 	VM UUID
 }
 
-// MachineKey returns a key of the machine. It stays the same when a Node gets its provider ID, which rules out
-// the other byte order of its UUID.
+// MachineKey returns a key of the VM that is the same before and after a provider ID rules out one byte order.
 func (id Identity) MachineKey() string {
 	if len(id.UUIDs) == 0 {
 		return id.Name
@@ -73,8 +69,7 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// RecordedIn returns the machine of the Node's record, if the snapshot knows it from such
-// records only.
+// RecordedIn returns the VM of the Node's record if the snapshot knows it only from such records.
 func (id Identity) RecordedIn(s *Snapshot) (Entry, bool) {
 	if s == nil || id.Recorded.ID == "" || !(LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {
 		return Entry{}, false
@@ -84,25 +79,21 @@ func (id Identity) RecordedIn(s *Snapshot) (Entry, bool) {
 }
 
 const (
-	// moveTime is longer than the target of a move between vCenters can be without
-	// a readable configuration.
+	// moveTime is longer than the target of a cross-vCenter move lacks a readable configuration.
 	moveTime = time.Hour
-	// lastSeenLag is how long a machine may still have been in its vCenter after it
-	// was last seen there: a long poll, and a sync of all Nodes.
+	// lastSeenLag is how long a VM may remain in its vCenter after it was last seen there: a long poll and a
+	// sync of all Nodes.
 	lastSeenLag = 2 * time.Minute
 )
 
-// IsAnother reports whether a machine without a known UUID is certainly not the
-// Node's, whose machine this process last saw as id.LastSeen.
+// IsAnother reports whether a VM without a known UUID is certainly not the Node's VM.
 //
-// One vCenter has a machine once. So in the vCenter that had the Node's, it is
-// another one if it was there beside it. If it has come since, it may be the Node's that
-// was registered again, unless it has another name.
+// In the vCenter of id.LastSeen, it is another VM if both existed there at the same time. If it arrived later,
+// it may be the Node's VM, registered again, unless the names differ.
 //
-// Another vCenter may have it as the target of a move, which comes while the
-// source is still there, and whose configuration can be read before the source goes.
-// So it is another one if it came after the Node's was gone, or if its configuration
-// could not be read for longer than a move takes.
+// In another vCenter, it may be the target of a move. The target arrives while the source still exists, and
+// becomes readable before the source disappears. So it is another VM if it arrived after the source was gone,
+// or was unreadable for longer than a move takes.
 func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
 	here := seen.IsIn(s.VCenter, s.Snapshot.Instance)
@@ -121,8 +112,8 @@ func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 	return !first.At.Add(moveTime).After(latest)
 }
 
-// isNamedOtherwise reports whether a machine certainly has another name. While its files cannot be read
-// the vCenter may show a path in place of its name, in which a slash is %2f.
+// isNamedOtherwise reports whether a VM certainly has another name. While its files are inaccessible, the
+// vCenter may show a path in place of the name, with slashes as %2f.
 func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	m := s.Machines[moid]
 	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {
@@ -133,8 +124,8 @@ func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	return !isPath
 }
 
-// last returns where the Node's VM was last found, zero if it never was. The record on the Node takes
-// precedence over what this process saw, so that a restart changes nothing.
+// last returns where the Node's VM was last found, zero if never. The Node's record takes precedence over
+// the memory of this process, so a restart changes nothing.
 func (id Identity) last() LastSeen {
 	if id.Recorded.VCenter != "" {
 		return LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
@@ -142,11 +133,10 @@ func (id Identity) last() LastSeen {
 	return id.LastSeen
 }
 
-// WasFound reports whether the Node's VM was found before, by the Node's record or by this process.
+// WasFound reports whether the record or this process contains a last place of the VM.
 func (id Identity) WasFound() bool { return id.last().VCenter != "" }
 
-// ownFirst returns the states with those of the vCenter first in which the Node's machine
-// was last found: a text says first what a person looks for.
+// ownFirst moves the states of the Node's last vCenter to the front, because messages name it first.
 func (id Identity) ownFirst(states []State) []State {
 	last := id.last()
 	if last.VCenter == "" || len(states) < 2 {

@@ -2,8 +2,8 @@ package inventory
 
 import "slices"
 
-// InvisibleCategories returns the tag categories of the configuration that no vCenter shows.
-// A vCenter that is not read may have any.
+// InvisibleCategories returns the configured tag categories that no vCenter shows, none if a vCenter cannot
+// be read.
 func InvisibleCategories(states []State) []string {
 	all := InvisibleByVCenter(states)
 	if len(all) == 0 {
@@ -20,8 +20,8 @@ func inBoth(some, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(some), func(name string) bool { return !slices.Contains(others, name) })
 }
 
-// InvisibleByVCenter returns the tag categories of the configuration that each vCenter, by
-// the name of its first entry, does not show to the account. It returns nil if each shows all, or not all of them are read.
+// InvisibleByVCenter returns the configured tag categories hidden from the account, by the name of the
+// vCenter's first entry. It returns nil if none is hidden or a vCenter cannot be read.
 func InvisibleByVCenter(states []State) map[string][]string {
 	incomplete := false
 	for _, s := range states {
@@ -37,7 +37,7 @@ func InvisibleByVCenter(states []State) map[string][]string {
 	for _, s := range states {
 		first := FirstEntry(states, s.VCenter)
 		if before, ok := hidden[first]; ok {
-			// Another account of the same vCenter may be shown more.
+			// Another account of the same vCenter may see more.
 			hidden[first] = inBoth(before, s.Snapshot.InvisibleCategories)
 			continue
 		}

@@ -7,20 +7,20 @@ import (
 	"vzones/topology"
 )
 
-// match is a machine that fits an identity.
+// match is a VM that fits an identity.
 type match struct {
 	snapshot *Snapshot
 	entry    Entry
 	outside  bool
-	// byHostName says that a name matched, and that it was the guest's.
+	// byHostName reports whether the guest's host name matched instead of the VM's name.
 	byHostName bool
 }
 
-// details returns the machine's, nil if they are not read yet.
+// details returns nil until the details are read.
 func (m match) details() *Machine { return m.snapshot.Machines[m.entry.ID] }
 
-// runs reports whether the machine certainly runs, and isOff whether it is off, or was when its host was disconnected.
-// Both are false until its details are read.
+// runs reports whether the VM certainly runs, and isOff whether it is off or was off before its host was
+// disconnected. Both are false until the details are read.
 func (m match) runs() bool { return m.details() != nil && m.details().Power == PowerOn }
 
 func (m match) isOff() bool { d := m.details(); return d != nil && (d.Power.IsOff() || d.WasOff) }
@@ -35,8 +35,8 @@ func listMatches(several []match) string {
 	return quote.Some(names, quote.Most)
 }
 
-// isUsable returns why a VM cannot be given to the Node although it is the only one that fits: its details
-// are outside of what is read.
+// isUsable returns an error if the only match cannot be given to the Node, because it is outside the
+// configured datacenters, unreadable or not read yet.
 func (m match) isUsable(states []State, id Identity) error {
 	details := m.details()
 	switch {
@@ -52,8 +52,8 @@ func (m match) isUsable(states []State, id Identity) error {
 	return nil
 }
 
-// matches returns the VMs with one of the Node's UUIDs, in configured order. If there is none, and the VM
-// of the Node's record exists and cannot be read, it returns that VM.
+// matches returns the VMs with one of the Node's UUIDs, in configured order. If there are none, it returns the
+// VM of the Node's record if that exists and cannot be read.
 func matches(states []State, id Identity) []match {
 	var found []match
 	for _, s := range states {
@@ -87,7 +87,6 @@ func matches(states []State, id Identity) []match {
 	return onePerMachine(states, found)
 }
 
-// checkPowerKnown returns why it is not known whether the VM is off now.
 func (m match) checkPowerKnown(states []State) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "the power state of %s is not known: %w", m, err)
@@ -98,10 +97,8 @@ func (m match) checkPowerKnown(states []State) error {
 	return nil
 }
 
-// onePerMachine returns one match for each VM. Of several entries of one vCenter it takes one that is in contact
-// before one that fails, one that has the VM in its datacenters before one that has it outside, one that can
-// read it before one that cannot, and of these the first in the configuration. So it does not matter which
-// entry was read first, and what one entry no longer sees is not lost while another one does.
+// onePerMachine returns one match for each VM that several entries of one vCenter show: the match with the
+// highest rank, then the first in the configuration. The order in which entries were read does not matter.
 func onePerMachine(states []State, found []match) []match {
 	var left []match
 	for _, m := range found {
@@ -119,7 +116,8 @@ func onePerMachine(states []State, found []match) []match {
 	return left
 }
 
-// rank returns which of the entries of one vCenter takes precedence.
+// rank orders the entries that show one VM: readable vCenters before failed ones, VMs in the configured
+// datacenters before VMs outside, readable VMs before unreadable ones.
 func (m match) rank(states []State) (n int) {
 	for _, better := range []bool{StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable} {
 		n *= 2

@@ -410,20 +410,20 @@ func TestAbsenceIsSure(t *testing.T) {
 					absent["beside one that came to another vCenter"]++
 				}
 				if m.unreadable && m.uuid.IsZero() {
-					absent["beside an unreadable machine"]++
+					absent["beside an unreadable VM"]++
 				}
 			}
 		}
 		last := fmt.Sprint("vc-", len(w.vcenters)-1)
 		if w.id.Recorded.VCenter != "" {
-			absent["of a machine known before"]++
+			absent["of a VM known before"]++
 		}
 		return lastFound(w.id).VCenter <= last
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(2))}); err != nil {
 		t.Error(err)
 	}
-	for _, how := range []string{"in all", "beside an unreadable machine", "beside one that came to another vCenter", "of a machine known before"} {
+	for _, how := range []string{"in all", "beside an unreadable VM", "beside one that came to another vCenter", "of a VM known before"} {
 		if absent[how] < 50 {
 			t.Errorf("absence %s came %d times only", how, absent[how])
 		}

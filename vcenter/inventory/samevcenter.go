@@ -8,17 +8,17 @@ import (
 	"vzones/topology"
 )
 
-// A vCenter is its configured address: entries with equal addresses are one vCenter, each with an account or
-// datacenters of its own. Each entry has a session, a snapshot and a state of its own, so that what fails for
-// one account does not concern the others. The instance UUID is what a server reports about itself, before any
-// login. It can only show that two vCenters differ, never that they are one.
+// A vCenter is its configured address. Entries with equal addresses are one vCenter with different accounts
+// or datacenters. Each entry has its own session, snapshot and state, so that a failure of one account does
+// not affect the other entries. A server reports its instance UUID before any login, so this UUID can only
+// show that two vCenters differ, never that they are the same.
 
-// ErrSharedInstance means that entries with different addresses report one instance UUID. It is in a
+// ErrSharedInstance means that entries with different addresses report one instance UUID. It is a cause of
 // topology.ErrUnknown.
 var ErrSharedInstance = errors.New("two addresses report one vCenter")
 
-// IsIn reports whether an entry with that name and instance UUID may be of the vCenter where the VM was last
-// seen. It is no proof that it is: see entries.
+// IsIn reports whether an entry with this name and instance UUID may belong to the vCenter where the VM was
+// last seen. It is no proof: see entries.
 func (was LastSeen) IsIn(vcenter, instance string) bool {
 	if was.Instance != "" && instance != "" {
 		return was.Instance == instance
@@ -26,10 +26,9 @@ func (was LastSeen) IsIn(vcenter, instance string) bool {
 	return was.VCenter != "" && was.VCenter == vcenter
 }
 
-// mayBeIn is IsIn for a state, which may have no snapshot yet.
 func (was LastSeen) mayBeIn(s State) bool { return was.IsIn(s.VCenter, s.instance()) }
 
-// instance returns the instance UUID that the entry reports, empty if it is not known.
+// instance returns the instance UUID that the entry reports, empty if unknown.
 func (s State) instance() string {
 	if s.Snapshot == nil {
 		return ""
@@ -37,9 +36,9 @@ func (s State) instance() string {
 	return s.Snapshot.Instance
 }
 
-// vCenter returns one entry of the vCenter where the VM was last seen: the entry with that name, unless it reports
-// another instance UUID. If no entry has the name, it was renamed, and its instance UUID identifies it, as long as
-// one address alone reports that. It is the zero State if there is none.
+// vCenter returns one entry of the vCenter where the VM was last seen, or the zero State: the entry with the
+// recorded name, unless it reports another instance UUID. If no entry has the name, it was renamed, and its
+// instance UUID identifies it, provided that only one address reports this UUID.
 func (was LastSeen) vCenter(states []State) State {
 	if was.VCenter == "" {
 		return State{}
@@ -57,7 +56,7 @@ func (was LastSeen) vCenter(states []State) State {
 	return states[i]
 }
 
-// entries returns the entries of the vCenter where the VM was last seen.
+// entries returns all entries of the vCenter where the VM was last seen.
 func (was LastSeen) entries(states []State) []State {
 	first := was.vCenter(states)
 	if first.VCenter == "" {
@@ -72,13 +71,13 @@ func (was LastSeen) entries(states []State) []State {
 	return entries
 }
 
-// is reports whether a match is the managed object that was last seen in one of these entries.
+// is reports whether m is the managed object last seen in these entries.
 func (was LastSeen) is(m match, entries []State) bool {
 	return m.entry.ID == was.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
 }
 
-// isSameVCenter reports whether two entries are one vCenter. Behind one address may be several, which report
-// different instance UUIDs.
+// isSameVCenter reports whether two entries are one vCenter. If an address leads to several vCenters, they
+// report different instance UUIDs.
 func (s State) isSameVCenter(other State) bool {
 	if s.VCenter == other.VCenter {
 		return true
@@ -87,7 +86,7 @@ func (s State) isSameVCenter(other State) bool {
 	return s.Address != "" && s.Address == other.Address && !differ
 }
 
-// sharing returns the entries that report the instance UUID of an entry at another address.
+// sharing returns the entries at other addresses that report the instance UUID of s.
 func sharing(states []State, s State) []State {
 	var others []State
 	for _, other := range states {
@@ -98,8 +97,8 @@ func sharing(states []State, s State) []State {
 	return others
 }
 
-// CheckInstance returns an ErrSharedInstance if an entry reports the instance UUID of another address. Then one
-// of the two is a copy of the other, or pretends to be it.
+// CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID. One vCenter
+// is then a copy of the other, or pretends to be it.
 func CheckInstance(states []State, vcenter string) error {
 	s := StateOf(states, vcenter)
 	others := sharing(states, s)
@@ -111,8 +110,8 @@ func CheckInstance(states []State, vcenter string) error {
 		s.VCenter, others[0].VCenter, quote.Value(s.Address), quote.Value(others[0].Address))
 }
 
-// FirstEntry returns the name of the first configured entry of the vCenter that the given entry belongs to: the
-// vCenter's name where not the account but the vCenter is meant.
+// FirstEntry returns the name of the first configured entry of the vCenter that an entry belongs to. It
+// stands for the vCenter where the account does not matter.
 func FirstEntry(states []State, vcenter string) string {
 	of := StateOf(states, vcenter)
 	for _, s := range states {
@@ -123,8 +122,8 @@ func FirstEntry(states []State, vcenter string) string {
 	return vcenter
 }
 
-// IsSameMachine reports whether a VM that one entry shows is the one at a reference of another entry of the same
-// vCenter, whose instance UUID is given with the reference.
+// IsSameMachine reports whether m, which one entry shows, is the VM at a reference of another entry of the
+// same vCenter. The instance UUID belongs to the vCenter of the reference.
 func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
 	entries := LastSeen{VCenter: at.VCenter, ID: at.ID, Instance: instance}.entries(states)
 	return m.ID == at.ID && StateOf(entries, m.VCenter).VCenter != ""

@@ -173,7 +173,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		t.Error(err)
 	}
 	if stays < 50 || found < 250 {
-		t.Errorf("%d machines were found by the other entry, %d were not", found, stays)
+		t.Errorf("%d VMs were found by the other entry, %d were not", found, stays)
 	}
 }
 

@@ -11,13 +11,13 @@ type lookup struct {
 	states []State
 	id     Identity
 	home   home
-	// matches are the VMs with a UUID of the Node, in configured order. The home is among them if it is shown.
+	// matches are the VMs with the Node's UUID in configured order, including the home if it is shown.
 	matches []match
-	// others are the matches without the home that may run.
+	// others are the matches except the home that may run.
 	others []match
 }
 
-// findByUUID returns the match that the table of the package comment gives a Node. The match may be unusable.
+// findByUUID returns the match according to the table of the package comment. It may be unusable.
 func findByUUID(states []State, id Identity, asked question) (match, error) {
 	l := &lookup{states: states, id: id, matches: matches(states, id)}
 	l.home = id.home(states, l.matches)
@@ -87,8 +87,8 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 	return match{}, ambiguous(states, id, candidates)
 }
 
-// homeState returns the state of the home in the table. A joining Node has no home, but what its kubelet claims
-// keeps other VMs from the Node while it may exist.
+// homeState returns the state of the home in the table. A joining Node has no home, but the VM that its
+// kubelet claims keeps other VMs from the Node while it may exist.
 func (l *lookup) homeState() homeState {
 	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.others) > 0
 	if l.id.Joins && !isKept {
@@ -97,8 +97,8 @@ func (l *lookup) homeState() homeState {
 	return l.home.state
 }
 
-// candidates returns the matches that may run, for a Node without a home. A VM that was off when its host was
-// disconnected is among them if another match may run.
+// candidates returns the matches that may run, for a Node without a home. It includes VMs that were off before
+// their host was disconnected if another match may run.
 func (l *lookup) candidates() []match {
 	if !slices.ContainsFunc(l.matches, func(m match) bool { return !m.isOff() }) {
 		return nil
@@ -106,10 +106,10 @@ func (l *lookup) candidates() []match {
 	return slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return m.isOff() && !m.details().WasOff })
 }
 
-// isElsewhere reports whether a joining Node claims another VM than the match.
+// isElsewhere reports whether a joining Node claims a VM other than m.
 func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.is(m) }
 
-// checkOnlyOff returns why a Node is not shut down although all VMs with its UUID are off: row 4.
+// checkOnlyOff is the error of a Node all of whose matches are off: row 4.
 func (l *lookup) checkOnlyOff() error {
 	if err := l.home.match.isUsable(l.states, l.id); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (l *lookup) checkOnlyOff() error {
 		len(l.matches), l.id, l.id.adviceOnCopies(l.matches), listMatches(l.matches))
 }
 
-// checkSuccessor returns nil if the only match that may run has taken the place of a home that is off, gone or
-// no longer configured: rows 5, 12 and 15.
+// checkSuccessor returns nil if m, the only match that may run, has replaced a home that is off, gone or no
+// longer configured: rows 5, 12 and 15.
 func (l *lookup) checkSuccessor(m match) error {
 	if err := m.isUsable(l.states, l.id); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", name, m)
 }
 
-// checkRunning returns nil if the only candidate, which runs, is the VM of a Node without a home: row 19.
+// checkRunning returns nil if m, the only candidate, which runs, is the VM of a Node without a home: row 19.
 func (l *lookup) checkRunning(m match) error {
 	err := stillReading(l.states, l.id)
 	if l.isElsewhere(m) {
@@ -172,8 +172,8 @@ func (l *lookup) checkRunning(m match) error {
 	return nil
 }
 
-// checkPerhapsRunning returns nil if the only candidate, whose power state is unknown, is the VM of a Node without
-// a home: row 20.
+// checkPerhapsRunning returns nil if m, the only candidate, whose power state is unknown, is the VM of a Node
+// without a home: row 20.
 func (l *lookup) checkPerhapsRunning(m match) error {
 	if err := l.checkNothingElse(m); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 	return nil
 }
 
-// checkNothingElse returns nil if there are certainly no candidates except those found, of which m is the first.
+// checkNothingElse returns nil if there are certainly no more candidates than those found. m is the first.
 func (l *lookup) checkNothingElse(m match) error {
 	err := uncertain(l.states, l.id)
 	if err == nil {
@@ -196,7 +196,7 @@ func (l *lookup) checkNothingElse(m match) error {
 	return nil
 }
 
-// absent is the error if there is no match: rows 9, 10, 14 and 17.
+// absent is the error without a match: rows 9, 10, 14 and 17.
 func (l *lookup) absent() error {
 	if second := secondary(l.states, l.id.UUIDs); second != "" {
 		return topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", l.id, second)
@@ -211,7 +211,7 @@ func (l *lookup) absent() error {
 	return notFound(l.id)
 }
 
-// offElsewhere is the error if a home is gone or no longer configured, and all matches are off: rows 11 and 14.
+// offElsewhere is the error if the home is gone or no longer configured and all matches are off: rows 11 and 14.
 func (l *lookup) offElsewhere() error {
 	if err := l.checkOff(); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (l *lookup) offElsewhere() error {
 		"switch it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
 }
 
-// off is the error if a Node has no home, and all matches are off: row 18.
+// off is the error if the Node has no home and all matches are off: row 18.
 func (l *lookup) off() error {
 	if err := l.checkOff(); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (l *lookup) off() error {
 	return poweredOff(l.matches, l.id)
 }
 
-// checkOff returns why it is not certain that all VMs with the UUID are off.
+// checkOff returns nil if all VMs with the UUID are certainly off.
 func (l *lookup) checkOff() error {
 	if len(l.matches) == 1 {
 		if err := l.matches[0].isUsable(l.states, l.id); err != nil {
@@ -249,8 +249,7 @@ func (l *lookup) noneFound(why error) error {
 	return topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", l.id, why)
 }
 
-// poweredOff returns why VMs that do not run are not those of a Node whose VM was never found, nil if a VM
-// may run.
+// poweredOff is the error of a Node whose VM was never found and whose matches do not run, nil if one may run.
 func poweredOff(fits []match, id Identity) error {
 	if slices.ContainsFunc(fits, func(m match) bool { return m.details().WasOff }) {
 		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(fits), id)
@@ -262,13 +261,13 @@ func poweredOff(fits []match, id Identity) error {
 		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(fits), id)
 }
 
-// mayNotRun is the error of a VM whose power state is unknown, if the Node was last found elsewhere.
+// mayNotRun is the error for a VM with unknown power state while the Node's home is elsewhere.
 func mayNotRun(m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
 }
 
-// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty if there is none.
-// If the primary does not exist, the secondary is about to take over.
+// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty if there is none. If
+// its primary does not exist, it is about to take over.
 func secondary(states []State, uuids []UUID) string {
 	for _, s := range states {
 		if s.Snapshot == nil {

@@ -9,14 +9,13 @@ import (
 	"vzones/topology"
 )
 
-// join joins errors as errors.Join does, on one line.
+// join is errors.Join on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
-// joinFew joins errors of many vCenters likewise: the text names the first of them, and
-// the error wraps all.
+// joinFew is join for errors of many vCenters. Its text lists only the first ones; the error wraps all.
 func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
-// incompleteIndexes joins the reasons why machines may exist that are in no snapshot.
+// incompleteIndexes returns the reasons VMs may exist that are in no snapshot.
 func incompleteIndexes(states []State) error {
 	var reasons []error
 	for _, s := range states {
@@ -29,7 +28,7 @@ func incompleteIndexes(states []State) error {
 	return joinFew(reasons)
 }
 
-// whyUnreadable returns why the vCenter cannot be read now, nil if it can.
+// whyUnreadable returns the reason the vCenter cannot be read, nil if it can.
 func (s State) whyUnreadable() error {
 	if s.Err == nil && s.Snapshot == nil {
 		return fmt.Errorf("vCenter %q is not read yet: wait, or see the Events of the daemon's Pod", s.VCenter)
@@ -37,8 +36,7 @@ func (s State) whyUnreadable() error {
 	return s.CheckReachable()
 }
 
-// unreadableCandidates joins the machines that may be the Node's because their UUIDs
-// cannot be read.
+// unreadableCandidates is the error for VMs with unreadable UUIDs that may be the Node's.
 func unreadableCandidates(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -60,7 +58,6 @@ func unreadableCandidates(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
-// unreadable is the error of machines that may be the Node's, by their IDs.
 func unreadable(s *Snapshot, ids []string) error {
 	names := make([]string, min(len(ids), quote.Most))
 	for i := range names {
@@ -73,19 +70,19 @@ func unreadable(s *Snapshot, ids []string) error {
 	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), more)
 }
 
-// uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
-// it certainly does not.
+// uncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if it certainly does
+// not exist.
 func uncertain(states []State, id Identity) error {
 	states = id.ownFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
-// pendingSearches joins the vCenters that were not searched for the Node's machine yet, by its name.
+// pendingSearches is the error for vCenters that were not searched for the Node's name yet.
 func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
-			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the machine, which is decided then: wait", s.VCenter))
+			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the VM, which is decided then: wait", s.VCenter))
 		}
 	}
 	return joinFew(reasons)
@@ -96,8 +93,8 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return done || len(id.UUIDs) > 0
 }
 
-// removedVCenter returns an error if the vCenter that had the VM is not configured any more, or if another
-// vCenter has its name now.
+// removedVCenter is the error if the vCenter that had the VM is no longer configured, or if its name now
+// belongs to another vCenter.
 func removedVCenter(states []State, id Identity) error {
 	was := id.last()
 	switch {
@@ -111,8 +108,8 @@ func removedVCenter(states []State, id Identity) error {
 		quote.Value(was.VCenter), quote.Plain(was.ID))
 }
 
-// stillReading joins the vCenters that may have a machine that fits and are still being
-// read or searched.
+// stillReading is the error for vCenters that are still being read or searched. Failed and overdue vCenters
+// are ignored.
 func stillReading(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -127,8 +124,7 @@ func stillReading(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
-// notAllRead returns which vCenters cannot be read, where a Node's machine may be that is not
-// where it was last found.
+// notAllRead is the error for vCenters that cannot be read, where a VM that left its home may be.
 func notAllRead(states []State, id Identity) error {
 	states = id.ownFirst(states)
 	reasons := []error{pendingSearches(states, id)}

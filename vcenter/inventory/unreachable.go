@@ -5,38 +5,34 @@ import (
 	"slices"
 )
 
-// These say more about a topology.ErrUnknown, for whoever has to act on it.
+// Causes of topology.ErrUnknown that need different actions.
 var (
-	// ErrOutside: the machine is in none of the configured datacenters.
+	// ErrOutside: the VM is in none of the configured datacenters.
 	ErrOutside = errors.New("in none of the configured datacenters")
-	// ErrUnreachable: a vCenter cannot be reached or read; see Unreachable.
+	// ErrUnreachable: a vCenter cannot be reached or read. Unreachable wraps it.
 	ErrUnreachable = errors.New("vCenter unreachable")
-	// ErrLogin: a vCenter cannot be logged in to, since its credentials are missing or
-	// rejected. It is in an Unreachable.
+	// ErrLogin: credentials are missing or rejected. Unreachable wraps it.
 	ErrLogin = errors.New("login failed")
-	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs or was last
-	// found as another one.
+	// ErrPoweredOff: the only match is off, and the Node's VM runs or was last found as another VM.
 	ErrPoweredOff = errors.New("powered off")
-	// ErrUnreadable: a machine's configuration cannot be read.
+	// ErrUnreadable: the configuration of a VM cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
 
 // Unreachable is the error of a vCenter that cannot be read. It wraps ErrUnreachable.
 type Unreachable struct {
 	VCenter string
-	// Err is the error, which names the vCenter too.
-	Err error
-	// Cause is that of the State.
+	// Err names the vCenter too.
+	Err   error
 	Cause Cause
 }
 
 func (u *Unreachable) Error() string { return u.Err.Error() }
 
-// Unwrap returns ErrUnreachable, and what else it is.
+// Unwrap returns ErrUnreachable, Cause and Err.
 func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Cause, u.Err} }
 
-// CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
-// read.
+// CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be read.
 func (s State) CheckReachable() error {
 	if s.Err == nil {
 		return nil
@@ -44,8 +40,7 @@ func (s State) CheckReachable() error {
 	return &Unreachable{s.VCenter, s.Err, s.Cause}
 }
 
-// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps,
-// sorted.
+// UnreachableIn returns the sorted names of the vCenters whose *Unreachable an error wraps.
 func UnreachableIn(err error) []string {
 	var vcenters []string
 	for _, u := range unreachableIn(err) {
@@ -55,8 +50,8 @@ func UnreachableIn(err error) []string {
 	return slices.Compact(vcenters)
 }
 
-// FirstUnreachable returns the first *Unreachable that an error wraps, nil if there is
-// none. It is about the Node's own vCenter if that is among those that cannot be read.
+// FirstUnreachable returns the first *Unreachable that an error wraps, or nil. The Node's own vCenter comes
+// first.
 func FirstUnreachable(err error) *Unreachable {
 	all := unreachableIn(err)
 	if len(all) == 0 {
@@ -79,35 +74,29 @@ func unreachableIn(err error) (all []*Unreachable) {
 	return all
 }
 
-// A Cause says in a few words why a vCenter cannot be read. It has nothing of what the error says. It is an error
-// itself, which an [Unreachable] wraps.
+// A Cause is a short reason a vCenter cannot be read, without the text of the error. [Unreachable] wraps it.
 type Cause string
 
-// The causes. Without one a vCenter counts as unreachable.
+// The causes. The empty Cause is treated as CauseUnreachable.
 const (
-	// CauseCredentials is that the credentials are not there, or cannot be read.
 	CauseCredentials Cause = "credentials missing or unreadable"
 	CauseRejected    Cause = "credentials rejected"
-	// CausePostponed is a login that is not tried yet, so that the account is not locked.
-	CausePostponed Cause = "login postponed, so that the account is not locked"
-	// CauseUntrusted is a certificate of the vCenter, or of what it is reached by.
+	CausePostponed   Cause = "login postponed, so that the account is not locked"
+	// CauseUntrusted: the certificate of the vCenter or of a proxy on the way.
 	CauseUntrusted Cause = "certificate not trusted"
-	// CauseDenied is that the account lacks a privilege.
-	CauseDenied Cause = "permission denied"
-	// CauseFault is any other fault that the vCenter answers with, or an answer that is refused.
-	CauseFault Cause = "answers with an error"
-	// CausePending is that the vCenter answers, and is about to be read.
-	CausePending Cause = "about to be read"
-	// CauseUnreachable is that there is no connection, or no answer of a vCenter.
+	CauseDenied    Cause = "permission denied"
+	// CauseFault: any other fault of the vCenter, or a rejected answer.
+	CauseFault       Cause = "answers with an error"
+	CausePending     Cause = "about to be read"
 	CauseUnreachable Cause = "unreachable"
-	// CauseInternal is a panic of the daemon.
+	// CauseInternal: a panic of the daemon.
 	CauseInternal Cause = "internal error of the daemon"
 )
 
 // Error implements error.
 func (c Cause) Error() string { return string(c) }
 
-// Unwrap returns ErrLogin if the vCenter cannot be logged in to.
+// Unwrap returns ErrLogin if the login failed, otherwise nil.
 func (c Cause) Unwrap() error {
 	if c == CauseCredentials || c == CauseRejected || c == CausePostponed {
 		return ErrLogin
@@ -115,7 +104,7 @@ func (c Cause) Unwrap() error {
 	return nil
 }
 
-// Advice says what to do. It is empty where the error says that, or where there is nothing to do.
+// Advice returns the action to take. It is empty if the error contains the advice or nothing is to be done.
 func (c Cause) Advice() string {
 	switch c {
 	case CauseCredentials, CauseRejected, CausePostponed:

@@ -88,7 +88,7 @@ func FuzzUUID(f *testing.F) {
 		got, err := inventory.ParseUUID(u.String())
 		if same := strings.Count(string(b), string(b[:1])) == 16; same && (b[0] == 0 || b[0] == 0xff) {
 			if err == nil {
-				t.Errorf("%s identifies a machine", u)
+				t.Errorf("%s identifies a VM", u)
 			}
 		} else if err != nil || got != u {
 			t.Errorf("ParseUUID(%q) = %s, %v", u.String(), got, err)

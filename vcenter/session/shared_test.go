@@ -59,7 +59,7 @@ func TestSessionManagerErrors(t *testing.T) {
 		"http": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = "http://192.0.2.1/made-up-path"
 		}, false, "the session manager's address is an http URL"},
-		"http on this machine": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+		"http on this host": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = local.URL + "/made-up-path"
 		}, false, "the session manager's address is an http URL"},
 		"nobody listens there": {nil, func(c *credentials.Credentials, _ *config.VCenter) {

@@ -91,7 +91,7 @@ func (e *UntrustedError) reason(now time.Time) string {
 			which = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
-			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + e.note
+			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this host" + e.note
 		}
 		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
 	}

@@ -127,16 +127,16 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 	if len(remove) > 0 {
 		// The view no longer contains deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.refusesWhole(err) {
-			return false, fmt.Errorf("no longer following %d machines: %w", len(remove), err)
+			return false, fmt.Errorf("no longer following %d VMs: %w", len(remove), err)
 		}
 	}
 	if err := d.addMachines(ctx, add, p); err != nil {
-		return false, fmt.Errorf("following %d machines: %w", len(ids), err)
+		return false, fmt.Errorf("following %d VMs: %w", len(ids), err)
 	}
 	if err := d.addNamed(ctx, addNamed, p); err != nil {
-		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(addNamed), err)
+		return false, fmt.Errorf("following %d VMs that Nodes name: %w", len(addNamed), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "named", len(addNamed), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Following VMs", "vms", len(ids), "added", len(add), "named", len(addNamed), "removed", len(remove))
 	return true, nil
 }
 
@@ -235,7 +235,7 @@ func (d *detailList) readRest(ctx context.Context) error {
 
 func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference, unreadable func(error) bool) error {
 	if err := ReadMachines(ctx, d.session, machines, d.hosts, d.model.Tree); err != nil && !unreadable(err) {
-		return fmt.Errorf("reading %d machines: %w", len(machines), err)
+		return fmt.Errorf("reading %d VMs: %w", len(machines), err)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.R
 		return true
 	case isNew && d.listed[id] == nil:
 		delete(d.refused, id)
-		klog.FromContext(ctx).Info("The vCenter does not let a machine be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
+		klog.FromContext(ctx).Info("The vCenter does not let a VM be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
 	}
 	return false
 }

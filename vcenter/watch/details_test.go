@@ -160,7 +160,7 @@ func TestATemplateIsNotForgotten(t *testing.T) {
 			report(update(types.ObjectUpdateKindModify, "config.template", true))
 			report(update(types.ObjectUpdateKindModify, "config.template", false))
 			if s := w.model.Snapshot(model.View{}); len(s.Entries(identity(t, stranger).UUIDs[0])) != 1 || len(s.Unreadable) > 0 {
-				t.Errorf("a machine again, it is unreadable %v and in %v", s.Unreadable, s.Index)
+				t.Errorf("a VM again, it is unreadable %v and in %v", s.Unreadable, s.Index)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 				c.do(w, follow)
 				synctest.Wait()
 				if server.read != c.want {
-					t.Errorf("%d machines were read, not %d", server.read, c.want)
+					t.Errorf("%d VMs were read, not %d", server.read, c.want)
 				}
 				cancel()
 				if err := <-ended; !errors.Is(err, context.Canceled) {

@@ -270,7 +270,7 @@ func (w *Watch) reportContact(ctx context.Context, probed bool) {
 func (w *Watch) logProgress(ctx context.Context) {
 	if w.progress.phase == loading && time.Since(w.logged) >= progressTime {
 		w.logged = time.Now()
-		klog.FromContext(ctx).Info("Reading the machines of the vCenter", "machines", w.model.Len())
+		klog.FromContext(ctx).Info("Reading the VMs of the vCenter", "vms", w.model.Len())
 	}
 }
 
@@ -375,5 +375,5 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	}
 	took := time.Since(w.progress.began).Round(time.Millisecond)
 	w.progress.began = time.Time{}
-	klog.FromContext(ctx).Info("Read the vCenter", "machines", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
+	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
 }

@@ -162,6 +162,6 @@ func TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost(t *testing.T) {
 		t.Errorf("a filter that is not authenticated: %v", err)
 	}
 	if err := report(model.MachineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
-		t.Errorf("a filter without a machine: %v", err)
+		t.Errorf("a filter without a VM: %v", err)
 	}
 }

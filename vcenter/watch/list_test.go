@@ -44,7 +44,7 @@ func TestMissingProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := w.model.Entry("vm-1"); !e.Unreadable || len(w.model.Entries(identity(t, uuid).UUIDs[0])) != 1 {
-		t.Errorf("a machine whose UUID may not be read any more: %+v", e)
+		t.Errorf("a VM whose UUID may not be read any more: %+v", e)
 	}
 	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !faults.SessionLost(err) {
 		t.Errorf("a change with NotAuthenticated: %v", err)

@@ -159,13 +159,13 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 // without VMs.
 func (n *nameLookup) begin(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
-	klog.FromContext(ctx).Info("Watching the names of machines, since a Node reports no system UUID")
+	klog.FromContext(ctx).Info("Watching the names of VMs, since a Node reports no system UUID")
 	for _, view := range n.views.containers {
 		spec := model.ViewSpec(view, "VirtualMachine", "name", model.GuestHostName)
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: "Folder", PathSet: []string{"name"}})
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: n.views.session.Client().ServiceContent.RootFolder})
 		if err := n.views.filter(ctx, n.filters, spec); err != nil {
-			return fmt.Errorf("looking for machines by name: %w", err)
+			return fmt.Errorf("looking for VMs by name: %w", err)
 		}
 	}
 	for f := range n.filters {
@@ -184,7 +184,7 @@ func (n *nameLookup) end(ctx context.Context) error {
 			n.idle = time.Now()
 			return nil
 		case err != nil && !faults.Gone(err):
-			return fmt.Errorf("ending the watch of machines' names: %w", err)
+			return fmt.Errorf("ending the watch of VMs' names: %w", err)
 		}
 	}
 	*n = nameLookup{views: n.views, machines: n.machines}

@@ -70,7 +70,7 @@ func (v *views) watchIndex(ctx context.Context, roots []types.ManagedObjectRefer
 	for _, root := range roots {
 		view, err := containerView(ctx, v.session, root, "VirtualMachine")
 		if err != nil {
-			return fmt.Errorf("listing the machines of %s: %w", root.Value, err)
+			return fmt.Errorf("listing the VMs of %s: %w", root.Value, err)
 		}
 		v.containers = append(v.containers, view)
 		if err := v.filter(ctx, v.index, model.ViewSpec(view, "VirtualMachine", model.IndexProperties...)); err != nil {
@@ -199,7 +199,7 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	case "":
 		log.Info("All of the configured datacenters are found")
 	default:
-		log.Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", missing, "visible", d.visible)
+		log.Info("Not all of the configured datacenters are found; until they are, no VM counts as gone", "err", missing, "visible", d.visible)
 	}
 	return missing
 }

@@ -136,7 +136,7 @@ func (w *Watch) run(ctx context.Context) error {
 		run("reading tags", w.tagLoop.run)
 	}
 	run("asking whether it answers", w.prober.run)
-	run("asking about machines that are not shown", w.homes.run)
+	run("asking about VMs that are not shown", w.homes.run)
 	run("applying changes", w.follow)
 	err := g.Wait()
 	if w.progress.phase >= syncing && !faults.Recovered(err) {

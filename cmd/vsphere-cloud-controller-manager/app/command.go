@@ -19,7 +19,7 @@ import (
 
 // long is the description in the help.
 const long = `vsphere-cloud-controller-manager gives the Nodes of a Kubernetes cluster their
-region and zone from the vSphere tags above their machines, and their provider
+region and zone from the vSphere tags above their VMs, and their provider
 ID, instance type and addresses. It reads a whole fleet of vCenters at once and
 takes the configuration file of the vSphere CPI, which it replaces.
 

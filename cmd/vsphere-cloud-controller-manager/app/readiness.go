@@ -88,11 +88,11 @@ func healthText(h *vcenter.Health) string {
 	case h.Err != nil:
 		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, h.Cause)
 	case h.Snapshot == nil && h.Answered:
-		return "connecting: its machines are being read"
+		return "connecting: its VMs are being read"
 	case h.Snapshot == nil:
 		return "connecting: no answer yet"
 	case h.Snapshot.Incomplete != nil:
-		return "synced, but not all of its machines can be seen: datacenter not found"
+		return "synced, but not all of its VMs can be seen: datacenter not found"
 	case h.CredentialsErr != nil:
 		return "synced, in a session that cannot be renewed: " + inventory.CauseCredentials.Error()
 	case h.Rejected && h.Tags == vcenter.TagsFailed:

@@ -60,12 +60,12 @@ func TestReadiness(t *testing.T) {
 			says  string
 		}{
 			{vcenter.Health{}, 503, "connecting: no answer yet"},
-			{vcenter.Health{Answered: true}, 503, "connecting: its machines are being read"},
+			{vcenter.Health{Answered: true}, 503, "connecting: its VMs are being read"},
 			{vcenter.Health{State: inventory.State{Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, never read: unreachable"},
 			{vcenter.Health{State: inventory.State{Err: errSecret, Cause: inventory.CauseUnreachable, LastContact: now}}, 200, "down, never read: unreachable"},
 			{vcenter.Health{State: well}, 200, "synced"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}}, 200, "synced"},
-			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its machines can be seen: datacenter not found"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its VMs can be seen: datacenter not found"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 1m30s ago: unreachable"},
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 24h0m0s ago: unreachable"},
 			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},

@@ -17,7 +17,7 @@ import (
 // Reasons of the Events on the daemon's own Pod. Alerts use them: they must not change.
 const (
 	reasonConfigApplied = "ConfigurationApplied"
-	reasonConfigRefused = "ConfigurationRefused"
+	reasonConfigRefused = "ConfigurationRejected"
 )
 
 // A reloader puts changes of the configuration in force. A configuration with an error is rejected as

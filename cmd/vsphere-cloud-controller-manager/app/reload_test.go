@@ -91,8 +91,8 @@ func TestReload(t *testing.T) {
 	changed := strings.Replace(twoVCenters, "k8s-zone", "room", 1)
 	step("a label", changed, 1, "1 applied, 0 refused, last 1", "Normal ConfigurationApplied", "label topology.kubernetes.io/zone from tag k8s-zone to tag room")
 	broken := strings.Replace(changed, "server: vc-west", "sever: vc-west", 1)
-	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
-	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: no")
+	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
+	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:6: no")
 	step("back", changed, 1, "2 applied, 2 refused, last 1", "Normal ConfigurationApplied", "again")
 	alone := strings.Replace(changed, "  west: {server: vc-west", "  north: {server: vc-north", 1)
 	step("another vCenter", alone, 2, "3 applied, 2 refused, last 1", `vCenter "north" added`, `vCenter "west" removed`)
@@ -100,12 +100,12 @@ func TestReload(t *testing.T) {
 	if r.current != r.applied[2] {
 		t.Error("what is in force is not what was applied")
 	}
-	step("a CA that is not there", alone+"global: {caFile: /no/such/ca.pem}\n", 3, "4 applied, 3 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: global.caFile")
+	step("a CA that is not there", alone+"global: {caFile: /no/such/ca.pem}\n", 3, "4 applied, 3 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:6: global.caFile")
 	if len(r.watched) != 1 || r.watched[0] != "/no/such/ca.pem" {
 		t.Errorf("to be watched: %v", r.watched)
 	}
 	r.err = errors.New("no such file")
-	step("no file", "", 3, "4 applied, 4 refused, last 0", "Warning ConfigurationRefused", "no such file")
+	step("no file", "", 3, "4 applied, 4 refused, last 0", "Warning ConfigurationRejected", "no such file")
 	r.err = nil
 	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
 }

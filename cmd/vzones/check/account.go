@@ -109,6 +109,6 @@ func (c *accountCheck) unchecked() (found []Finding) {
 		return found
 	}
 	note("hosts and clusters", s.ObjectsErr)
-	note("the settings of machines", s.MachinesErr)
+	note("the settings of VMs", s.MachinesErr)
 	return found
 }

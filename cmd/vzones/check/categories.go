@@ -34,7 +34,7 @@ func (c *categoryCheck) definitions(s *world.Survey) (found []Finding) {
 		if len(category.Types) > 0 && !slices.ContainsFunc(category.Types, func(t string) bool { return slices.Contains(types, t) }) {
 			found = append(found, Finding{
 				ID: "VZ123", VCenter: s.VCenter, Object: object,
-				Text:    "its tags can be attached to " + quote.Some(shown(category.Types), quote.Most) + " only, and none of these is above a machine",
+				Text:    "its tags can be attached to " + quote.Some(shown(category.Types), quote.Most) + " only, and none of these is above a VM",
 				Command: cli.Shell("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category.Name),
 			})
 		}

@@ -24,7 +24,7 @@ consequences:
 
   vCenters  name, connection, proxy, certificate, credentials, rights
   tags      categories, hosts without a zone, zones in two places, conflicts
-  Nodes     machine, zone, labels, addresses, disk.enableUUID, VMware Tools
+  Nodes     VM, zone, labels, addresses, disk.enableUUID, VMware Tools
   volumes   copies of a zone in CSINodes, PersistentVolumes and StorageClasses
 
 If there is no cluster, Nodes and volumes are left out. Rejected credentials are tried

@@ -100,21 +100,21 @@ func (l nodeList) unknownIn(vcenter string, reason error) []string {
 // cause: the vCenter, an unreadable VM or the kubelet.
 var nodeKinds = map[string]string{
 	"provider_id_mismatch":    "VZ151",
-	"machine_of_two_nodes":    "VZ152",
+	"vm_shared":               "VZ152",
 	"system_uuid_missing":     "VZ157",
 	"topology_missing":        "VZ150",
 	"topology_invalid":        "VZ150",
 	"ambiguous":               "VZ153",
-	"machine_not_found":       "VZ154",
-	"machine_powered_off":     "VZ154",
+	"vm_not_found":            "VZ154",
+	"vm_powered_off":          "VZ154",
 	"address_conflict":        "VZ159",
 	"address_missing":         "VZ158",
-	"outside_datacenters":     "VZ155",
+	"vm_outside_datacenters":  "VZ155",
 	"vcenter_instance_shared": "",
 	"vcenter_login_failed":    "",
 	"certificate_untrusted":   "",
 	"vcenter_unreachable":     "",
-	"machine_unreadable":      "",
+	"vm_unreadable":           "",
 	"unknown":                 "VZ160",
 	"provider_id_missing":     "",
 }
@@ -122,7 +122,7 @@ var nodeKinds = map[string]string{
 // commonTexts are the Short texts of findings that several Nodes share.
 var commonTexts = map[string]string{
 	"VZ154": "no vCenter has a VM with their UUIDs",
-	"VZ155": "their machines are in none of the configured datacenters",
+	"VZ155": "their VMs are in none of the configured datacenters",
 	"VZ157": "their kubelets report no system UUID",
 	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
 }
@@ -160,7 +160,7 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 		}
 		outcome := report.Of(n.Err)
 		id := nodeKinds[outcome.Name]
-		if outcome.Name == "machine_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayBeUnreadable(n, v) }) {
+		if outcome.Name == "vm_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayBeUnreadable(n, v) }) {
 			id = "VZ156"
 		}
 		if id == "" || c.isExplained(n) {
@@ -216,7 +216,7 @@ func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	policy.Invisible = inventory.StateOf(c.states, o.Ref.VCenter).Snapshot.InvisibleCategories
 	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
 	missing = slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) })
-	return "nothing above their machines gives a value to " + strings.Join(missing, " and "), c.attach(missing, o)
+	return "nothing above their VMs gives a value to " + strings.Join(missing, " and "), c.attach(missing, o)
 }
 
 // isExplained reports whether another finding covers the error of a Node: about an unreadable vCenter,
@@ -232,7 +232,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 		})
 	case name == "unknown":
 		return c.isUnknownElsewhere(n)
-	case name == "outside_datacenters":
+	case name == "vm_outside_datacenters":
 		return c.vcenter(n.VCenter()).lacksDatacenter(n)
 	case name == "address_missing":
 		return c.settings(n).LacksTools
@@ -273,7 +273,7 @@ func (c *nodeCheck) isBelowDenied(n *node) bool {
 func (c *nodeCheck) byName() (found []Finding) {
 	for _, n := range c.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
-			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the machine that has the name"))
+			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the VM that has the name"))
 		}
 	}
 	return found
@@ -304,12 +304,12 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	one := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "machine"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	one := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "vm"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
 	if len(nodes) > 0 {
 		one.ID = "VZ156"
 	}
 	if len(others) > 0 {
-		one.Text += "; " + cli.Count(len(others), "Node") + " without another machine may be on it: " + quote.Some(others, quote.Most)
+		one.Text += "; " + cli.Count(len(others), "Node") + " without another VM may be on it: " + quote.Some(others, quote.Most)
 	}
 	return []Finding{one}
 }
@@ -325,7 +325,7 @@ func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 func (c *nodeCheck) machines() (found []Finding) {
 	for _, n := range c.nodes {
 		for _, lost := range n.lost {
-			found = append(found, n.about("VZ146", fmt.Sprintf("its machine has tag %s of category %s, and %s is %s by a path that comes first",
+			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, and %s is %s by a path that comes first",
 				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
 		if n.Place.Machine == nil {
@@ -341,19 +341,19 @@ func (c *nodeCheck) machines() (found []Finding) {
 		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {
 			one := n.about("VZ165", "disk.enableUUID is off in "+machine)
-			one.Short = "disk.enableUUID is off in their machines"
+			one.Short = "disk.enableUUID is off in their VMs"
 			one.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, one)
 		}
 		if n.Err == nil && n.Place.Machine.Power.IsOff() {
 			one := n.about("VZ164", machine+" is off")
-			one.Short = "their machines are off"
+			one.Short = "their VMs are off"
 			one.Command = cli.Shell("govc", "vm.power", "-on", path)
 			found = append(found, one)
 		}
 		if m.LacksTools {
 			one := n.about("VZ166", "VMware Tools do not run in "+machine)
-			one.Short = "VMware Tools do not run in their machines"
+			one.Short = "VMware Tools do not run in their VMs"
 			found = append(found, one)
 		}
 	}

@@ -58,7 +58,7 @@ func (c *wayCheck) about(id, text string) Finding {
 	name := c.config.Name
 	isElsewhere := func(n *node) bool { return n.VCenter() != name && n.waitsFor(name) }
 	if others := c.nodes.names(isElsewhere); len(others) > 0 {
-		text += "; " + cli.Count(len(others), "more Node") + " may have a machine here, which is not known until it is read: " + quote.Some(others, quote.Most)
+		text += "; " + cli.Count(len(others), "more Node") + " may have a VM here, which is not known until it is read: " + quote.Some(others, quote.Most)
 	}
 	return Finding{
 		ID: id, VCenter: name, Object: the(name), Text: text,

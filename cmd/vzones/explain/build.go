@@ -25,7 +25,7 @@ type Explanation struct {
 	// Identified lists the references to the VM and the matches.
 	Identified *cli.Branch `json:"identified"`
 	// Machine is absent if the VM is unknown or another Node owns it.
-	Machine *Machine `json:"machine,omitempty"`
+	Machine *Machine `json:"vm,omitempty"`
 	// Paths lead from the VM to the root folder, in the order of resolution.
 	Paths []*cli.Branch `json:"paths,omitempty"`
 	// Labels are in the order of the configuration, then the instance type.
@@ -129,7 +129,7 @@ func section(of **cli.Branch, title string) *cli.Branch {
 func (e *Explanation) print(t *cli.Tool) error {
 	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
 	if m := e.Machine; m != nil {
-		root.Add("", "virtual machine %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state not known")).Below = e.Paths
+		root.Add("", "VM %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state not known")).Below = e.Paths
 	}
 	last := &cli.Branch{Text: "Nothing is wrong with the Node", Color: cli.Green}
 	switch {
@@ -141,7 +141,7 @@ func (e *Explanation) print(t *cli.Tool) error {
 	case !e.Node.Managed:
 		last.Text = "vzones does nothing about the Node"
 	case !e.Node.InCluster:
-		last.Text = "A Node on this machine would be initialized"
+		last.Text = "A Node on this VM would be initialized"
 	}
 	return t.PrintTrees(root, e.Labels, e.Conflicts, e.Addresses, e.Deletion, e.Unread, last)
 }
@@ -168,7 +168,7 @@ func (e *Explanation) title() string {
 // identified describes the lookup of the VM and lists all matches.
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
-		b := &cli.Branch{Text: "its machine is not looked for"}
+		b := &cli.Branch{Text: "its VM is not looked for"}
 		id := l.Node.Spec.ProviderID
 		switch {
 		case w.Placer.OtherProvider(w.States, l.Node) != "":
@@ -199,7 +199,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	b := &cli.Branch{Text: "identified " + how}
 	switch {
 	case unusable != nil || how == "":
-		b.Text = "says nothing about its machine that can be used"
+		b.Text = "says nothing about its VM that can be used"
 	case m == nil && l.Err != nil:
 		b.Text = "looked for " + how
 	}
@@ -392,16 +392,16 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	var each *cli.Branch
 	for _, r := range l.Place.Addresses.Results {
 		if each == nil {
-			each = root.Add("", "each address of the machine")
+			each = root.Add("", "each address of the VM")
 		}
 		from := "on network " + quote.Value(r.Network)
 		switch {
 		case r.Assumed && r.Static:
-			from = "of the machine's metadata, not reported by VMware Tools"
+			from = "of the VM's metadata, not reported by VMware Tools"
 		case r.Assumed:
 			from = "of the kubelet's --node-ip, not reported by VMware Tools"
 		case r.Static:
-			from += ", in the machine's metadata"
+			from += ", in the VM's metadata"
 		}
 		text := r.Internal.String()
 		if external := r.External.String(); external != text {
@@ -445,9 +445,9 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 var meaning = map[placement.ConditionName]string{
 	placement.Managed:     "the Node is managed by vzones",
 	placement.NotReady:    "the Node is not ready",
-	placement.Named:       "the Node says which machine it runs on",
-	placement.Absent:      "every vCenter was read completely, and none has the machine",
-	placement.FoundBefore: "the machine was found before",
+	placement.Named:       "the Node says which VM it runs on",
+	placement.Absent:      "every vCenter was read completely, and none has the VM",
+	placement.FoundBefore: "the VM was found before",
 	placement.Enabled:     "nodes.skipDeletion is not set",
-	placement.Searched:    "a direct search of every vCenter does not find the machine",
+	placement.Searched:    "a direct search of every vCenter does not find the VM",
 }

@@ -19,22 +19,22 @@ func Command(t *cli.Tool) *cobra.Command {
 	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "explain NODE|UUID|FINDING",
-		Short: "Explain a Node, a machine, or a finding of check",
-		Long: `Explain a Node: which machine it has, and which objects are above the machine up to the
+		Short: "Explain a Node, a VM, or a finding of check",
+		Long: `Explain a Node: which VM it has, and which objects are above the VM up to the
 root folder. For each label it shows the tag that decided it, and why other tags did not.
 For each address it shows why it was taken or not. It also shows the conditions under
 which vzones deletes the Node.
 
-If no Node has the UUID of a machine, then explain shows what a new Node on the machine
+If no Node has the UUID of a VM, then explain shows what a new Node on the VM
 would get. The ID of a finding, such as VZ105, is explained without a connection.
 
-The exit status is 1 if the Node waits, its machine or addresses are not certain, its
+The exit status is 1 if the Node waits, its VM or addresses are not certain, its
 labels differ from its place, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
-  vzones explain node-1 -o jsonpath='{.machine.path}'`,
-		Args: cli.Arguments("the name of a Node, the UUID of a machine, or the ID of a finding", 1),
+  vzones explain node-1 -o jsonpath='{.vm.path}'`,
+		Args: cli.Arguments("the name of a Node, the UUID of a VM, or the ID of a finding", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Started = true
 			if k := check.Lookup(args[0]); k != nil {

@@ -84,7 +84,7 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 // matches nothing.
 func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
-		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a machine, or the ID of a finding", quote.Value(s.name))
+		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
 	}
 	id, err := w.Placer.Statement(s.node)
 	if err != nil {
@@ -144,17 +144,17 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 			if m != nil {
 				path = m.InventoryPath
 			}
-			is := "fits, but may not be the Node's machine"
+			is := "fits, but may not be the Node's VM"
 			switch {
 			case chosen != nil && chosen.Ref == ref:
-				own = ref.Located(path) + ": is the machine"
+				own = ref.Located(path) + ": is the VM"
 				continue
 			case e.Template:
-				is = "a template is not a Node's machine"
+				is = "a template is not a Node's VM"
 			case m != nil && m.Secondary:
-				is = "a Fault Tolerance secondary is not a Node's machine"
+				is = "a Fault Tolerance secondary is not a Node's VM"
 			case chosen != nil && inventory.IsSameMachine(w.States, chosen.Ref, ref, s.Snapshot.Instance):
-				is = "is the same machine, by another entry of its vCenter"
+				is = "is the same VM, by another entry of its vCenter"
 			case e.Unreadable:
 				is = "cannot be read"
 			case chosen != nil && m != nil && m.Power.IsOff():

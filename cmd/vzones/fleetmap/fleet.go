@@ -95,7 +95,7 @@ var kinds = [...]struct {
 	problem:    {check.Warning, "warn", "!", "Nodes with another problem"},
 	untagged:   {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
 	undecided:  {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
-	off:        {check.Info, "off", "○", "Nodes whose machine is off"},
+	off:        {check.Info, "off", "○", "Nodes whose VM is off"},
 	waits:      {check.Info, "waits", "…", "Nodes that are not initialized"},
 }
 
@@ -223,7 +223,7 @@ func (f *fleet) put(h *host, p place) *box {
 	for level, want := range [...]struct{ kind, name, none, key, by string }{
 		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
 		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
-		levelCluster: {cluster, h.Cluster, "machines whose host is not known", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
+		levelCluster: {cluster, h.Cluster, "VMs whose host is not known", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
 		levelHost:    {"host", cmp.Or(h.Name, h.ID), "host not known", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
 	} {
 		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == want.key })

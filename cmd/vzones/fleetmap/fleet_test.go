@@ -50,7 +50,7 @@ func (f *fleet) hostOf(id string) *host {
 // addNode adds a Node on a host.
 func (f *fleet) addNode(name, id string, marks ...mark) *node {
 	h := f.hostOf(id)
-	n := &node{Name: name, Machine: fmt.Sprintf("virtual machine /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
+	n := &node{Name: name, Machine: fmt.Sprintf("VM /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
 	f.nodes = append(f.nodes, n)
 	return n
 }
@@ -83,9 +83,9 @@ func exampleFleet() *fleet {
 	}
 	f.addNode("worker-23", "m2-1", newMark(drift, "the zone differs"))
 	f.addNode("worker-24", "m2-2", newMark(waits, "it is not initialized: VMware Tools report no address yet"))
-	f.addNode("worker-25", "p2-3", newMark(off, "its machine is off or suspended"))
-	f.addNode("worker-26", "p1-2", newMark(problem, "two Nodes have the UUID of its machine: give one of them another UUID"))
-	f.nodes = append(f.nodes, &node{Name: "worker-27", Marks: []mark{newMark(unplaced, `vCenter "porto" may have the machine, and cannot be read`)}})
+	f.addNode("worker-25", "p2-3", newMark(off, "its VM is off or suspended"))
+	f.addNode("worker-26", "p1-2", newMark(problem, "two Nodes have the UUID of its VM: give one of them another UUID"))
+	f.nodes = append(f.nodes, &node{Name: "worker-27", Marks: []mark{newMark(unplaced, `vCenter "porto" may have the VM, and cannot be read`)}})
 	return f
 }
 
@@ -104,14 +104,14 @@ func largeFleet(nodes int) *fleet {
 		here := f.hosts[first:]
 		for i := range each {
 			h := here[(i*7)%len(here)]
-			n := &node{Name: fmt.Sprintf("node-%d-%04d", v+1, i), ControlPlane: v < 3 && i == 0, Machine: "virtual machine /dc-1/vm/node", host: h, place: h.place}
+			n := &node{Name: fmt.Sprintf("node-%d-%04d", v+1, i), ControlPlane: v < 3 && i == 0, Machine: "VM /dc-1/vm/node", host: h, place: h.place}
 			switch i % 97 {
 			case 7:
 				n.Marks = []mark{newMark(drift, "the zone differs")}
 			case 31:
 				n.Marks = []mark{newMark(waits, "it is not initialized")}
 			case 53:
-				n.Marks = []mark{newMark(off, "its machine is off or suspended")}
+				n.Marks = []mark{newMark(off, "its VM is off or suspended")}
 			}
 			f.nodes = append(f.nodes, n)
 		}

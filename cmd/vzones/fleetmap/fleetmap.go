@@ -31,10 +31,10 @@ func Command(t *cli.Tool) *cobra.Command {
 		Short: "Show regions, zones, clusters, hosts and Nodes",
 		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks vCenters that could not be
 read, hosts without a zone, and Nodes that have no place, that wait, whose labels differ
-from their place, or whose machine is off.
+from their place, or whose VM is off.
 
 -o html writes one page, which loads nothing and has no script. It contains the names of
-your machines and hosts. A host is in the zone that the tags and names above it give, and
+your VMs and hosts. A host is in the zone that the tags and names above it give, and
 a Node is in its own zone. Without a kubeconfig the map has no Nodes.
 
 The exit status is 1 if a vCenter could not be read, or if a Node has no place.`,

@@ -39,7 +39,7 @@ func (f *fleet) page() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = t.Execute(&out, map[string]any{
-		"Fleet": f, "Summary": f.summary(), "Foreign": f.foreign(), "Read": f.Read.UTC().Format(time.RFC3339), "ReadText": f.Read.UTC().Format("2 January 2006, 15:04 UTC"),
+		"Fleet": f, "Summary": f.summary(), "Unmanaged": f.foreign(), "Read": f.Read.UTC().Format(time.RFC3339), "ReadText": f.Read.UTC().Format("2 January 2006, 15:04 UTC"),
 		"CSS":    template.CSS(pageCSS),
 		"Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 	})

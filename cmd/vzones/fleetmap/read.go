@@ -140,7 +140,7 @@ func (r *reader) node(l *world.Look) {
 		}
 	}
 	if l.Off || m.Power.IsOff() || m.WasOff {
-		n.Marks = append(n.Marks, newMark(off, "its machine is off or suspended"))
+		n.Marks = append(n.Marks, newMark(off, "its VM is off or suspended"))
 	}
 	switch {
 	case l.Waits:

@@ -49,7 +49,7 @@ func TestResolve(t *testing.T) {
 		{name: "two zones", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c", "zone:a", "zone:b"), dc: object("Datacenter", "/dc", "region:r"), region: "r", why: "2 tags of category"},
 		{name: "unread", policy: byTags(), cluster: unread, dc: object("Datacenter", "/dc", "region:r"), why: "the tagging service is down"},
 		{name: "on folders only", policy: elsewhere, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc")},
-		{name: "by the machine's pool", policy: names, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), region: "east"},
+		{name: "by the VM's pool", policy: names, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), region: "east"},
 		{name: "no category", policy: invisible, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r"},
 	} {
 		var h host

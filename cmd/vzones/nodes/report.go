@@ -49,7 +49,7 @@ type Node struct {
 	Cluster    string `json:"cluster,omitempty"`
 	Host       string `json:"host,omitempty"`
 	// Machine is the managed object ID, and Path the inventory path.
-	Machine    string `json:"machine,omitempty"`
+	Machine    string `json:"vm,omitempty"`
 	Path       string `json:"path,omitempty"`
 	PowerState string `json:"powerState,omitempty"`
 	// Region, Zone and Labels are the values of the place. Labels includes region and zone.
@@ -82,7 +82,7 @@ type Difference struct {
 // Statuses other than the reasons of Events.
 const (
 	placed         = "Placed"
-	foreign        = "Foreign"
+	foreign        = "Unmanaged"
 	notInitialized = "NotInitialized"
 )
 
@@ -147,7 +147,7 @@ func nodeOf(l *world.Look) Node {
 func statusOf(l *world.Look) (status, problem string) {
 	switch {
 	case l.Foreign && l.Err != nil:
-		return foreign, "no vCenter has its machine, and it waits for nothing"
+		return foreign, "no vCenter has its VM, and it waits for nothing"
 	case l.Foreign:
 		return foreign, ""
 	case l.Err != nil:
@@ -180,7 +180,7 @@ func listOf(nodes []Node, labels []string) *cli.List {
 	}
 	list.Columns = append(list.Columns, "ADDRESSES")
 	list.WideFrom = len(list.Columns)
-	list.Columns = append(list.Columns, "INSTANCE-TYPE", "MACHINE", "POWER", "TAINTS", "PROBLEM")
+	list.Columns = append(list.Columns, "INSTANCE-TYPE", "VM", "POWER", "TAINTS", "PROBLEM")
 	base := func(object string) string { return strings.TrimPrefix(path.Base("/"+object), "/") }
 	for i := range nodes {
 		n := &nodes[i]

@@ -76,9 +76,9 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 	case l.Waits:
 		return "", "the Node waits"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodeinfo.IsReady(l.Node):
-		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
+		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its VM"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion:
-		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its machine"
+		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its VM"
 	case !isPlaced(l):
 		return "", "the Node keeps its labels"
 	case l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr):
@@ -175,7 +175,7 @@ func taints(before, after *world.Look) []Change {
 		is        func(*world.Look) bool
 	}{
 		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
-		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the machine is off", isShutDown},
+		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the VM is off", isShutDown},
 	} {
 		is := t.is(after)
 		has := hasTaint(after.Node, t.key)

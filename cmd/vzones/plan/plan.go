@@ -43,7 +43,7 @@ Nodes it would delete. plan writes nothing, and needs no daemon: run plan -c FIL
 vzones takes the place of the vSphere CPI. --with shows what another configuration
 changes, and --tag what another tag changes. They can be combined.
 
-OBJECT is the inventory path of an object above a Node's machine, such as
+OBJECT is the inventory path of an object above a Node's VM, such as
 /dc1/host/cluster-1. / is the root folder. If several vCenters have the path, write
 VCENTER:OBJECT. The tag takes the place of the object's tags of the category. Without
 NAME the object has no tag of the category.

@@ -149,7 +149,7 @@ func (e *edit) object(text string) (*topology.Object, error) {
 	refs := slices.SortedFunc(maps.Keys(found), func(a, b topology.Ref) int { return strings.Compare(a.String(), b.String()) })
 	switch len(refs) {
 	case 0:
-		return nil, fmt.Errorf("no Node's machine is below an object with the inventory path %s in a vCenter that was read, so its tags change nothing: "+
+		return nil, fmt.Errorf("no Node's VM is below an object with the inventory path %s in a vCenter that was read, so its tags change nothing: "+
 			"if that is not right, write it as /DATACENTER/host/CLUSTER/HOST, with %%2f for a slash in a name%s", quote.Value(path), e.unread())
 	case 1:
 		return found[refs[0]], nil

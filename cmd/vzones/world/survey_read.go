@@ -106,7 +106,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	}
 	s.Objects = r.objects(facts, attached)
 	s.Machines, err = r.machines(ctx, q.Machines[r.vcenter])
-	s.MachinesErr = r.failed("reading machines", err)
+	s.MachinesErr = r.failed("reading VMs", err)
 	return s
 }
 

@@ -170,7 +170,7 @@ vcenters:
 		v.ResetRequests()
 		s := w.read(q)[0]
 		if errs := errorsOf(&s); len(errs) > 0 || len(s.Machines) != machines {
-			t.Errorf("%v, %d machines", errs, len(s.Machines))
+			t.Errorf("%v, %d VMs", errs, len(s.Machines))
 		}
 		n := v.Total() - v.Requests()["WaitForUpdatesEx"]
 		t.Logf("%d requests: %v", n, v.Requests())

@@ -175,7 +175,7 @@ func errorsOf(s *Survey) (parts []string) {
 		name string
 		has  bool
 	}{
-		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"tags", untagged || s.TagsErr != nil}, {"categories", s.CategoriesErr != nil}, {"machines", s.MachinesErr != nil},
+		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"tags", untagged || s.TagsErr != nil}, {"categories", s.CategoriesErr != nil}, {"vms", s.MachinesErr != nil},
 	} {
 		if p.has {
 			parts = append(parts, p.name)

@@ -207,9 +207,9 @@ func TestRequests(t *testing.T) {
 		w.Close()
 		for _, v := range f.VCenters() {
 			n := v.Total() - max(v.Requests()["WaitForUpdatesEx"]-1, 0) // how many pages there are depends on the machine's speed
-			t.Logf("%d machines: %d requests to vCenter %s beside pages", machines, n, v.Name())
+			t.Logf("%d VMs: %d requests to vCenter %s beside pages", machines, n, v.Name())
 			if n > mostRequests {
-				t.Errorf("%d machines: vCenter %s had %d requests: %v", machines, v.Name(), v.Total(), v.Requests())
+				t.Errorf("%d VMs: vCenter %s had %d requests: %v", machines, v.Name(), v.Total(), v.Requests())
 			}
 		}
 	}

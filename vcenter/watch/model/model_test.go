@@ -104,10 +104,10 @@ func TestArrivalsAreNamedOnceAMachineIsLost(t *testing.T) {
 		m.Complete()
 		enter("vm-1")
 		if got := wanted(u); !slices.Equal(got, []string{"vm-0"}) {
-			t.Errorf("while the machine is there %v are followed", got)
+			t.Errorf("while the VM is there %v are followed", got)
 		}
 		if got := wanted(u, inventory.UUID{7}); !slices.Equal(got, []string{"vm-0"}) {
-			t.Errorf("for a machine that never was here %v are followed", got)
+			t.Errorf("for a VM that never was here %v are followed", got)
 		}
 		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: MachineRef("vm-0")})
 		if got := wanted(u); !slices.Equal(got, []string{"vm-1"}) {

@@ -254,12 +254,12 @@ func TestStates(t *testing.T) {
 			"snapshot_age_seconds": {"well": 20, "partial": 0, "lost": 3600},
 			"snapshot_complete":    {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 0, "lost": 1},
 			"indexed_uuids":        {"well": 2, "partial": 2, "lost": 2},
-			"followed_machines":    {"well": 1, "partial": 1, "lost": 1},
+			"watched_vms":          {"well": 1, "partial": 1, "lost": 1},
 
 			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 1},
 			"credentials_missing":                  {"new": 0, "refusing": 0, "other": 0, "well": 0, "partial": 1, "lost": 0},
 			"login_rejected":                       {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
-			"tags_known":                           {"other": 1, "well": 1, "partial": 0, "lost": 1},
+			"tags_available":                       {"other": 1, "well": 1, "partial": 0, "lost": 1},
 			"certificate_untrusted":                {"new": 0, "refusing": 0, "other": 1, "well": 0, "partial": 0, "lost": 0},
 			"certificate_expiry_timestamp_seconds": {"well": 2e9},
 
@@ -290,7 +290,7 @@ func TestStates(t *testing.T) {
 			if got, want := found["vsphere_ccm_uninitialized_nodes"].samples, (map[string]float64{"outcome=placed": 1, "outcome=unknown": 0}); !maps.Equal(got, want) {
 				t.Errorf("the Nodes that wait are %v, want %v", got, want)
 			}
-			if got, want := found["vsphere_ccm_undeleted_nodes"].samples, (map[string]float64{"reason=unknown": 2}); !maps.Equal(got, want) {
+			if got, want := found["vsphere_ccm_deletion_blocked_nodes"].samples, (map[string]float64{"reason=unknown": 2}); !maps.Equal(got, want) {
 				t.Errorf("the Nodes that are kept are %v, want %v", got, want)
 			}
 			// The four are checked above. Metrics of labels are absent, since labels are not kept.
@@ -310,7 +310,7 @@ func TestStates(t *testing.T) {
 		want["up"]["new"] = 1
 		want["snapshot_complete"]["new"] = 1
 		want["indexed_uuids"]["new"] = 0
-		want["followed_machines"]["new"] = 0
+		want["watched_vms"]["new"] = 0
 		want["unreadable_tag_objects"]["new"] = 0
 		check()
 	})

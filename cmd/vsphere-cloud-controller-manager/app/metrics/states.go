@@ -26,11 +26,11 @@ var ofVCenters = []struct {
 	}, "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer."},
 	{"vcenter_snapshot_complete", func(h vcenter.Health) (float64, bool) {
 		return number(h.Snapshot != nil && h.Snapshot.Incomplete == nil), true
-	}, "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent."},
+	}, "1 if all VMs of a vCenter's configured datacenters are known, else 0: then no VM counts as absent."},
 	{"vcenter_credentials_rejected", func(h vcenter.Health) (float64, bool) { return number(h.Rejected), true }, "1 if a vCenter has rejected credentials and has accepted none since, else 0. Open sessions continue."},
 	{"vcenter_credentials_missing", func(h vcenter.Health) (float64, bool) { return number(h.CredentialsErr != nil), true }, "1 if the configured credentials of a vCenter are not there or cannot be read, else 0. Open sessions continue."},
 	{"vcenter_login_rejected", func(h vcenter.Health) (float64, bool) { return number(errors.Is(h.Err, session.ErrRejected)), true }, "1 if a vCenter cannot be read because it rejects the login, else 0."},
-	{"vcenter_tags_known", func(h vcenter.Health) (float64, bool) {
+	{"vcenter_tags_available", func(h vcenter.Health) (float64, bool) {
 		return number(h.Tags == vcenter.TagsRead), h.Tags != vcenter.TagsNotRead
 	}, "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended."},
 	{"vcenter_certificate_untrusted", func(h vcenter.Health) (float64, bool) {
@@ -47,9 +47,9 @@ var ofSnapshots = []struct {
 	value func(*inventory.Snapshot) int
 	help  string
 }{
-	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Different machine UUIDs in a vCenter's index."},
-	{"vcenter_followed_machines", func(s *inventory.Snapshot) int { return len(s.Machines) }, "Machines of a vCenter that belong to Nodes and are known in full."},
-	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the followed machines of a vCenter whose tags the account may not read."},
+	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Different VM UUIDs in a vCenter's index."},
+	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.Machines) }, "VMs of a vCenter that belong to Nodes and are known in full."},
+	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the followed VMs of a vCenter whose tags the account may not read."},
 }
 
 // States shows states at the time of the scrape.
@@ -77,9 +77,9 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 	}
 	add("nodes", "Nodes by what is known of them: "+report.Help+".", "outcome")
 	add("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome")
-	add("undeleted_nodes", "Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+placement.KeptHelp+".", "reason")
+	add("deletion_blocked_nodes", "Nodes that are not ready, whose VMs are not found and that are not deleted, by the reason: "+placement.KeptHelp+".", "reason")
 	add("topology_drifting_nodes", "Initialized Nodes with a topology label that differs from their placement.")
-	add("instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their machine's.")
+	add("instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their VM's.")
 	add("topology_conflicting_nodes", "Initialized Nodes with a conflict of tags, by its kind.", "kind")
 	add("topology_writes_total", "Changes of initialized Nodes by the topology controller, by action.", "action")
 	return s
@@ -119,7 +119,7 @@ func (s *States) CollectWithStability(ch chan<- metrics.Metric) {
 		show("uninitialized_nodes", float64(n.Waiting[outcome]), outcome)
 	}
 	for reason, kept := range n.Kept {
-		show("undeleted_nodes", float64(kept), reason)
+		show("deletion_blocked_nodes", float64(kept), reason)
 	}
 	if !n.LabelsAreKept {
 		return
