@@ -42,7 +42,7 @@ type Fleet interface {
 	placement.SearchedFleet
 }
 
-// Provider is the cloud provider "vsphere". The framework calls Initialize and SetInformers before all other methods.
+// Provider is the cloud provider "vsphere". Initialize and SetInformers precede all other methods.
 type Provider struct {
 	store   *nodes.Store
 	placer  *placement.Placer
@@ -69,14 +69,13 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 // Store returns the state of all Nodes.
 func (p *Provider) Store() *nodes.Store { return p.store }
 
-// Checker returns the checker of InstanceExists. Its Run must run beside the framework's controllers.
+// Checker returns the checker of InstanceExists, whose Run must run beside the framework's controllers.
 func (p *Provider) Checker() *placement.Checker { return p.checker }
 
-// Apply replaces the configuration. The caller must apply it to the fleet afterwards, which notifies subscribers.
+// Apply replaces the configuration. The caller applies it to the fleet afterwards, which notifies subscribers.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
-// KeepLabels makes a Node get the condition TopologyReady when it is initialized. Call it if labels of initialized Nodes
-// are kept current.
+// KeepLabels makes Nodes get the condition TopologyReady when they are initialized.
 func (p *Provider) KeepLabels() { p.keepsLabels.Store(true) }
 
 // Initialize does nothing.
@@ -184,7 +183,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 }
 
 // additions returns the data that a joining Node gets in addition to the metadata. It includes the condition only if
-// the Node's topology is certain and will match.
+// the topology is certain and the labels will match.
 func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Additions {
 	b := framework.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
@@ -201,8 +200,8 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 	return b
 }
 
-// keepsAnother reports whether a Node keeps a label that differs from its placement: the placement has no value for it,
-// or it is a further level, which the framework does not overwrite.
+// keepsAnother reports whether a Node keeps a label that differs from its placement, because the placement has no value
+// for it, or because it is a further level, which the framework does not overwrite.
 func keepsAnother(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)

@@ -171,7 +171,7 @@ func formerOf(node *v1.Node) (all []v1.NodeAddress) {
 
 // Former returns the annotation nodeinfo.KeyFormerAddresses for a Node that gets new addresses. For each type and
 // family it contains the first address that the VM stopped reporting while an interface had no usable address, until
-// the Node gets that address back. An address that moved to another VM while its interface kept others is not former.
+// the Node gets that address back. An address that moved to another VM, while its interface kept others, is not former.
 func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
 	var all []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {

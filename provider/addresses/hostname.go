@@ -6,8 +6,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// hostName returns the Node's Hostname: the one it was initialized with, else the guest's host name, else one of
-// OwnNames, whichever is first valid; empty if none is. The guest's name changes while it boots, so it decides only once.
+// hostName returns the first valid name among the Hostname of an initialized Node, the guest's host name and OwnNames. So
+// the guest's name, which changes while it boots, decides only once.
 func (in *Input) hostName() string {
 	for _, name := range append([]string{hostNameIn(in.Has), in.HostName}, in.OwnNames...) {
 		if inventory.IsHostName(name) {

@@ -6,7 +6,7 @@
 //     calls the framework's handlers once a Node can be initialized. Earlier changes are held back, because the framework
 //     would log an error for each. Its queue is not exported, and triggering it by a write would cost a request per Node.
 //   - The cache's lister hides foreign Nodes, which belong to other providers or are excluded by nodes.selector. The
-//     framework copies labels and removes its shutdown taint on every Node that it lists, whatever the provider returns.
+//     framework copies labels and removes its shutdown taint on every Node that it lists, without asking the provider.
 //   - slim. The informer would keep whole Nodes with managed fields, images and conditions. The cache keeps only the
 //     fields that are read.
 //   - LifecycleInformer. The framework asks about each Node that is not ready every five seconds and logs each error.

@@ -42,7 +42,7 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 // findConflicts finds conflicts between Nodes, such as a zone in two vCenters. If the conflicts have changed, it
 // enqueues all Nodes.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	// Both are keyed by vCenter and contain an entry, perhaps empty, for each one with a placed Node.
+	// Both are by vCenter, with an empty entry for a vCenter whose objects are all readable.
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
 	var placements []topology.Placement
@@ -96,7 +96,7 @@ func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]
 // recorded contains the reported objects by vCenter.
 type recorded map[string]map[topology.Ref]bool
 
-// news replaces the objects of a vCenter and returns the new ones in the order of their paths.
+// news replaces the objects of a vCenter and returns the new objects in the order of their paths.
 func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	before := r[vcenter]
 	now := map[topology.Ref]bool{}

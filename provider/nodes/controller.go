@@ -112,7 +112,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// notifyOf enqueues the first jobs, and then a job for each change of the fleet until the context is done.
+// notifyOf enqueues the first jobs, and then a job for each change of the fleet.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: resyncNodes})
 	c.queue.AddAfter(item{job: sumNodes}, firstSum)
@@ -135,26 +135,21 @@ type item struct {
 
 func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
 
-// A job is a kind of work.
 type job int
 
 const (
 	syncNode job = iota
-	// observeNodes enqueues the Nodes affected by a change of the fleet or of other Nodes.
+	// observeNodes enqueues the Nodes that a change of the fleet affects.
 	observeNodes
-	// recheckNodes enqueues the Nodes that may be affected by a change of another Node.
+	// recheckNodes enqueues the Nodes that a change of another Node may affect.
 	recheckNodes
-	// resyncNodes enqueues all Nodes, every resyncEvery.
 	resyncNodes
-	// followNodes makes the fleet watch the VMs of all Nodes.
 	followNodes
-	// sumNodes logs the number of placed Nodes, every sumEvery.
 	sumNodes
-	// findConflicts searches for conflicts between Nodes.
 	findConflicts
 )
 
-// next processes the next item of the queue. It returns false once the queue is shut down.
+// next processes the next item. It returns false once the queue is shut down.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
@@ -187,7 +182,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// sooner returns the shorter of two delays. Zero means no delay.
+// sooner returns the shorter of two delays, of which only positive ones are valid.
 func sooner(a, b time.Duration) time.Duration {
 	if b <= 0 || a > 0 && a < b {
 		return a
@@ -206,11 +201,11 @@ type Fleet interface {
 	// Probe makes a vCenter answer soon: its state gets a new LastContact or an error.
 	Probe(vcenter string)
 	// ReadTags makes a vCenter read its tags and the names of the relevant tags soon. Subscribers are notified
-	// afterwards, also after an error.
+	// afterwards, even after an error.
 	ReadTags(vcenter string)
 }
 
-// placer is the part of placement.Placer that the controller uses.
+// placer is the used part of placement.Placer.
 type placer interface {
 	NodeChanged(*v1.Node)
 
@@ -224,8 +219,7 @@ type placer interface {
 	Topology() *config.Topology
 }
 
-// handlers enqueue a Node that is new, deleted, or different in a fact that decisions depend on. Heartbeats of kubelets
-// enqueue nothing.
+// handlers enqueue a Node after changes that affect decisions. Heartbeats of kubelets enqueue nothing.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.changed(nil, o) },
@@ -234,7 +228,6 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 	}
 }
 
-// nodeIn returns the Node in the argument of a handler, nil if there is none.
 func nodeIn(o any) *v1.Node {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj

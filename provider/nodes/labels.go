@@ -40,8 +40,9 @@ type labelState struct {
 	// namesSince is the time when a write began to wait for tag names, or zero.
 	namesSince time.Time
 
-	drifts  []plan.Timed
-	resized []plan.Timed // the instance type, if it differs
+	drifts []plan.Timed
+	// resized contains the instance type if it differs.
+	resized []plan.Timed
 	// placed is the placement for conflicts between Nodes, see place, and by the policy behind it.
 	placed topology.Placement
 	by     topology.Policy
@@ -114,7 +115,6 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r 
 	})
 }
 
-// count counts the written changes.
 func (l *labeler) count(todo *plan.Plan) {
 	for _, ch := range todo.Changes {
 		l.writes[ch.Action]++
@@ -148,8 +148,8 @@ func (c *Controller) isFresh(r *record) bool {
 	return false
 }
 
-// waitsForNames reports whether tag names have to be read before labels are written. Names that were read after the
-// wait began are accepted, even if reading them takes longer than their greatest age.
+// waitsForNames reports whether tag names must be read before labels are written. Names read after the wait began are
+// accepted, even if reading takes longer than their greatest age.
 func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
@@ -161,8 +161,8 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesSince)
 }
 
-// place updates the placement for conflicts. It is left unchanged if some labels are unknown and no other label has
-// changed, because a mixture of two placements may be a place that the Node never had.
+// place updates the placement for conflicts. It keeps the old one if labels are unknown and no known label has changed,
+// because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
 	changed := !reflect.DeepEqual(k.by, d.Topology.Policy)
@@ -180,7 +180,6 @@ func (k *labelState) place(d *placement.Decision) {
 	}
 }
 
-// isUnknown reports whether a fact behind a label could not be read.
 func isUnknown(d *placement.Decision, label string) bool {
 	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
 }

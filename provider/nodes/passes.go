@@ -41,7 +41,6 @@ type passes struct {
 	next       atomic.Pointer[time.Time]
 }
 
-// pause returns the time until the next pass over all Nodes may begin.
 func (p *passes) pause() time.Duration {
 	next := p.next.Load()
 	if next == nil {
@@ -50,7 +49,6 @@ func (p *passes) pause() time.Duration {
 	return max(time.Until(*next), 0)
 }
 
-// begin records the start of a pass.
 func (p *passes) begin(nodes int) {
 	var pause time.Duration
 	if nodes > fewNodes {

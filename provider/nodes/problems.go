@@ -40,7 +40,7 @@ const (
 )
 
 const (
-	// waitingBeforeEvent is the least duration of an uninitialized Node's problem before its Event.
+	// waitingBeforeEvent is how long a problem of an uninitialized Node must last before its Event.
 	waitingBeforeEvent = 10 * time.Second
 	// runningBeforeEvent is the same for an initialized Node. Short outages of a vCenter need no Event.
 	runningBeforeEvent = 30 * time.Second
@@ -123,7 +123,6 @@ func withoutMachine(n *v1.Node, err error, after time.Duration) verdict {
 	return v
 }
 
-// ownerOf is about a Node that may not be ours but has our condition.
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeAnothers(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
 		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), after: runningBeforeEvent, isSilent: true}
@@ -199,7 +198,6 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 	return v
 }
 
-// placeOf is about a VM without a placement.
 func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
 	v := verdict{about: aboutPlace, state: wrong, after: unplacedBeforeEvent}

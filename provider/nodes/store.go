@@ -28,7 +28,7 @@ type Store struct {
 	records map[types.UID]*record
 }
 
-// NewStore returns an empty store and its placer.
+// NewStore returns an empty store.
 func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options) *Store {
 	s := &Store{records: map[types.UID]*record{}}
 	s.cache = framework.NewCache(func(n *v1.Node) bool { return s.placer.IsForeign(n) })
@@ -36,10 +36,10 @@ func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options)
 	return s
 }
 
-// Cache returns the informer's cache of Nodes.
+// Cache returns the cache of Nodes.
 func (s *Store) Cache() *framework.Cache { return s.cache }
 
-// Placer returns the placer that decides about the Nodes.
+// Placer returns the placer of the Nodes.
 func (s *Store) Placer() *placement.Placer { return s.placer }
 
 // Of implements placement.Memories.
@@ -56,8 +56,7 @@ func (s *Store) Kept(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// record returns the record of a Node. The caller holds the lock. For a deleted Node it returns a record outside the
-// store.
+// record returns the record of a Node. The caller holds the lock. A deleted Node gets a record outside the store.
 func (s *Store) record(n *v1.Node) *record {
 	r := s.records[n.UID]
 	if r == nil {
@@ -69,24 +68,20 @@ func (s *Store) record(n *v1.Node) *record {
 	return r
 }
 
-// forget removes a Node that is deleted or not ours.
 func (s *Store) forget(node types.UID) {
 	s.Lock()
 	defer s.Unlock()
 	delete(s.records, node)
 }
 
-// phase is the phase of a Node at its last sync.
+// phase is the phase of a Node after its last sync.
 type phase int
 
 const (
-	// undecided: there was no decision about the Node.
+	// undecided: the Node was never synced.
 	undecided phase = iota
-	// waiting: the Node cannot be initialized.
 	waiting
-	// announced: the Node was announced to the framework.
 	announced
-	// running: the Node is initialized.
 	running
 )
 
@@ -109,14 +104,12 @@ type record struct {
 	// metadata is the data of the last announcement, made at announcedAt. Both are zero unless the Node is announced.
 	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
-	// problems are the trackers by subject.
-	problems map[string]*report.Tracker
+	problems    map[string]*report.Tracker
 	// eventWaits means that an Event of the last sync waits for a slot.
 	eventWaits bool
 	// addresses are the Node's addresses at the last sync since its initialization, or nil.
 	addresses []v1.NodeAddress
-	// shared means that another Node has the same VM or claims an address that this Node would get, so that a change
-	// of any Node may affect this one.
+	// shared means that the Node shares its VM or address with another Node, so a change of any Node may affect it.
 	shared bool
 	labels labelState
 
