@@ -17,40 +17,38 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A monitor follows one vCenter. It is made by the goroutine that calls run, which alone has it:
-// it logs in, starts watches one after the other, and owns the vCenter's state. Other
-// goroutines have the vCenter.
+// A monitor connects to and watches one vCenter. It belongs to the goroutine of run. Other goroutines
+// use the vCenter.
 type monitor struct {
 	*vCenter
 	credentials CredentialSource
 	opts        Options
-	// changed is called after each change of the status, and says whether others are to be notified.
+	// changed is called after each change of the status. announce notifies subscribers.
 	changed func(announce bool)
-	// memory is what a watch leaves to the next.
+	// memory passes from a watch to the next watch.
 	memory *watch.Memory
-	// updates come from the watch that runs.
+	// updates come from the running watch.
 	updates chan update
 
-	// now is what is published next.
+	// now is the status to publish next.
 	now status
-	// wanted is the spec that was last taken up, cfg the configuration that is followed: that of
-	// the spec when the monitor last began to follow it.
+	// wanted is the latest received spec. cfg is the configuration in use, from the spec at the last
+	// applySpec.
 	wanted *spec
 	cfg    *config.VCenter
-	// overdue is the deadline for the first reading of the vCenter at its address.
+	// overdue is the deadline for the first read at the current address.
 	overdue deadline
-	// restart reports whether the spec calls for a restart.
+	// restart reports whether wanted requires a restart.
 	restart bool
-	// checkCredentials reports whether the credentials may have changed since they were read.
+	// checkCredentials reports whether the credentials may have changed since the last read.
 	checkCredentials bool
-	// tags reads tags, for the watch that runs.
-	tags *tags.Reader
-	// outage is since when the vCenter cannot be read, and what of that was logged. Unusable is
-	// the same of changed credentials, while a session is open.
+	tags             *tags.Reader
+	// outage records the failures to read the vCenter, unusable the failures to log in with changed
+	// credentials while a session is open.
 	outage, unusable faults.Outage
-	// answered reports whether a login has succeeded since the last failure.
+	// answered reports whether a login succeeded since the last failure.
 	answered bool
-	// readDelay is the wait of the next watch before it reads the vCenter.
+	// readDelay is the next watch's delay before it reads the vCenter.
 	readDelay readDelay
 }
 
@@ -63,8 +61,8 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 	}
 }
 
-// run follows the vCenter until the context is done, and logs out then. After a failure it
-// tries again with a growing, jittered delay.
+// run watches the vCenter until ctx is done, and then logs out. After a failure it retries with
+// exponential backoff and jitter.
 func (m *monitor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
 	m.overdue = deadline{configuredAt: time.Now()}
@@ -75,7 +73,7 @@ func (m *monitor) run(ctx context.Context) {
 			return nil
 		})
 		if ctx.Err() == nil {
-			// It has panicked, and the guard has logged that.
+			// loop panicked, and the guard logged that.
 			m.pause(ctx, m.opts.RetryMax)
 		}
 	}
@@ -106,22 +104,22 @@ func (m *monitor) loop(ctx context.Context) {
 		lost := faults.SessionLost(err)
 		delay := retries.after(time.Since(began), m.now.state.Err == nil, lost)
 		if delay == 0 {
-			// Nothing is wrong yet: vCenters end sessions.
+			// vCenters end sessions, so the first loss is not an error.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 			continue
 		}
 		m.fail(ctx, err)
 		if !lost {
-			delay /= 2 // no login has to be spared
+			delay /= 2 // A retry makes no login.
 		}
 		m.pause(ctx, sooner(jittered(delay), session.NextAttempt(err)))
 	}
 }
 
-// jittered returns up to one and a half times a delay.
+// jittered adds up to half of the delay.
 func jittered(delay time.Duration) time.Duration { return delay + rand.N(delay/2+1) }
 
-// sooner returns the delay, or the time until a moment that comes before.
+// sooner shortens a delay to end at a moment that is still ahead.
 func sooner(delay time.Duration, moment time.Time) time.Duration {
 	if left := time.Until(moment); left > 0 {
 		return min(delay, left)
@@ -129,7 +127,7 @@ func sooner(delay time.Duration, moment time.Time) time.Duration {
 	return delay
 }
 
-// pause waits, unless the configuration or the credentials change before.
+// pause waits until the configuration or the credentials change, at most for d.
 func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -147,8 +145,8 @@ func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// follow logs in, where there is no session, and watches until that fails. The
-// session is kept unless the server has ended it or another takes its place.
+// follow logs in if there is no session, and watches until that fails. It keeps the session unless
+// the server ended it or another session replaces it.
 func (m *monitor) follow(ctx context.Context) error {
 	s, err := m.ensureSession(ctx)
 	if err != nil {
@@ -163,8 +161,8 @@ func (m *monitor) follow(ctx context.Context) error {
 		m.replaceSession(ctx, fresh)
 		return otherCredentials
 	case faults.SessionLost(err):
-		// What is left of it may still be alive: the session of the tagging API, or all
-		// of it where the vCenter has only forgotten what was created through it.
+		// Parts may still be alive: the tagging API's session, or the whole session if the vCenter
+		// only lost the objects created through it.
 		m.logout(ctx)
 	case m.now.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
@@ -173,7 +171,7 @@ func (m *monitor) follow(ctx context.Context) error {
 	return err
 }
 
-// applySpec begins to follow the wanted spec, between two watches.
+// applySpec adopts the wanted spec between two watches.
 func (m *monitor) applySpec(ctx context.Context) {
 	m.restart = false
 	d := m.cfg.Diff(&m.wanted.cfg)
@@ -187,8 +185,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 		}
 		return
 	}
-	// It may be another vCenter, of which nothing is known. The previous one is
-	// logged out of as it was trusted.
+	// The new address may be another vCenter. The logout still uses the previous trust.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
 	m.logout(ctx)
 	m.now.endpoint = m.newEndpoint(m.cfg, m.opts)
@@ -200,13 +197,13 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.unusable = faults.Outage{}
 }
 
-// interrupt ends the reading: the vCenter may not be what it was before.
+// interrupt ends the reading: the vCenter may have changed without notice.
 func (m *monitor) interrupt() {
 	m.now.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
 	m.publish(false)
 }
 
-// fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
+// fail publishes the error and logs it once for each outage and cause.
 func (m *monitor) fail(ctx context.Context, err error) {
 	m.answered = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
@@ -215,7 +212,7 @@ func (m *monitor) fail(ctx context.Context, err error) {
 		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
 		if cause != inventory.CausePostponed || m.now.state.Err == nil || m.now.state.Cause == inventory.CauseCredentials {
-			m.now.state.Cause = cause // a postponed login keeps the cause before it, unless that was missing credentials
+			m.now.state.Cause = cause // A postponed login keeps an earlier cause, except missing credentials.
 		}
 		m.now.state.Err = err
 		m.now.state.NextLogin = session.NextAttempt(err)

@@ -8,33 +8,29 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An event is something that a monitor has waited for.
+// An event ends a monitor's wait.
 type event int
 
 const (
-	// ended and begun are the ends of channels, elapsed is that of a time, stopped that
-	// of the monitor.
 	ended event = iota
 	begun
 	elapsed
 	stopped
-	// reconfigured is for a spec that calls for a restart, credentialsToCheck for
-	// credentials that may have changed since they were read.
+	// reconfigured is a spec that requires a restart. credentialsToCheck are credentials that may
+	// have changed. Both repeat until applySpec or readCredentials handles them.
 	reconfigured
 	credentialsToCheck
 )
 
-// awaited are the events that a monitor waits for at a time. Restart and credentials
-// request reconfigured and credentialsToCheck, which repeat until applySpec or
-// readCredentials has handled them.
+// awaited are the events that a monitor waits for. restart and credentials enable reconfigured and
+// credentialsToCheck.
 type awaited struct {
 	ended, begun, stop   <-chan struct{}
 	timer                <-chan time.Time
 	restart, credentials bool
 }
 
-// next returns the next of the awaited events, and handles messages until then. It is the
-// only place where a monitor waits.
+// next returns the next awaited event, and handles messages until then. A monitor waits nowhere else.
 func (m *monitor) next(ctx context.Context, w awaited) event {
 	for {
 		switch {
@@ -64,23 +60,21 @@ func (m *monitor) next(ctx context.Context, w awaited) event {
 	}
 }
 
-// await calls f in another goroutine and returns when that has ended, so that f may block
-// while the monitor handles messages.
+// await handles messages while f runs in another goroutine.
 func (m *monitor) await(ctx context.Context, f func()) {
 	over, wait := faults.Go(f)
 	m.next(ctx, awaited{ended: over})
 	wait()
 }
 
-// setSpec takes up another spec. What the change does not concern stays: the session
-// unless another address is configured, the watch unless it does not serve the spec.
+// setSpec receives a spec. It keeps the session unless the address changes, and the watch unless
+// the spec requires a restart.
 func (m *monitor) setSpec(s *spec) {
 	before := m.wanted
 	m.wanted = s
 	d := before.cfg.Diff(&s.cfg)
 	if d.ChangesAddress() {
-		// It may be another vCenter, of which nothing is known. What the previous one
-		// still reports is dropped.
+		// The new address may be another vCenter. Later updates from the previous vCenter are dropped.
 		m.now.spec = s
 		m.now.state = inventory.State{VCenter: m.name}
 		m.now.tags = TagsNotRead
@@ -94,15 +88,14 @@ func (m *monitor) setSpec(s *spec) {
 	restart := s.needsRestart(before, d)
 	m.restart = m.restart || restart
 	m.inbox.Require(&s.Requirements, !restart)
-	m.checkCredentials = true // the account may be another
+	m.checkCredentials = true // The account may differ.
 }
 
-// An update changes what a monitor knows of its vCenter, and reports whether others are to be
-// notified. The monitor calls it.
+// An update changes the monitor's status and reports whether to notify subscribers. It runs in the
+// monitor's goroutine.
 type update func(*monitor) (announce bool)
 
-// update publishes what was read of the vCenter, unless another address is configured by
-// now.
+// update applies and publishes u, unless the configured address changed.
 func (m *monitor) update(u update) {
 	if m.cfg.Diff(&m.wanted.cfg).ChangesAddress() {
 		return
@@ -110,7 +103,7 @@ func (m *monitor) update(u update) {
 	m.publish(u(m))
 }
 
-// publish publishes the status, and has others notified of that if they are to know.
+// publish publishes the status, and notifies subscribers if announce is set.
 func (m *monitor) publish(announce bool) {
 	s := m.now
 	m.status.Store(&s)

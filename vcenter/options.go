@@ -11,11 +11,10 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// Requirements are what is read of the vCenters besides machines. A change of HostGroups or FaultDomains restarts the
-// watch of each vCenter.
+// Requirements select what to read besides VMs. See watch.Requirements.
 type Requirements = watch.Requirements
 
-// RequirementsOf returns what the placement by a configuration needs of the vCenters.
+// RequirementsOf returns the requirements of a configuration's placement rules.
 func RequirementsOf(cfg *config.Config) Requirements {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
@@ -25,44 +24,39 @@ func RequirementsOf(cfg *config.Config) Requirements {
 	}
 }
 
-// Options tune a fleet. The zero value serves a daemon that needs no tags.
+// Options configure a fleet. The zero value suits a daemon without tags.
 type Options struct {
-	// Requirements are what is read of the vCenters until the first Apply.
+	// Requirements apply until the first Apply.
 	Requirements
-	// Timeout bounds each remote call but logins; 15 s if zero.
+	// Timeout bounds each remote call except logins; 15 s if zero.
 	Timeout time.Duration
-	// LoginTimeout bounds each request that shows credentials, which may have to wait
-	// for a directory; 90 s if zero.
+	// LoginTimeout bounds each request with credentials, which may depend on a directory
+	// service; 90 s if zero.
 	LoginTimeout time.Duration
-	// LoginLimits bound how often logins that fail are repeated.
+	// LoginLimits limit the rate of failing logins.
 	LoginLimits session.LoginLimits
-	// TagRefresh is the time between two readings of tags, which vCenter does
-	// not announce; 30 s if zero.
+	// TagRefresh is the interval between reads of tags; 30 s if zero.
 	TagRefresh time.Duration
-	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s
-	// if zero.
+	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s if zero.
 	RetryMin, RetryMax time.Duration
-	// PollTime is how long the server may hold a long poll open while nothing changes, in
-	// whole seconds; 25 s if zero. Its return proves contact. Each answer may take Timeout
-	// longer.
+	// PollTime is the server's limit for an idle long poll, in whole seconds; 25 s if zero. An answer
+	// may take Timeout longer.
 	PollTime time.Duration
-	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
-	// it has to collect all of them; 5 min if zero.
+	// FirstPage bounds the wait for the first page of VMs, for which the vCenter collects all
+	// VMs; 5 min if zero.
 	FirstPage time.Duration
-	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
+	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// AbsenceHold is how long a reading of a vCenter has to last before a VM that the vCenter does
-	// not have is absent: see inventory.Reading. If it is not zero, all hosts have to be connected
-	// once in that reading, too.
+	// AbsenceHold is the minimum duration of a reading before a missing VM is absent; see
+	// inventory.Reading. If it is not zero, all hosts must also have been connected at once.
 	AbsenceHold time.Duration
-	// Observer is called for each request to a vCenter; nil for none.
+	// Observer receives the requests to vCenters; nil for none.
 	Observer Observer
 
-	// accounts are those of the whole fleet.
+	// accounts are shared by the whole fleet.
 	accounts *session.Accounts
 }
 
-// withDefaults returns the options with the defaults filled in.
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
 	o.TagRefresh = cmp.Or(o.TagRefresh, 30*time.Second)
@@ -79,15 +73,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// An Observer learns of the requests to vCenters. Its methods are called
-// concurrently and must not block.
+// An Observer records the requests to vCenters. Its methods are called concurrently and must not
+// block.
 type Observer interface {
 	session.Observer
-	// WatchStarted is called each time a vCenter's watch begins again.
+	// WatchStarted is called each time a vCenter's watch restarts.
 	WatchStarted(vcenter string)
 }
 
-// unobserved is an Observer that does nothing.
 type unobserved struct{}
 
 func (unobserved) Requested(string, string, time.Duration, error) {}
@@ -97,12 +90,11 @@ func (unobserved) WatchStarted(string)                            {}
 // Credentials log in to one vCenter.
 type Credentials = credentials.Credentials
 
-// A CredentialSource returns the credentials of a vCenter as they are now. It
-// is asked before each login and may take until the context is done.
+// A CredentialSource returns the current credentials of a vCenter. It is called before each login
+// and may block until ctx is done.
 type CredentialSource func(ctx context.Context, cfg *config.VCenter) (Credentials, error)
 
-// FromFile takes the credentials that the configuration file itself holds: a
-// user and a password, or a certificate and its key in their places.
+// FromFile returns the credentials in the configuration file.
 func FromFile(_ context.Context, cfg *config.VCenter) (Credentials, error) {
 	return credentials.FromAccount(cfg.User, cfg.Password)
 }

@@ -8,39 +8,37 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A status is what a monitor lets others see. One that was published is never changed.
+// A status is published by a monitor and immutable.
 type status struct {
-	// spec is of the vCenter that the other fields describe.
+	// spec is the configuration of the vCenter that the other fields describe.
 	spec  *spec
 	state inventory.State
-	// reader is the watch that has read state.Snapshot.
+	// reader is the watch that read state.Snapshot.
 	reader reader
-	// tags is how the last reading of tags ended.
+	// tags is the result of the last read of tags.
 	tags TagReading
-	// session is nil without one, and may be of another address.
+	// session may be nil, or belong to another address.
 	session  *session.Session
 	endpoint *session.Endpoint
-	// credentialsErr says why credentials could not be read when they last were to be, nil if
-	// they were.
+	// credentialsErr is the error of the last read of the credentials.
 	credentialsErr error
 	// reading is never nil.
 	reading *reading
 }
 
-// A reader describes the watch that has read a snapshot. It is zero without a snapshot.
+// A reader describes the watch that read a snapshot. It is zero without a snapshot.
 type reader struct {
-	// with is the spec that the watch was begun with.
+	// with is the spec at the start of the watch.
 	with *spec
-	// running reports whether the watch is running. Only while it is does the snapshot get changes.
+	// running reports whether the watch still updates the snapshot.
 	running bool
 }
 
-// isOf reports whether the status is of the vCenter at the address of a spec.
+// isOf reports whether the status belongs to the address of a spec.
 func (s *status) isOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
-// stateFor returns what is known of the vCenter by a spec, which is of the same address. This is the only
-// place that decides whether a snapshot is current: a state without an error has a snapshot of a running watch
-// that the spec needs no other one for.
+// stateFor returns the state for a spec with the same address. It alone decides whether a snapshot is
+// current: without an error, the watch that read it is running and meets the spec.
 func (s *status) stateFor(v *spec) inventory.State {
 	state := s.state
 	if state.Snapshot == nil {
@@ -56,34 +54,33 @@ func (s *status) stateFor(v *spec) inventory.State {
 	return state
 }
 
-// TagReading is how the last reading of a vCenter's tags ended.
+// TagReading is the result of the last read of a vCenter's tags.
 type TagReading int32
 
-// The zero value is that of a vCenter whose tags were not read yet.
+// The zero value means that tags were not read yet.
 const (
 	TagsNotRead TagReading = iota
-	// TagsRead is also that of a vCenter whose tags nobody needs.
+	// TagsRead is also the result if tags are not required.
 	TagsRead
 	TagsFailed
 )
 
-// A Health is a vCenter's state, with what else serves to monitor it. Nodes do not depend
-// on that.
+// A Health is a vCenter's state with further fields for monitoring, which no Node depends on.
 type Health struct {
 	inventory.State
-	// Rejected reports whether the vCenter has rejected credentials and has accepted none
-	// since, at the SOAP or the tagging API. A session that is open lasts all the same.
+	// Rejected reports whether the SOAP or the tagging API rejected credentials and has accepted
+	// none since. An open session stays valid.
 	Rejected bool
-	// CredentialsErr says why the credentials that are configured now are not there or cannot be
-	// read. It is nil if they were read. A session that is open lasts all the same.
+	// CredentialsErr is the error if the configured credentials are missing or unreadable. An open
+	// session stays valid.
 	CredentialsErr error
-	// Answered reports whether the vCenter has answered anything since its address is configured.
+	// Answered reports whether the vCenter has answered since its address was configured.
 	Answered bool
-	// Tags says how the last reading of tags ended. What is known of them is in Snapshot.
+	// Tags is the result of the last read of tags. Snapshot contains the tags.
 	Tags TagReading
-	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
-	// more, or one that it is trusted for. It is zero before the first connection, where any
-	// certificate is accepted, and where this one is by its thumbprint.
+	// CertificateEnds is the earliest expiry of the vCenter's certificate and the certificates that it
+	// is trusted for. It is zero before the first connection, and if any certificate is accepted
+	// or the certificate is trusted by its thumbprint.
 	CertificateEnds time.Time
 }
 
