@@ -21,7 +21,7 @@ type Report struct {
 	VCenters []VCenter `json:"vcenters"`
 	// Nodes is the number of checked Nodes, or null with the reason in WithoutNodes.
 	Nodes        *int   `json:"nodes"`
-	WithoutNodes string `json:"withoutNodes,omitempty"`
+	WithoutNodes string `json:"nodesSkippedReason,omitempty"`
 	// elsewhere is the number of Nodes whose vCenter is unknown.
 	elsewhere int
 	// Findings are sorted by severity, then from cause to consequence.
@@ -46,8 +46,8 @@ type VCenter struct {
 	// Nodes whose record names it. Wrong is the number of these with an error, Waiting of uninitialized
 	// Nodes, and Unknown of Nodes whose state is unknown because the vCenter was not read.
 	Nodes   int `json:"nodes"`
-	Wrong   int `json:"wrong"`
-	Waiting int `json:"waiting"`
+	Wrong   int `json:"withErrors"`
+	Waiting int `json:"uninitialized"`
 	Unknown int `json:"unknown"`
 }
 

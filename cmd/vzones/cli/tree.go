@@ -12,7 +12,7 @@ const width = 100
 type Branch struct {
 	Text  string    `json:"text"`
 	Color Color     `json:"-"`
-	Below []*Branch `json:"under,omitempty"`
+	Below []*Branch `json:"children,omitempty"`
 }
 
 // Add appends a child and returns it.

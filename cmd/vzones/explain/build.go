@@ -36,7 +36,7 @@ type Explanation struct {
 	// Deletion lists the conditions for a deletion of the Node.
 	Deletion *cli.Branch `json:"deletion,omitempty"`
 	// Unread lists the vCenters that could not be read.
-	Unread *cli.Branch `json:"unreadVCenters,omitempty"`
+	Unread *cli.Branch `json:"unreadableVCenters,omitempty"`
 	// Problems are the Node's problems. If there are any, the exit status is 1.
 	Problems []Problem `json:"problems,omitempty"`
 }

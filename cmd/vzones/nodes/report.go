@@ -69,8 +69,8 @@ type Node struct {
 type Difference struct {
 	Label string `json:"label"`
 	// Have is the value on the Node, and Want the value of the place; both may be absent.
-	Have string `json:"have,omitempty"`
-	Want string `json:"want,omitempty"`
+	Have string `json:"current,omitempty"`
+	Want string `json:"expected,omitempty"`
 	// Source is the object that decides Want.
 	Source string `json:"source,omitempty"`
 	// Missing reports whether the label or its beta twin is missing.

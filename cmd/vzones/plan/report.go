@@ -59,13 +59,13 @@ type Change struct {
 	Label string `json:"label,omitempty"`
 	// Now is the Node's current value. Then is the value of its place after the change, and Undecided the reason that it
 	// is unknown.
-	Now       string `json:"now"`
-	Then      string `json:"then"`
+	Now       string `json:"current"`
+	Then      string `json:"planned"`
 	Undecided string `json:"undecided,omitempty"`
 	// Result is the Node's value after the daemon's action.
 	Result string `json:"result"`
 	// By is the object that decides Then.
-	By string `json:"by,omitempty"`
+	By string `json:"source,omitempty"`
 	// Action is backfill, update, remove, initialize, taint, untaint, write or delete, or empty if the Node stays as it
 	// is. Text describes it.
 	Action string `json:"action,omitempty"`
