@@ -74,7 +74,6 @@ func find(states []State, id Identity, asked question) (match, error) {
 	return found, err
 }
 
-// detailsPending is the error for a VM whose details are not read yet.
 func detailsPending(states []State, m match) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: %w", m, err)

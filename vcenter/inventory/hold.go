@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// A Reading is the period during which a vCenter is read without interruption. The zero Reading comes before
-// the first read.
+// A Reading is the period during which a vCenter is read without interruption, zero before the first read.
 //
 // A vCenter restored from a backup lacks newer VMs until it has rediscovered them. An outage, a new session,
 // a new address or the time before this process started may hide a restore. So an absence is held back for
-// some time after the start of a reading.
+// some time.
 type Reading struct {
 	// Since is the start of the reading, zero while the vCenter is not read.
 	Since time.Time

@@ -15,7 +15,6 @@ var ErrNotShown = errors.New("the VM is not shown any more")
 
 // NotShown is the error of a Node whose home its vCenter no longer shows. It wraps ErrNotShown.
 type NotShown struct {
-	// VCenter is the entry to ask about the managed object ID.
 	VCenter, ID string
 	// Reply is Unasked, Hidden or There.
 	Reply Reply
@@ -40,33 +39,30 @@ type homeState int
 
 const (
 	noHome homeState = iota
-	// homeOn and homeOff: a readable vCenter shows the home and its power state.
 	homeOn
 	homeOff
-	// homePerhapsOn: a snapshot shows the home, but its current power state is unknown.
+	// homePerhapsOn: the current power state is unknown.
 	homePerhapsOn
-	// homeNotShown: no snapshot shows the home, and its vCenter does not report it as gone.
+	// homeNotShown: no snapshot shows it, and its vCenter does not report it as gone.
 	homeNotShown
-	// homeGone: its vCenter reports that the home does not exist, or is no longer the VM of a Node.
+	// homeGone: its vCenter reports that it does not exist, or is no longer the VM of a Node.
 	homeGone
 	homeRemoved
 )
 
 // home is the managed object in which a Node's VM was last found.
 type home struct {
-	state homeState
-	was   LastSeen
-	// entries are the configured entries of its vCenter.
+	state   homeState
+	was     LastSeen
 	entries []State
 	// match is the home if a snapshot shows it.
 	match match
-	// mayRun is the reason the home may run, in the states homePerhapsOn and homeNotShown.
+	// mayRun is the reason it may run, in the states homePerhapsOn and homeNotShown.
 	mayRun error
 }
 
 func (h home) is(m match) bool { return h.state != noHome && h.was.is(m, h.entries) }
 
-// home returns the home of the Node, whose UUID the VMs in fits have.
 func (id Identity) home(states []State, fits []match) home {
 	h := home{was: id.last()}
 	if h.was.VCenter == "" {

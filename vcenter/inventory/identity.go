@@ -31,22 +31,19 @@ type Identity struct {
 	// can be silent before its Node is not ready.
 	OutlivedHome bool
 	Addresses    []netip.Addr
-	// Seen reports whether this process has ever found the VM, even while the Node was joining.
+	// Seen reports whether this process has ever found the VM.
 	Seen bool
 }
 
-// LastSeen is the place and time of the last sight of a VM.
+// LastSeen is the last sight of a VM. Instance and VM are the instance UUIDs of the vCenter and the VM. Unknown
+// fields are zero.
 type LastSeen struct {
-	VCenter string
-	// ID is the managed object ID.
-	ID string
-	At time.Time
-	// Instance is the vCenter's instance UUID, empty if unknown.
+	VCenter  string
+	ID       string
+	At       time.Time
 	Instance string
-	// Name is the VM's name, empty if unknown.
-	Name string
-	// VM is the VM's instance UUID, zero if unknown.
-	VM UUID
+	Name     string
+	VM       UUID
 }
 
 // MachineKey returns a key of the VM that is the same before and after a provider ID rules out one byte order.
@@ -112,8 +109,8 @@ func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 	return !first.At.Add(moveTime).After(latest)
 }
 
-// isNamedOtherwise reports whether a VM certainly has another name. While its files are inaccessible, the
-// vCenter may show a path in place of the name, with slashes as %2f.
+// isNamedOtherwise reports whether a VM certainly has another name. While its files are inaccessible, its name
+// may be a path with slashes as %2f.
 func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	m := s.Machines[moid]
 	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {

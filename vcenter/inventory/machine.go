@@ -48,10 +48,9 @@ type Machine struct {
 	MemoryMB int32
 	// GuestID is the configured guest OS, e.g. "ubuntu64Guest".
 	GuestID string
-	// NICs are in the order of VMware Tools' report, empty without a report.
+	// NICs and their addresses are in the order of VMware Tools' report, empty without a report.
 	NICs []NIC
-	// Partial reports whether NICs lacks addresses of interfaces that the guest has created. The addresses of
-	// other interfaces are complete.
+	// Partial reports whether NICs lacks addresses of interfaces that the guest has created.
 	Partial bool
 	// Refused is the reason NICs is empty despite a report: the guest has too many interfaces.
 	Refused error
@@ -65,14 +64,11 @@ type Machine struct {
 
 // A NIC is a network interface of the guest.
 type NIC struct {
-	// Network is the name of the network or port group.
 	Network string
-	// DeviceConfigID is the key of the virtual device, -1 for an interface without a device, such as a bridge
-	// in the guest.
+	// DeviceConfigID is the key of the virtual device, -1 for an interface without a device.
 	DeviceConfigID int32
 	MAC            string
-	// Addresses are in the order of VMware Tools' report.
-	Addresses []netip.Addr
+	Addresses      []netip.Addr
 	// Unusable are the Addresses that the guest reports as invalid, duplicate or tentative.
 	Unusable []netip.Addr
 	// Secondary are the Addresses that do not identify the interface: deprecated or temporary addresses,

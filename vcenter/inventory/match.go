@@ -7,7 +7,6 @@ import (
 	"vzones/topology"
 )
 
-// match is a VM that fits an identity.
 type match struct {
 	snapshot *Snapshot
 	entry    Entry
@@ -16,7 +15,6 @@ type match struct {
 	byHostName bool
 }
 
-// details returns nil until the details are read.
 func (m match) details() *Machine { return m.snapshot.Machines[m.entry.ID] }
 
 // runs reports whether the VM certainly runs, and isOff whether it is off or was off before its host was

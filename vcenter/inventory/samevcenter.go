@@ -28,7 +28,6 @@ func (was LastSeen) IsIn(vcenter, instance string) bool {
 
 func (was LastSeen) mayBeIn(s State) bool { return was.IsIn(s.VCenter, s.instance()) }
 
-// instance returns the instance UUID that the entry reports, empty if unknown.
 func (s State) instance() string {
 	if s.Snapshot == nil {
 		return ""
@@ -56,7 +55,6 @@ func (was LastSeen) vCenter(states []State) State {
 	return states[i]
 }
 
-// entries returns all entries of the vCenter where the VM was last seen.
 func (was LastSeen) entries(states []State) []State {
 	first := was.vCenter(states)
 	if first.VCenter == "" {
@@ -86,7 +84,6 @@ func (s State) isSameVCenter(other State) bool {
 	return s.Address != "" && s.Address == other.Address && !differ
 }
 
-// sharing returns the entries at other addresses that report the instance UUID of s.
 func sharing(states []State, s State) []State {
 	var others []State
 	for _, other := range states {

@@ -10,7 +10,7 @@ import (
 // A Snapshot is the immutable content of one vCenter at one time.
 type Snapshot struct {
 	VCenter string
-	// Instance is the vCenter's instance UUID, empty if the vCenter does not report it.
+	// Instance is the vCenter's instance UUID, empty if unknown.
 	Instance string
 	// ReadAt is the time until which the snapshot contains every change that the vCenter reported.
 	ReadAt time.Time
@@ -25,23 +25,20 @@ type Snapshot struct {
 	// Unreadable contains the VMs of the configured datacenters whose UUID was never known, by managed object
 	// ID: inaccessible and orphaned VMs, which may have any UUID, and clones in their first seconds.
 	Unreadable map[string]FirstSeen
-	// Outside are the sorted IDs of the followed VMs in none of the configured datacenters. Their details are
-	// in Machines.
+	// Outside are the sorted IDs of the followed VMs outside the configured datacenters.
 	Outside []string
-	// Recorded contains the VMs known only from the records on Nodes, by managed object ID: VMs whose UUID was
-	// never known, and VMs in none of the configured datacenters. An entry applies only to Nodes with that
-	// record.
+	// Recorded contains the VMs known only from the records on Nodes, by managed object ID. Their UUID was
+	// never known, or they are outside. An entry applies only to Nodes with that record.
 	Recorded map[string]Entry
-	// Homes contains the vCenter's replies about homes that it does not show, by managed object ID. A missing
-	// key means Unasked.
+	// Homes contains the replies about homes that are not shown, by managed object ID.
 	Homes map[string]Reply
 	// Names contains the VMs whose guest host name or own name is the name of a followed Node without a UUID,
-	// each once, by the Node's name. A missing key is not searched for yet; an empty list means no match.
+	// by that name. A missing key is not searched for yet.
 	Names map[string][]NameEntry
-	// InvisibleCategories are the configured tag categories that the account does not see, in configured
-	// order, because they do not exist or are not permitted. It is empty if they could not be requested.
+	// InvisibleCategories are the configured tag categories that do not exist or that the account may not
+	// read, in configured order.
 	InvisibleCategories []string
-	// VisibleCategories are the categories that the account sees, in order, empty unless one is invisible.
+	// VisibleCategories are all readable categories, sorted, if InvisibleCategories is not empty.
 	VisibleCategories []string
 	// NotPermitted are the sorted ancestors of followed VMs whose tags the account may not read.
 	NotPermitted []topology.Ref
@@ -76,7 +73,6 @@ type FirstSeen struct {
 
 // An Entry contains everything that is stored of a VM without a Node.
 type Entry struct {
-	// ID is the managed object ID.
 	ID       string
 	Template bool
 	// Unreadable reports whether the configuration cannot be read. The UUID is then the last known.
@@ -117,8 +113,7 @@ type NameEntry struct {
 type State struct {
 	VCenter string
 	// Address is the configured address in canonical form. Entries with equal addresses are one vCenter.
-	Address string
-	// Snapshot is the latest snapshot, nil before the first.
+	Address  string
 	Snapshot *Snapshot
 	// Err is the reason the vCenter cannot be read. If it is nil, Snapshot contains every reported change. The
 	// vCenter may report changes of VMs without a Node one poll later: see watch.Inbox.CatchUp.
@@ -128,16 +123,15 @@ type State struct {
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether the vCenter was neither read nor failed within the time limit after it was
-	// configured. It may hang, so VMs of other vCenters are matched without it.
+	// Overdue reports whether the vCenter was neither read nor failed within a time limit. It may hang, so VMs
+	// of other vCenters are matched without it.
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login, zero if none is pending.
 	NextLogin time.Time
 	// LastContact is the time of the last answer, zero if there was none. Snapshot contains every change
 	// reported until then.
 	LastContact time.Time
-	// TagNames is the age of the tag names in Snapshot.
-	TagNames TagNames
+	TagNames    TagNames
 }
 
 // TagNames is the oldest time at which the names of the categories' tags were read. Attachments are read

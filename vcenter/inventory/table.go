@@ -109,7 +109,6 @@ func (l *lookup) candidates() []match {
 // isElsewhere reports whether a joining Node claims a VM other than m.
 func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.is(m) }
 
-// checkOnlyOff is the error of a Node all of whose matches are off: row 4.
 func (l *lookup) checkOnlyOff() error {
 	if err := l.home.match.isUsable(l.states, l.id); err != nil {
 		return err
@@ -118,8 +117,7 @@ func (l *lookup) checkOnlyOff() error {
 		len(l.matches), l.id, l.id.adviceOnCopies(l.matches), listMatches(l.matches))
 }
 
-// checkSuccessor returns nil if m, the only match that may run, has replaced a home that is off, gone or no
-// longer configured: rows 5, 12 and 15.
+// checkSuccessor returns nil if m, the only match that may run, has replaced the home.
 func (l *lookup) checkSuccessor(m match) error {
 	if err := m.isUsable(l.states, l.id); err != nil {
 		return err
@@ -157,7 +155,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", name, m)
 }
 
-// checkRunning returns nil if m, the only candidate, which runs, is the VM of a Node without a home: row 19.
+// checkRunning returns nil if m, the only candidate, runs and is the VM of a Node without a home.
 func (l *lookup) checkRunning(m match) error {
 	err := stillReading(l.states, l.id)
 	if l.isElsewhere(m) {
@@ -172,8 +170,8 @@ func (l *lookup) checkRunning(m match) error {
 	return nil
 }
 
-// checkPerhapsRunning returns nil if m, the only candidate, whose power state is unknown, is the VM of a Node
-// without a home: row 20.
+// checkPerhapsRunning returns nil if m, the only candidate, is the VM of a Node without a home although its
+// power state is unknown.
 func (l *lookup) checkPerhapsRunning(m match) error {
 	if err := l.checkNothingElse(m); err != nil {
 		return err
@@ -196,7 +194,6 @@ func (l *lookup) checkNothingElse(m match) error {
 	return nil
 }
 
-// absent is the error without a match: rows 9, 10, 14 and 17.
 func (l *lookup) absent() error {
 	if second := secondary(l.states, l.id.UUIDs); second != "" {
 		return topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", l.id, second)
@@ -211,7 +208,6 @@ func (l *lookup) absent() error {
 	return notFound(l.id)
 }
 
-// offElsewhere is the error if the home is gone or no longer configured and all matches are off: rows 11 and 14.
 func (l *lookup) offElsewhere() error {
 	if err := l.checkOff(); err != nil {
 		return err
@@ -220,7 +216,6 @@ func (l *lookup) offElsewhere() error {
 		"switch it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
 }
 
-// off is the error if the Node has no home and all matches are off: row 18.
 func (l *lookup) off() error {
 	if err := l.checkOff(); err != nil {
 		return err
@@ -228,7 +223,6 @@ func (l *lookup) off() error {
 	return poweredOff(l.matches, l.id)
 }
 
-// checkOff returns nil if all VMs with the UUID are certainly off.
 func (l *lookup) checkOff() error {
 	if len(l.matches) == 1 {
 		if err := l.matches[0].isUsable(l.states, l.id); err != nil {
@@ -249,7 +243,7 @@ func (l *lookup) noneFound(why error) error {
 	return topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", l.id, why)
 }
 
-// poweredOff is the error of a Node whose VM was never found and whose matches do not run, nil if one may run.
+// poweredOff is the error of a Node without a home whose matches do not run, nil if one may run.
 func poweredOff(fits []match, id Identity) error {
 	if slices.ContainsFunc(fits, func(m match) bool { return m.details().WasOff }) {
 		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(fits), id)
@@ -261,7 +255,6 @@ func poweredOff(fits []match, id Identity) error {
 		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(fits), id)
 }
 
-// mayNotRun is the error for a VM with unknown power state while the Node's home is elsewhere.
 func mayNotRun(m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
 }

@@ -15,7 +15,6 @@ func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...
 // joinFew is join for errors of many vCenters. Its text lists only the first ones; the error wraps all.
 func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
-// incompleteIndexes returns the reasons VMs may exist that are in no snapshot.
 func incompleteIndexes(states []State) error {
 	var reasons []error
 	for _, s := range states {
@@ -36,7 +35,6 @@ func (s State) whyUnreadable() error {
 	return s.CheckReachable()
 }
 
-// unreadableCandidates is the error for VMs with unreadable UUIDs that may be the Node's.
 func unreadableCandidates(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -77,7 +75,6 @@ func uncertain(states []State, id Identity) error {
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
-// pendingSearches is the error for vCenters that were not searched for the Node's name yet.
 func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -108,8 +105,7 @@ func removedVCenter(states []State, id Identity) error {
 		quote.Value(was.VCenter), quote.Plain(was.ID))
 }
 
-// stillReading is the error for vCenters that are still being read or searched. Failed and overdue vCenters
-// are ignored.
+// stillReading ignores failed and overdue vCenters.
 func stillReading(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -124,7 +120,7 @@ func stillReading(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
-// notAllRead is the error for vCenters that cannot be read, where a VM that left its home may be.
+// notAllRead is the error for unread vCenters, which may have the VM that left its home.
 func notAllRead(states []State, id Identity) error {
 	states = id.ownFirst(states)
 	reasons := []error{pendingSearches(states, id)}

@@ -7,15 +7,12 @@ import (
 
 // Causes of topology.ErrUnknown that need different actions.
 var (
-	// ErrOutside: the VM is in none of the configured datacenters.
 	ErrOutside = errors.New("in none of the configured datacenters")
-	// ErrUnreachable: a vCenter cannot be reached or read. Unreachable wraps it.
+	// ErrUnreachable and ErrLogin are wrapped by Unreachable.
 	ErrUnreachable = errors.New("vCenter unreachable")
-	// ErrLogin: credentials are missing or rejected. Unreachable wraps it.
-	ErrLogin = errors.New("login failed")
+	ErrLogin       = errors.New("login failed")
 	// ErrPoweredOff: the only match is off, and the Node's VM runs or was last found as another VM.
 	ErrPoweredOff = errors.New("powered off")
-	// ErrUnreadable: the configuration of a VM cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
 
@@ -89,8 +86,7 @@ const (
 	CauseFault       Cause = "answers with an error"
 	CausePending     Cause = "about to be read"
 	CauseUnreachable Cause = "unreachable"
-	// CauseInternal: a panic of the daemon.
-	CauseInternal Cause = "internal error of the daemon"
+	CauseInternal    Cause = "internal error of the daemon"
 )
 
 // Error implements error.
