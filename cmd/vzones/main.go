@@ -1,5 +1,5 @@
-// Command vzones is the operator's tool: it validates and converts configurations, and shows what the
-// daemon does with a fleet. It is a kubectl plugin if the executable is named kubectl-vzones.
+// Command vzones is the operator's tool: it validates and converts configurations, and shows the daemon's
+// decisions about a fleet. It is a kubectl plugin if the executable is named kubectl-vzones.
 package main
 
 import (
@@ -30,7 +30,6 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Exit statuses.
 const (
 	right    = 0
 	findings = 1
@@ -80,7 +79,6 @@ func outlivePipes() (stop func()) {
 
 type tool struct{ *cli.Tool }
 
-// usage is the cobra template of a command's usage.
 const usage = `Usage:
   {{.UseLine}}
 {{- if .HasAvailableSubCommands}}

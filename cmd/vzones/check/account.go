@@ -43,8 +43,8 @@ func isUnread(o *topology.Object) bool {
 	return errors.Is(o.TagsErr, topology.ErrNotPermitted) || errors.Is(o.TagsErr, tags.ErrDeleted)
 }
 
-// unread reports hosts and the objects above hosts whose tags cannot be read. It skips vSphere's own
-// folders, which are rarely tagged and which usual roles do not include, unless a tag on them may be missed.
+// unread reports hosts, and objects above them, whose tags cannot be read. It skips vSphere's own folders,
+// which usual roles do not include, unless a tag on them may be missed.
 func (c *accountCheck) unread() (found []Finding) {
 	s := c.survey
 	outside := c.outside()

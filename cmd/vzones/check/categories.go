@@ -11,14 +11,12 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// categoryCheck checks the tag categories of the configuration.
 type categoryCheck struct {
 	policy   *topology.Policy
 	vcenters []*vcenterFacts
-	// states are the states of the vCenters.
-	states  []inventory.State
-	nodes   nodeList
-	isZoned bool
+	states   []inventory.State
+	nodes    nodeList
+	isZoned  bool
 }
 
 // definitions checks the cardinality and the associable types of a vCenter's categories.
@@ -66,7 +64,6 @@ func (c *categoryCheck) taggable() []string {
 	return types
 }
 
-// missing reports tag categories that no vCenter has, or only some of them.
 func (c *categoryCheck) missing() []Finding {
 	nowhere := inventory.InvisibleCategories(c.states)
 	found := c.missingEverywhere(nowhere)

@@ -38,7 +38,6 @@ and the credentials in Secrets. The file - is standard input.
 The exit status is 1 if a file has a mistake, or if a finding has the severity of
 --fail-on or a worse one. A finding of the severity info never causes exit status 1.`
 
-// options are the values of the command's flags.
 type options struct {
 	world   world.Flags
 	format  cli.Format
@@ -47,7 +46,6 @@ type options struct {
 	files   load.Options
 }
 
-// failOn is the value of --fail-on.
 type failOn Severity
 
 func (s *failOn) String() string { return string(*s) }
@@ -106,7 +104,6 @@ func Command(t *cli.Tool) *cobra.Command {
 	return cmd
 }
 
-// refuse rejects flags that would have no effect.
 func (o *options) refuse(flags *pflag.FlagSet) (err error) {
 	forFiles := []string{"env", "skip-files"}
 	flags.Visit(func(f *pflag.Flag) {

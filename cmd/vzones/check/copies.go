@@ -44,7 +44,6 @@ var copyKinds = []struct {
 // notCompared are the copies that are replaced with a Pod or a rollout, or that another controller manages.
 var notCompared = []string{"Pods", "EndpointSlices", "Cluster API"}
 
-// copies contains the objects by resource, or the error of listing them.
 type copies struct {
 	items  map[string][]unstructured.Unstructured
 	errors map[string]error
@@ -53,7 +52,6 @@ type copies struct {
 	noDriver, noZones bool
 }
 
-// notListed is the common text of findings about objects that may not be listed.
 const notListed = "the account of the kubeconfig may not list them"
 
 // readCopies lists the objects of all copyKinds. It lists none if the Nodes were not listed.
@@ -146,7 +144,6 @@ func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
 	return one
 }
 
-// typed converts an unstructured object.
 func typed[T any](o *unstructured.Unstructured) *T {
 	into := new(T)
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into) // The API server has validated the object.
@@ -288,7 +285,6 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 	}
 }
 
-// isTopology reports whether a label describes the place of a Node.
 func (c *comparison) isTopology(key string) bool {
 	return !plan.IsLevel(key) || slices.Contains(c.config.Topology.Policy.Labels(), key) || isCSI(key)
 }
@@ -359,7 +355,7 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 			parts = append(parts, text)
 		}
 		if len(of) == 0 {
-			return nil, "" // The terms are ORed, and this one has no topology requirement.
+			return nil, "" // The terms are ORed, so a term without a topology requirement allows every Node.
 		}
 		kept.NodeSelectorTerms = append(kept.NodeSelectorTerms, v1.NodeSelectorTerm{MatchExpressions: of})
 		slices.Sort(parts)
@@ -373,7 +369,6 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 	return compiled, strings.Join(slices.Compact(texts), " or ")
 }
 
-// classes compares the allowedTopologies of StorageClasses with the Nodes.
 func (c *comparison) classes(items []unstructured.Unstructured) {
 	for i := range items {
 		class := typed[storagev1.StorageClass](&items[i])

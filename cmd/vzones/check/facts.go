@@ -19,21 +19,17 @@ import (
 )
 
 const (
-	// preflightTime limits the preflight of a vCenter.
 	preflightTime = 10 * time.Second
 	// searchedOutside limits the Nodes without a VM that are searched outside the configured datacenters:
 	// each search takes several requests.
 	searchedOutside = 20
 )
 
-// facts contains everything that was read. Findings are computed from it alone, by one type for each group of
-// findings.
+// facts contains everything that was read. Findings are computed from it alone.
 type facts struct {
-	config *config.Config
-	// vcenters are in the order of the configuration.
+	config   *config.Config
 	vcenters []*vcenterFacts
-	// states are the states of the vCenters, for the daemon's packages.
-	states []inventory.State
+	states   []inventory.State
 	// all are all Nodes of the cluster; empty without a cluster.
 	all nodeList
 	// nodes are the Nodes that the daemon manages.
@@ -42,7 +38,6 @@ type facts struct {
 	now    time.Time
 }
 
-// vcenterFacts contains everything that was read from one vCenter.
 type vcenterFacts struct {
 	config *config.VCenter
 	state  *inventory.State
@@ -60,7 +55,6 @@ func (v *vcenterFacts) surveyed() *world.Survey {
 	return v.survey
 }
 
-// tagsErr returns the error of reading the tags that a policy needs.
 func (v *vcenterFacts) tagsErr(policy *topology.Policy) error {
 	s := v.surveyed()
 	switch {
@@ -85,12 +79,10 @@ func (v *vcenterFacts) lacksDatacenter(n *node) bool {
 	return isOutside || errors.Is(n.Err, v.state.Snapshot.Incomplete)
 }
 
-// hasUnreadable reports whether the vCenter has VMs that the account cannot read.
 func (v *vcenterFacts) hasUnreadable() bool {
 	return v != nil && v.state.Snapshot != nil && len(v.state.Snapshot.Unreadable) > 0
 }
 
-// within returns a function that reports whether an object is in a configured datacenter.
 func (v *vcenterFacts) within() func(*world.Object) bool {
 	return v.survey.Within(v.config.Datacenters)
 }
@@ -115,7 +107,6 @@ func (v *vcenterFacts) outside() map[string]bool {
 	return outside
 }
 
-// open opens the world and runs the preflights concurrently.
 func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, error) {
 	beside, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,7 +123,6 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, er
 	return w, reports, err
 }
 
-// read reads the rest of the facts through an open world.
 func read(ctx context.Context, w *world.World, reports []preflight) (*facts, error) {
 	f := &facts{config: w.Config, now: time.Now()}
 	var side sync.WaitGroup
@@ -179,7 +169,6 @@ func completed(states []inventory.State, surveys []world.Survey, categories []st
 	return all
 }
 
-// lookAt decides about every Node.
 func (f *facts) lookAt(ctx context.Context, w *world.World) {
 	searches := 0
 	for _, of := range w.Nodes {
@@ -202,7 +191,6 @@ func (f *facts) lookAt(ctx context.Context, w *world.World) {
 	}
 }
 
-// vcenter returns the facts of a configured vCenter, or nil.
 func (f *facts) vcenter(name string) *vcenterFacts {
 	i := slices.IndexFunc(f.vcenters, func(v *vcenterFacts) bool { return v.state.VCenter == name })
 	if i < 0 {
@@ -211,7 +199,6 @@ func (f *facts) vcenter(name string) *vcenterFacts {
 	return f.vcenters[i]
 }
 
-// findings returns all findings, sorted by object.
 func (f *facts) findings() []Finding {
 	policy := &f.config.Topology.Policy
 	hosts := f.hostPlaces()

@@ -25,18 +25,16 @@ const (
 // Severities returns all severities, the worst first.
 func Severities() []Severity { return []Severity{Error, Warning, Info} }
 
-// AtLeast reports whether a severity is other or worse.
+// AtLeast reports whether s is at least as severe as other.
 func (s Severity) AtLeast(other Severity) bool { return s.rank() <= other.rank() }
 
 func (s Severity) rank() int { return slices.Index(Severities(), s) }
 
 // Kind is a kind of finding, a row of kinds.yaml.
 type Kind struct {
-	// ID is "VZ" and three digits.
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"`
-	// Title names the problem in a few words.
-	Title string `json:"title"`
+	Title    string   `json:"title"`
 	// Meaning describes the consequences, and Fix the remedy, in full sentences.
 	Meaning string `json:"meaning"`
 	Fix     string `json:"fix"`
@@ -67,7 +65,6 @@ func Lookup(id string) *Kind {
 
 // Finding is a problem of one object, or a problem that several objects share.
 type Finding struct {
-	// ID is the ID of the kind.
 	ID string
 	// VCenter is the name of the vCenter, or "" if the finding concerns several or none.
 	VCenter string
@@ -82,8 +79,7 @@ type Finding struct {
 	// Command is one govc or kubectl command that fixes the problem, or "". The operator replaces words in
 	// capitals.
 	Command string
-	// Nodes are the names of the affected Nodes.
-	Nodes []string
+	Nodes   []string
 }
 
 // Cause groups the findings with one cause.
@@ -94,13 +90,11 @@ type Cause struct {
 	Title    string   `json:"title"`
 	Objects  []string `json:"objects"`
 	Text     string   `json:"text"`
-	// Nodes are the names of the affected Nodes.
-	Nodes []string `json:"nodes,omitempty"`
-	Fix   string   `json:"fix"`
+	Nodes    []string `json:"nodes,omitempty"`
+	Fix      string   `json:"fix"`
 	// HasAdvice reports whether Text contains the remedy.
-	HasAdvice bool `json:"-"`
-	// Commands are the commands of the findings, without duplicates.
-	Commands []string `json:"commands,omitempty"`
+	HasAdvice bool     `json:"-"`
+	Commands  []string `json:"commands,omitempty"`
 }
 
 // Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from cause to

@@ -54,7 +54,6 @@ func newNode(l *world.Look) *node {
 	return n
 }
 
-// place sets a label of asPlaced, or deletes it if the value is empty.
 func (n *node) place(key, value string) {
 	if n.asPlaced.Labels == nil {
 		n.asPlaced.Labels = map[string]string{}
@@ -72,7 +71,6 @@ func (n *node) about(id, text string) Finding {
 
 func (n *node) zone() string { return n.Place.Placement.Value(topology.LabelZone) }
 
-// nodeList is sorted by name.
 type nodeList []*node
 
 func (l nodeList) names(holds func(*node) bool) (names []string) {
@@ -84,14 +82,13 @@ func (l nodeList) names(holds func(*node) bool) (names []string) {
 	return names
 }
 
-// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the vCenter that the
-// Node's record names cannot be read, the Node waits for that one only.
+// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's record names an
+// unreadable vCenter, the Node waits for that vCenter only.
 func (n *node) waitsFor(vcenter string) bool {
 	all := inventory.UnreachableIn(n.Err)
 	return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
 }
 
-// unknownIn returns the names of the Nodes in a vCenter whose place is unknown for a reason.
 func (l nodeList) unknownIn(vcenter string, reason error) []string {
 	return l.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
@@ -127,14 +124,12 @@ var commonTexts = map[string]string{
 	"VZ163": "they have the taint " + cloudproviderapi.TaintExternalCloudProvider,
 }
 
-// nodeCheck checks Nodes and their VMs.
 type nodeCheck struct{ *facts }
 
 func (c *nodeCheck) find() []Finding {
 	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.machines(), c.controlPlane(), c.labels())
 }
 
-// settings returns the surveyed settings of a Node's VM, or the zero value.
 func (c *nodeCheck) settings(n *node) world.MachineSettings {
 	m := n.Place.Machine
 	if m == nil {
@@ -146,7 +141,6 @@ func (c *nodeCheck) settings(n *node) world.MachineSettings {
 	return world.MachineSettings{}
 }
 
-// unplaced reports Nodes without a VM, a place or an address.
 func (c *nodeCheck) unplaced() (found []Finding) {
 	shared := map[string]bool{}
 	for _, n := range c.nodes {
@@ -177,7 +171,6 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 	return found
 }
 
-// unplacedNode returns a finding about a Node whose Err is set.
 func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 	one := n.about(id, quote.Line(report.EventText(n.Err)))
 	one.HasAdvice = id != "VZ157" && id != "VZ158"
@@ -240,7 +233,6 @@ func (c *nodeCheck) isExplained(n *node) bool {
 	return false
 }
 
-// isUnknownElsewhere reports whether a finding about a vCenter explains why a Node's place is unknown.
 func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
@@ -269,7 +261,6 @@ func (c *nodeCheck) isBelowDenied(n *node) bool {
 	})
 }
 
-// byName reports Nodes whose VM is looked up by name.
 func (c *nodeCheck) byName() (found []Finding) {
 	for _, n := range c.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
@@ -384,7 +375,6 @@ func (c *nodeCheck) controlPlane() []Finding {
 	}}
 }
 
-// labels reports labels that differ from the Node's place.
 func (c *nodeCheck) labels() (found []Finding) {
 	for _, n := range c.nodes {
 		if !n.isPlaced {
@@ -408,7 +398,6 @@ func (c *nodeCheck) labels() (found []Finding) {
 	return found
 }
 
-// drift returns the kind of finding for a difference.
 func (n *node) drift(d plan.Difference) string {
 	have, has := n.Node.Labels[d.Label]
 	switch {
@@ -424,7 +413,6 @@ func (n *node) drift(d plan.Difference) string {
 	return "VZ301"
 }
 
-// differ returns the finding of one kind about the labels of a Node.
 func (n *node) differ(id string, differences []plan.Difference) Finding {
 	var texts, set []string
 	for _, d := range differences {

@@ -18,7 +18,6 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// validate validates all files, and continues after errors.
 func validate(t *cli.Tool, files []string, o load.Options) error {
 	var result error
 	for _, file := range files {
@@ -52,7 +51,6 @@ func validateFile(t *cli.Tool, file string, o load.Options) error {
 	return cmp.Or(t.Write(report.Bytes()), err)
 }
 
-// validateManifest validates the configurations and the credentials in Kubernetes manifests.
 func validateManifest(report io.Writer, file string, data []byte, o load.Options) error {
 	objects, err := world.ReadManifests(file, data)
 	if err != nil {
@@ -141,7 +139,6 @@ func validateCredentials(report io.Writer, file string, secret world.Manifest, c
 	return len(servers) > 0, err
 }
 
-// serversIn returns the servers that the keys and values of a Secret name, sorted.
 func serversIn(data map[string][]byte) []string {
 	servers := map[string]bool{}
 	for key, value := range data {

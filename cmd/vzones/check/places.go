@@ -50,7 +50,6 @@ func (f *facts) isUnreadFound(o *topology.Object) bool {
 	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
 }
 
-// placeCheck checks the label values of places.
 type placeCheck struct {
 	*facts
 	policy *topology.Policy
@@ -128,7 +127,6 @@ var conflictKinds = map[topology.ConflictKind]string{
 	topology.ConflictNotCSI:          "VZ143",
 }
 
-// conflicts reports the conflicts of all placements, of Nodes and of hosts, without duplicates.
 func (c *placeCheck) conflicts() (found []Finding) {
 	hosts := c.hostPlacements()
 	var placements []topology.Placement
@@ -209,7 +207,6 @@ func conflictFinding(id string, conflict *topology.Conflict, text string) Findin
 	return found
 }
 
-// zonedKinds are the kinds that matter only if the vSphere CSI driver reports zones.
 var zonedKinds = []string{"VZ135", "VZ136", "VZ139", "VZ143"}
 
 // withoutDriver removes the findings that matter only to the CSI driver if it is not installed or does not

@@ -17,34 +17,24 @@ import (
 	"vzones/vcenter/session"
 )
 
-// preflightStep is a step of the connection to a vCenter.
 type preflightStep string
 
 // The steps, in order.
 const (
-	// stepDone means that no step failed.
 	stepDone preflightStep = ""
 	// stepSettings reads the CA files of the configuration and the proxy of the environment.
 	stepSettings preflightStep = "settings"
-	// stepResolve resolves the name of the vCenter.
-	stepResolve preflightStep = "name resolution"
+	stepResolve  preflightStep = "name resolution"
 	// stepProxy connects to the proxy, which connects to the vCenter.
-	stepProxy preflightStep = "proxy"
-	// stepConnect opens a TCP connection.
+	stepProxy   preflightStep = "proxy"
 	stepConnect preflightStep = "connection"
-	// stepTLS is the TLS handshake.
-	stepTLS preflightStep = "TLS"
-	// stepTrust verifies the certificate.
-	stepTrust preflightStep = "certificate"
-	// stepAnswer reads the vCenter's response.
-	stepAnswer preflightStep = "answer"
+	stepTLS     preflightStep = "TLS"
+	stepTrust   preflightStep = "certificate"
+	stepAnswer  preflightStep = "answer"
 )
 
-// preflight is the result of one attempt to reach a vCenter. It shows which step fails: name resolution,
-// connection, proxy, TLS, certificate or response.
-//
-// It sends no credentials and opens no session, so it cannot lock an account. Package session makes the
-// connection, with its proxy and trust settings.
+// preflight is the result of one attempt to reach a vCenter without credentials, so it cannot lock an account.
+// Package session makes the connection, with its proxy and trust settings.
 type preflight struct {
 	// Host is the host and port of the vCenter. Proxy is the host and port of the proxy, or "".
 	Host, Proxy string
@@ -57,8 +47,6 @@ type preflight struct {
 	APIVersion string
 }
 
-// runPreflights connects to all vCenters concurrently, each within timeout. The results are in the order of
-// the vCenters.
 func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.Duration) []preflight {
 	reports := make([]preflight, len(vcenters))
 	var side sync.WaitGroup
@@ -69,7 +57,7 @@ func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.
 	return reports
 }
 
-// connect requests a file that vCenters serve without a login.
+// connect requests a file that needs no login.
 func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) (r preflight) {
 	way, err := session.NewUnauthenticated(cfg, timeout)
 	if err != nil {

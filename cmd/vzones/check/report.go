@@ -15,7 +15,6 @@ import (
 
 // Report is the result of vzones check. The JSON and YAML formats print it as it is.
 type Report struct {
-	// Configuration describes the source of the configuration.
 	Configuration string `json:"configuration"`
 	// VCenters are in the order of the configuration.
 	VCenters []VCenter `json:"vcenters"`
@@ -25,17 +24,14 @@ type Report struct {
 	// elsewhere is the number of Nodes whose vCenter is unknown.
 	elsewhere int
 	// Findings are sorted by severity, then from cause to consequence.
-	Findings []Cause `json:"findings"`
-	// NotCompared are the kinds of copies that vzones check does not compare.
-	NotCompared []string `json:"notCompared"`
-	// Summary is the number of findings by severity.
-	Summary map[Severity]int `json:"summary"`
+	Findings    []Cause          `json:"findings"`
+	NotCompared []string         `json:"notCompared"`
+	Summary     map[Severity]int `json:"summary"`
 }
 
 // VCenter is the summary of one vCenter.
 type VCenter struct {
-	Name string `json:"name"`
-	// Address is the host and port.
+	Name    string `json:"name"`
 	Address string `json:"address"`
 	// Read reports whether the vCenter was read. If not, a finding gives the reason.
 	Read bool `json:"read"`
@@ -172,10 +168,8 @@ func (r *Report) row(v VCenter) cli.Row {
 	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
 }
 
-// shownCauses is the maximum number of causes per kind in the table format.
 const shownCauses = 20
 
-// printer formats findings as text.
 type printer struct {
 	t      *cli.Tool
 	isWide bool
@@ -253,7 +247,6 @@ func objects(c *Cause, most int) string {
 	return text
 }
 
-// end writes the totals, the unchecked kinds and the next commands.
 func (p *printer) end(r *Report) {
 	p.out.WriteByte('\n')
 	text := "Nothing found."

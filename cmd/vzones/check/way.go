@@ -28,7 +28,6 @@ const endsSoon = 14 * 24 * time.Hour
 // wayCheck checks the connection to one vCenter and its credentials.
 type wayCheck struct {
 	*vcenterFacts
-	// states are the states of all vCenters.
 	states []inventory.State
 	nodes  nodeList
 	// hasCluster reports whether there are Nodes, so that Secrets refer to a cluster.
@@ -36,7 +35,6 @@ type wayCheck struct {
 	now        time.Time
 }
 
-// find reports why the vCenter was not read, or the problems of one that was.
 func (c *wayCheck) find() (found []Finding) {
 	if c.state.Err != nil {
 		return []Finding{c.unread()}
@@ -66,7 +64,6 @@ func (c *wayCheck) about(id, text string) Finding {
 	}
 }
 
-// unread returns the finding about a vCenter that was not read.
 func (c *wayCheck) unread() Finding {
 	id, text := c.whyUnread()
 	one := c.about(id, text)
@@ -142,7 +139,6 @@ func (c *wayCheck) whyUnread() (id, reason string) {
 	return "VZ108", text
 }
 
-// stepKinds maps the failed step to a kind of finding.
 var stepKinds = map[preflightStep]string{
 	stepSettings: "VZ108", stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
 	stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",

@@ -1,4 +1,4 @@
-// Package cli contains what the tool's commands share: streams, exit statuses, output formats, colors
+// Package cli contains the common parts of the tool's commands: streams, exit statuses, output formats, colors
 // and progress.
 package cli
 
@@ -17,8 +17,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// ErrFindings reports that the command has printed findings or errors of its input. The exit status
-// is 1.
+// ErrFindings reports that findings or errors of the input are printed. The exit status is 1.
 var ErrFindings = errors.New("there are findings")
 
 // ErrReported reports that the error is already printed. The exit status is 2, as for any other error.
@@ -28,10 +27,8 @@ var ErrReported = errors.New("there was a failure")
 type Tool struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Started reports whether the arguments are valid. Before that, an error is followed by a hint at
-	// --help.
-	Started bool
-	// stdinRead reports whether standard input was consumed.
+	// Started reports whether the arguments are valid. Before that, errors are followed by a hint at --help.
+	Started   bool
 	stdinRead bool
 }
 
@@ -145,7 +142,6 @@ func PrintWarnings(to io.Writer, kind string, all []config.Warning) {
 	}
 }
 
-// progressDelay is how long an operation takes before Progress prints a line.
 const progressDelay = 2 * time.Second
 
 // Progress prints a line on standard error if the operation takes longer than two seconds and standard

@@ -68,8 +68,7 @@ type List struct {
 	// Columns are the headings. Columns from index WideFrom on appear only in the wide format; 0 if none do.
 	Columns  []string
 	WideFrom int
-	// Rows have one cell per column.
-	Rows []Row
+	Rows     []Row
 	// Data is the output in the JSON and YAML formats. docs/reference documents its fields.
 	Data any
 }
@@ -79,7 +78,6 @@ type Row struct {
 	// Name is the output in the name format.
 	Name  string
 	Cells []string
-	// Color is the color of the line, or "".
 	Color Color
 }
 
@@ -213,7 +211,6 @@ func cut(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// jsonPath is the prefix of the JSONPath output format.
 const jsonPath = "jsonpath="
 
 func jsonPathUsage(formats []Format) string {

@@ -12,7 +12,6 @@ import (
 	"vzones/config"
 )
 
-// conversion contains the values of the command's flags.
 type conversion struct {
 	secret         string
 	ref            config.SecretRef
@@ -61,7 +60,6 @@ files are not read.`,
 	return cmd
 }
 
-// check rejects flags that would have no effect.
 func (c *conversion) check(given func(flag string) bool) error {
 	if c.effective {
 		for _, flag := range []string{"secret", "secret-name", "namespace"} {
@@ -128,7 +126,6 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	return err
 }
 
-// create creates a file with mode 0600. It never overwrites one.
 func create(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package convert implements vzones convert, which writes a configuration as YAML with the credentials in a Secret, or
+// Package convert implements vzones convert: it writes a configuration as YAML with the credentials in a Secret, or
 // the effective values with their sources. Only Written.Private contains secrets.
 package convert
 
@@ -85,7 +85,6 @@ func (l loaded) logins(p *load.Problems) []login {
 	return all
 }
 
-// elsewhere describes the source of credentials that are not in the file.
 func elsewhere(vc *config.VCenter) string {
 	if vc.Secret == (config.SecretRef{}) {
 		return "the directory " + vc.SecretsDirectory
@@ -152,8 +151,7 @@ func (l loaded) withoutCredentials() *contents {
 type login struct {
 	server, user string
 	password     config.Password
-	// line is its line in the file.
-	line int
+	line         int
 }
 
 // secretKey matches valid keys of a Secret.

@@ -12,9 +12,10 @@ import (
 	"vzones/topology"
 )
 
-// Effective returns the effective configuration of a file as YAML. It includes all defaults, shows passwords as
-// [redacted], and adds the source of each value as a comment. environ overrides the file as in the daemon. Settings
-// without an effect are left out. It does not read the CA files. The error is a config.Errors.
+// Effective returns the effective configuration of a file as YAML, with passwords as [redacted] and the source of each
+// value as a comment. environ overrides the file as in the daemon. It does not read the CA files. Defaults without an
+// effect are left out. The result is a valid configuration with the same meaning, apart from Written.Lost and from
+// entries whose user is a certificate: their password is a redacted key. The error is a config.Errors.
 func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	d, err := load.Options{Environ: environ, SkipFiles: true}.Load(file, data)
 	if err != nil {
@@ -29,7 +30,6 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	}, nil
 }
 
-// source describes the source of a value.
 func source(file string, at load.Position) string {
 	switch at.Line {
 	case load.InDefault:
@@ -59,7 +59,6 @@ func shown(v any, from *load.Value) *load.Value {
 	return &load.Value{Data: v, At: at, Set: true}
 }
 
-// effective returns the sections with all effective values.
 func (l loaded) effective() *contents {
 	c := l.Config
 	global := &load.Section{In: config.SectionGlobal}
@@ -150,7 +149,6 @@ type sourceOfLabel struct {
 	from        *load.Section
 }
 
-// labels returns all rules: region and zone, then further levels.
 func (l loaded) labels() []sourceOfLabel {
 	var all []sourceOfLabel
 	for _, r := range l.Config.Topology.Policy.Rules {
@@ -175,12 +173,10 @@ func (l loaded) labels() []sourceOfLabel {
 	return all
 }
 
-// builtIn reports whether the label is the region or the zone.
 func (l *sourceOfLabel) builtIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
 
-// effective returns the rule's section with its defaults.
 func (l *sourceOfLabel) effective() *load.Section {
 	r := l.from.Clone()
 	r.IsShort = false

@@ -13,13 +13,11 @@ import (
 	"vzones/topology"
 )
 
-// contents are the sections of a YAML file.
 type contents struct {
 	global, region, zone, topology, nodes *load.Section
 	vcenters, levels                      []*load.Section
 }
 
-// place adds the rule of a label to its section.
 func (s *contents) place(label sourceOfLabel, r *load.Section) {
 	switch label.rule.Label {
 	case topology.LabelRegion:
@@ -38,7 +36,6 @@ type writer struct {
 	comment func(at load.Position) string
 }
 
-// file returns the YAML file, with head as its first comment.
 func (w writer) file(s *contents, head string) []byte {
 	labels := &load.Section{In: config.SectionLabels}
 	top := s.topology.Clone()
@@ -165,7 +162,6 @@ func areLines(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return !isPlain(r) }) < 0
 }
 
-// isOdd reports whether a character should be escaped.
 func isOdd(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
 
 func of(v any) *yaml.Node {

@@ -20,7 +20,6 @@ import (
 
 // Explanation describes one Node. JSON and YAML contain the trees of the text output too. Empty sections are absent.
 type Explanation struct {
-	// Node describes the Node, or the stand-in of a VM without one.
 	Node Node `json:"node"`
 	// Identified lists the references to the VM and the matches.
 	Identified *cli.Branch `json:"identified"`
@@ -35,8 +34,7 @@ type Explanation struct {
 	Addresses *cli.Branch `json:"addresses,omitempty"`
 	// Deletion lists the conditions for a deletion of the Node.
 	Deletion *cli.Branch `json:"deletion,omitempty"`
-	// Unread lists the vCenters that could not be read.
-	Unread *cli.Branch `json:"unreadableVCenters,omitempty"`
+	Unread   *cli.Branch `json:"unreadableVCenters,omitempty"`
 	// Problems are the Node's problems. If there are any, the exit status is 1.
 	Problems []Problem `json:"problems,omitempty"`
 }
@@ -118,7 +116,6 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	return e
 }
 
-// section returns a section and creates it if it is nil.
 func section(of **cli.Branch, title string) *cli.Branch {
 	if *of == nil {
 		*of = &cli.Branch{Text: title, Color: cli.Bold}
@@ -222,8 +219,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	return b
 }
 
-// paths returns the paths of a VM: first those that are resolved, in order, then the rest. An object on several paths
-// is described on the first.
+// paths returns the paths of a VM: first the resolved paths in order, then the rest. An object on several paths is
+// described on the first.
 func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
 	walked := policy.TagPaths()
@@ -303,7 +300,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 		is := l.Label(key)
 		have := world.ValueOn(l.Node, key)
 		if is.Difference != nil && is.Difference.Have != "" {
-			have = is.Difference.Have // The stable or the beta label, whichever differs.
+			have = is.Difference.Have // Either the stable or the beta label differs.
 		}
 		if key != plan.LabelType && is.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
 			is.Undecided = "the Node has no place: see the problems"
@@ -441,7 +438,6 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 	return root, isDeleted
 }
 
-// meaning describes the conditions.
 var meaning = map[placement.ConditionName]string{
 	placement.Managed:     "the Node is managed by vzones",
 	placement.NotReady:    "the Node is not ready",

@@ -22,11 +22,9 @@ import (
 
 // subject is the Node to explain, or a VM without one.
 type subject struct {
-	// name is the command's argument.
 	name string
 	// node is nil if there is no match for name.
-	node *v1.Node
-	// standIn reports whether node is a stand-in for a VM without a Node.
+	node    *v1.Node
 	standIn bool
 }
 
@@ -69,7 +67,7 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
 
-// nodesOf returns the Nodes that reference one of the VMs.
+// nodesOf returns the Nodes that reference these VMs.
 func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
 		if key != "" {
@@ -88,14 +86,14 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	}
 	id, err := w.Placer.Statement(s.node)
 	if err != nil {
-		return nil //nolint:nilerr // the explanation says so
+		return nil //nolint:nilerr // The explanation contains the error.
 	}
 	m, err := inventory.Find(w.States, id)
 	if s.standIn && err != nil && !errors.Is(err, inventory.ErrOutside) && !inventory.IsIndexed(w.States, id) {
 		return fmt.Errorf("no Node has the UUID %s: %w", quote.Value(s.name), err)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // The explanation contains the error.
 	}
 	others := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
 	in := addresses.For(m, s.node, &config.AddressRules{}, nil)

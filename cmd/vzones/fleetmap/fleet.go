@@ -14,7 +14,6 @@ import (
 
 // fleet contains the hosts, Nodes and vCenters. arrange computes the boxes.
 type fleet struct {
-	// Read is the time of the read.
 	Read     time.Time
 	VCenters []*vcenter // VCenters are in the order of the configuration.
 	hosts    []*host
@@ -23,7 +22,6 @@ type fleet struct {
 	Foreign  int
 	HasNodes bool
 
-	// Regions are the top-level boxes.
 	Regions []*box
 	Counts  counts
 	// Notes group all marks by kind, the worst first.
@@ -131,10 +129,9 @@ type box struct {
 	Where    string
 	VCenters []string
 	// By are the sources of a region's or zone's value.
-	By    []string
-	Marks []mark
-	Boxes []*box
-	// Nodes are the Nodes of a host.
+	By     []string
+	Marks  []mark
+	Boxes  []*box
 	Nodes  []*node
 	Counts counts
 }
@@ -156,7 +153,6 @@ type note struct {
 	Items []item
 }
 
-// item is a marked object.
 type item struct{ Name, Where, Text string }
 
 // arrange puts hosts and Nodes into boxes, independent of their order. A host appears at the place of its own path and
@@ -340,7 +336,6 @@ func (f *fleet) isComplete() bool {
 	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != check.Error
 }
 
-// summary returns the totals in one line.
 func (f *fleet) summary() string {
 	c := &f.Counts
 	text := []string{

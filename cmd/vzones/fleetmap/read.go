@@ -14,7 +14,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// reader builds a fleet from a World.
 type reader struct {
 	policy topology.Policy // The complete policy; hosts use only a part of it.
 	states []inventory.State
@@ -23,7 +22,6 @@ type reader struct {
 	known map[[2]string]*host
 }
 
-// read reads a fleet. The caller calls arrange.
 func read(ctx context.Context, w *world.World) *fleet {
 	r := &reader{policy: w.Config.Topology.Policy, states: w.States, known: map[[2]string]*host{}}
 	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
@@ -121,7 +119,6 @@ func placeOf(placed topology.Placement) (p place) {
 	return p
 }
 
-// node adds a Node to the host of its VM.
 func (r *reader) node(l *world.Look) {
 	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)

@@ -36,8 +36,7 @@ type VCenter struct {
 type Node struct {
 	Name string `json:"name"`
 	// Status is Placed, Foreign, NotInitialized, or the reason of the Event about the Node.
-	Status string `json:"status"`
-	// Problem describes the problem and the remedy.
+	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
 	// Initialized reports whether the framework has removed its taint.
 	Initialized bool   `json:"initialized"`
@@ -69,14 +68,12 @@ type Node struct {
 type Difference struct {
 	Label string `json:"label"`
 	// Have is the value on the Node, and Want the value of the place; both may be absent.
-	Have string `json:"current,omitempty"`
-	Want string `json:"expected,omitempty"`
-	// Source is the object that decides Want.
+	Have   string `json:"current,omitempty"`
+	Want   string `json:"expected,omitempty"`
 	Source string `json:"source,omitempty"`
 	// Missing reports whether the label or its beta twin is missing.
-	Missing bool `json:"missing"`
-	// Text describes the difference.
-	Text string `json:"text"`
+	Missing bool   `json:"missing"`
+	Text    string `json:"text"`
 }
 
 // Statuses other than the reasons of Events.
@@ -210,7 +207,6 @@ func colorOf(n *Node) cli.Color {
 	return cli.Red
 }
 
-// shown returns values as a table cell.
 func shown(values ...string) string {
 	var all []string
 	for _, v := range values {

@@ -18,7 +18,6 @@ import (
 	"vzones/topology"
 )
 
-// compare returns the changes of one Node.
 func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	out := NodeChange{Node: after.Node.Name, VCenter: cmp.Or(after.VCenter(), before.VCenter())}
 	add := func(c Change) { out.Changes = append(out.Changes, c) }
@@ -167,7 +166,6 @@ func labelChange(kind, label string, is world.Label, t *config.Topology, l *worl
 	return c
 }
 
-// taints returns the changes of the taints that the daemon manages.
 func taints(before, after *world.Look) []Change {
 	var all []Change
 	for _, t := range []struct {

@@ -1,6 +1,5 @@
-// Package plan implements vzones plan: it shows what the daemon would write to each Node, or how another configuration or
-// other tags would change that. It applies the change to copies of the snapshots and resolves them with the daemon's
-// packages.
+// Package plan implements vzones plan: it shows the daemon's writes to each Node, or the effect of another configuration or
+// of other tags on them. It applies the change to copies of the snapshots and resolves them with the daemon's packages.
 package plan
 
 import (
@@ -23,7 +22,6 @@ import (
 // wantsChange is the advice for invalid arguments.
 const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
 
-// change is the hypothetical change.
 type change struct {
 	with string
 	tags []retag
@@ -131,7 +129,6 @@ func rejected(states []inventory.State) error {
 	return nil
 }
 
-// doNow returns what the daemon would write in the current state.
 func doNow(w *world.World, nodes []*v1.Node) *Plan {
 	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, now: true}
 	for _, n := range nodes {
@@ -153,7 +150,7 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	looks := world.LooksBy(states, then.Config, now.Nodes)
 	out := &Plan{Nodes: len(nodes), Notes: notes, Changes: []NodeChange{}}
 	var before, after []*world.Look
-	for _, n := range now.Nodes { // Conflicts depend on all Nodes, not only on the selected ones.
+	for _, n := range now.Nodes { // Conflicts depend on all Nodes.
 		is := now.Look(n)
 		will := looks(n)
 		before = append(before, is)
@@ -166,7 +163,6 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	return out, nil
 }
 
-// add adds a Node that changes.
 func (p *Plan) add(n NodeChange) {
 	if len(n.Changes) > 0 {
 		p.Changes = append(p.Changes, n)
@@ -209,7 +205,6 @@ func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Confli
 
 func keyOf(c *topology.Conflict) string { return string(c.Kind) + " " + c.Text() }
 
-// conflictChanges returns the new conflicts, then the resolved ones.
 func conflictChanges(before, after []topology.Conflict) (changes []ConflictChange) {
 	add := func(change string, of, without []topology.Conflict) {
 		for i := range of {

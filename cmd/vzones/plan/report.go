@@ -12,14 +12,14 @@ import (
 	"vzones/topology"
 )
 
-// Plan contains what the daemon would write, or how a change would affect that. It is the JSON and YAML output.
+// Plan contains the daemon's pending writes, or the effect of a change on them. It is the JSON and YAML output.
 type Plan struct {
 	// Nodes is the number of Nodes, and Unchanged the number without changes.
 	Nodes     int `json:"nodes"`
 	Unchanged int `json:"unchanged"`
 	// Changes are sorted by Node name.
 	Changes []NodeChange `json:"changes"`
-	// Conflicts are the new conflicts of tags and names, then the resolved ones.
+	// Conflicts are new conflicts of tags and names, followed by resolved conflicts.
 	Conflicts []ConflictChange `json:"conflicts,omitempty"`
 	// Notes are prerequisites, such as a category that has to be created first.
 	Notes []string `json:"notes,omitempty"`
@@ -54,8 +54,7 @@ type NodeChange struct {
 // Change is a change of one property of a Node.
 type Change struct {
 	// Kind is label, instanceType, taint, addresses, problem or managed.
-	Kind string `json:"kind"`
-	// Label is the key of the label or taint.
+	Kind  string `json:"kind"`
 	Label string `json:"label,omitempty"`
 	// Now is the Node's current value. Then is the value of its place after the change, and Undecided the reason that it
 	// is unknown.
@@ -118,7 +117,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
 }
 
-// written returns the number of Nodes that the daemon would write to.
+// written returns the number of Nodes with pending writes.
 func (p *Plan) written() int {
 	count := 0
 	for _, n := range p.Changes {

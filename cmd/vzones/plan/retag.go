@@ -71,7 +71,6 @@ func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (
 	return e.apply(), notes, nil
 }
 
-// attach replaces the tags of one object.
 func (e *edit) attach(r retag) (note string, err error) {
 	policy := e.policy
 	if categories := policy.Categories(); !slices.Contains(categories, r.category) {
@@ -170,7 +169,6 @@ func (e *edit) first(r topology.Ref) topology.Ref {
 	return r
 }
 
-// apply returns copies of the states with the edited objects.
 func (e *edit) apply() []inventory.State {
 	all := slices.Clone(e.states)
 	for i := range all {

@@ -77,7 +77,6 @@ func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
 	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(files, ", "))
 }
 
-// readNodes lists the Nodes, sorted by name, if there is a cluster.
 func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	if w.Nodes = f.Nodes; w.Client == nil || w.Nodes != nil {
 		return nil
@@ -106,7 +105,6 @@ func (w *World) Selected() []*v1.Node {
 	return slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
 }
 
-// fill replaces the contents of a cache.
 func fill(cache *framework.Cache, nodes []*v1.Node) {
 	objects := make([]any, len(nodes))
 	for i, n := range nodes {

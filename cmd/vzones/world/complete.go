@@ -43,7 +43,6 @@ func (w *World) asksAboutHomes(states []inventory.State) (asks bool) {
 	return asks
 }
 
-// tagsOf returns the result of the last read of a vCenter's tags.
 func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
 	for i := range health {
 		if health[i].VCenter == name {

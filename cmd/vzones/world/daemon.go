@@ -38,7 +38,6 @@ const daemonProgram = "vsphere-cloud-controller-manager"
 // Daemon is a cloud controller manager that runs in the cluster.
 type Daemon struct {
 	Namespace string
-	// CommandLine contains the flags of its container.
 	*CommandLine
 	// Environ are the environment variables that affect its configuration.
 	Environ []string
@@ -46,8 +45,7 @@ type Daemon struct {
 	client    kubernetes.Interface
 	pod       *v1.Pod
 	container *v1.Container
-	// volumes caches the volumes that were read, by name.
-	volumes map[string]volume
+	volumes   map[string]volume
 }
 
 // findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in its Pod, so
@@ -82,7 +80,7 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 }
 
 // workloadOf returns the workload of a daemon's Pod, such as "DaemonSet x". It returns "" for other Pods,
-// finished Pods and static Pods: any kubelet can create those with any label.
+// finished Pods, and static Pods, which any kubelet can create with any label.
 func workloadOf(p *v1.Pod) string {
 	owner := metav1.GetControllerOf(p)
 	switch {

@@ -55,7 +55,7 @@ func isSetting(name string) bool {
 }
 
 // wantedVariables returns the variables that the arguments and the configuration depend on, directly or through
-// other variables. A variable can reference only earlier ones.
+// other variables. A variable can reference only variables before it.
 func wantedVariables(c *v1.Container) map[string]bool {
 	wanted := map[string]bool{}
 	want := func(text string) {

@@ -76,11 +76,10 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	}
 	v := d.readVolume(ctx, in.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
-	// One of the two elements is empty.
+	// Either SubPath or rest is empty.
 	return v.files, path.Join(in.SubPath, rest), v.err
 }
 
-// isWithin reports whether name is dir or below it.
 func isWithin(name, dir string) bool {
 	dir = path.Clean(dir)
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
@@ -129,7 +128,6 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	return v
 }
 
-// addKeys adds the keys of an object as files, with the paths of items if there are any.
 func addKeys(to, data map[string][]byte, items []v1.KeyToPath) {
 	if len(items) == 0 {
 		for key, value := range data {

@@ -30,8 +30,7 @@ type Flags struct {
 	// Kubeconfig and Overrides are kubectl's flags. The namespace is the daemon's.
 	Kubeconfig string
 	Overrides  clientcmd.ConfigOverrides
-	// Selector is a label selector, see World.Selected.
-	Selector string
+	Selector   string
 	// Credentials are manifests with the Secrets that the configuration references.
 	Credentials []string
 	// Timeout limits reading all vCenters. A vCenter that is not read by then has failed.
@@ -40,8 +39,7 @@ type Flags struct {
 	Follow func(*World) []inventory.Identity
 	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
-	// Nodes are the Nodes if they are already listed, or nil.
-	Nodes []*v1.Node
+	Nodes         []*v1.Node
 	// Beside is called once with the configuration before the vCenters are read, and must not block. May be nil.
 	Beside func(*config.Config)
 	// Verbose is the maximum verbosity of the daemon's log lines on standard error; 0 disables them.
@@ -80,7 +78,6 @@ func (f *Flags) AddSelector(fs *pflag.FlagSet) {
 // leastTimeout is the daemon's minimum login timeout.
 const leastTimeout = time.Second
 
-// check validates the flags and returns the parsed selector.
 func (f *Flags) check() (labels.Selector, error) {
 	switch {
 	case f.Timeout < leastTimeout:

@@ -21,8 +21,7 @@ type HostPlace struct {
 	Under     *topology.Object
 	Up        topology.Path
 	Placement topology.Placement
-	// Missing are the labels without a value on the path.
-	Missing []string
+	Missing   []string
 }
 
 // HostPolicy returns the rules whose values depend only on a VM's host, and reports whether these include all
@@ -48,8 +47,8 @@ func PlaceHost(states []inventory.State, policy topology.Policy, up topology.Pat
 	return p
 }
 
-// Lacking resolves all labels as optional, so that one missing label does not hide another, and returns the
-// labels without a value.
+// Lacking resolves all labels as optional, so that a missing label does not hide the next, and returns the
+// missing labels.
 func Lacking(policy topology.Policy, paths []topology.Path) (placed topology.Placement, missing []string) {
 	policy.Rules = policy.Rules.Optional()
 	policy.Levels = policy.Levels.Optional()

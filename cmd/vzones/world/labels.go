@@ -94,8 +94,7 @@ type Label struct {
 	// Place is the value of the Node's place, or "", and Source is the object that decides it. Undecided is the
 	// reason that the value is unknown.
 	Place, Source, Undecided string
-	// Difference is nil if the label is as it should be.
-	Difference *plan.Difference
+	Difference               *plan.Difference
 	// Action is the daemon's action, or "". Text describes it, or the reason that a difference stays.
 	Action, Text string
 	// Result is the value after the action.

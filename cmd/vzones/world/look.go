@@ -25,8 +25,7 @@ type Look struct {
 	// Foreign reports whether the daemon ignores the Node: it belongs to another provider, nodes.selector excludes
 	// it, or it is initialized and no vCenter has its VM. Err is the reason if the Node does not show it.
 	Foreign bool
-	// Waits reports whether the Node is uninitialized.
-	Waits bool
+	Waits   bool
 	// Off reports whether an initialized Node is not ready and its VM is powered off or suspended.
 	Off bool
 	// Identity contains the Node's references to its VM, or is zero if they are invalid.
@@ -80,7 +79,6 @@ func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
 	return lookBy(p, n)
 }
 
-// claimsIn returns the claims that apply to the states.
 func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State, nodes []*v1.Node) claims {
 	c := claims{machines: map[topology.Ref]bool{}, states: slices.Clone(states)}
 	for _, id := range statements(p, nodes) {
@@ -104,8 +102,7 @@ func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State,
 	return c
 }
 
-// LooksBy is like World.Look with another configuration and with states that may be hypothetical, such as the
-// states after a change.
+// LooksBy is like World.Look with another configuration and with states that may be hypothetical.
 func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) func(*v1.Node) *Look {
 	p := placeBy(states, cfg, nodes)
 	c := claimsIn(p, cfg, states, nodes)
@@ -121,16 +118,13 @@ func placeBy(states []inventory.State, cfg *config.Config, all []*v1.Node) *plac
 	return store.Placer()
 }
 
-// still is a fleet with fixed states.
+// still is a fleet with fixed states. It ignores requests.
 type still []inventory.State
 
-// States returns the states.
 func (s still) States() []inventory.State { return s }
 
-// AskHome does nothing.
 func (still) AskHome(string, string) {}
 
-// ReadTags does nothing.
 func (still) ReadTags(string) {}
 
 func lookBy(p *placement.Placer, n *v1.Node) *Look {
@@ -160,7 +154,6 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	return l
 }
 
-// plan sets Differences and Plan.
 func (l *Look) plan() {
 	by := &plan.Policy{Topology: l.Place.Topology}
 	now := time.Now()
@@ -199,7 +192,7 @@ func (l *Look) IsControlPlane() bool {
 	return is || was
 }
 
-// Above returns the nearest object of one of the types above a Node's VM on the compute path, or nil.
+// Above returns the nearest object of the given types above the VM on the compute path, or nil.
 func (l *Look) Above(types ...string) *topology.Object {
 	if l.Place.Machine == nil {
 		return nil

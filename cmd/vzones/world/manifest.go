@@ -90,7 +90,6 @@ func ReadManifests(file string, data []byte) ([]Manifest, error) {
 	}
 }
 
-// content returns the mapping at the root of a document, or nil.
 func content(doc *yaml.Node) *yaml.Node {
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil
@@ -134,7 +133,6 @@ func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]M
 	return append(all, o), nil
 }
 
-// add adds the values of a field, such as data.
 func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) error {
 	values := lookup(n, below)
 	if values == nil || values.Kind != yaml.MappingNode {
@@ -178,7 +176,6 @@ func (o *Manifest) set(v ManifestValue) {
 	o.Values = append(o.Values, v)
 }
 
-// text returns the string value of a key, or "".
 func text(n *yaml.Node, key string) string {
 	if c := lookup(n, key); c != nil && c.Kind == yaml.ScalarNode && !isNull(c) {
 		return c.Value
@@ -186,7 +183,6 @@ func text(n *yaml.Node, key string) string {
 	return ""
 }
 
-// lookup returns the value of a key, or nil.
 func lookup(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -196,7 +192,6 @@ func lookup(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// follow resolves an alias.
 func follow(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias

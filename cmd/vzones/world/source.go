@@ -74,7 +74,6 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.Credent
 
 // reader reads Secrets from the files of --credentials, then from the cluster, and caches them.
 type reader struct {
-	// client is nil without a cluster.
 	client kubernetes.Interface
 	// why is the reason that client is nil.
 	why   error

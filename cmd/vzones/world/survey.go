@@ -24,8 +24,7 @@ type Survey struct {
 	Err   error
 	About About
 	// Objects are the visible folders, datacenters, clusters and hosts, including the root folder, sorted by path.
-	Objects []*Object
-	// ObjectsErr is set if Objects may be incomplete.
+	Objects    []*Object
 	ObjectsErr error
 	// Invisible are the Categories of the query that the account does not see: they do not exist, or it may not
 	// read them.
@@ -81,14 +80,13 @@ type Category struct {
 
 // MachineSettings are settings of a VM. Fields are false if they cannot be read.
 type MachineSettings struct {
-	// LacksDiskUUID reports whether disk.enableUUID is off.
 	LacksDiskUUID bool
 	// LacksTools reports whether the VM runs and VMware Tools do not. It is false while they start.
 	LacksTools bool
 }
 
-// Within returns a function that reports whether an object is in one of the datacenters, which are configured
-// names, paths or IDs. If there are none, it is true for every object.
+// Within returns a function that reports whether an object is in a datacenter of the list, which contains names,
+// paths or IDs. An empty list matches every object.
 func (s *Survey) Within(datacenters []string) func(*Object) bool {
 	if len(datacenters) == 0 {
 		return func(*Object) bool { return true }

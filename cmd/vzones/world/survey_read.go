@@ -26,17 +26,14 @@ import (
 
 const (
 	// endTime limits the removal of a view and the logout of a REST session, even after cancellation.
-	endTime = 3 * time.Second
-	// tagsAtOnce limits the concurrent tag requests.
+	endTime    = 3 * time.Second
 	tagsAtOnce = 4
 	// tagsFor is the lifetime of the tag reader's cache.
-	tagsFor = time.Hour
-	// machinesPerRequest limits the VMs in one request.
+	tagsFor            = time.Hour
 	machinesPerRequest = 1000
 )
 
-// readSurveys surveys all vCenters concurrently through the sessions of a fleet. The results are in the order of
-// the sessions. A vCenter without a session gets its error.
+// readSurveys surveys all vCenters concurrently. A vCenter without a session gets its error.
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	all := make([]Survey, len(sessions))
 	var side sync.WaitGroup
@@ -58,15 +55,12 @@ func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcen
 	return all
 }
 
-// surveyor surveys one vCenter.
 type surveyor struct {
 	vcenter string
 	session *session.Session
-	// rest is a session of the REST API for this survey only.
-	rest *session.REST
-	q    *SurveyQuery
-	// tree contains the objects.
-	tree *model.Tree
+	rest    *session.REST
+	q       *SurveyQuery
+	tree    *model.Tree
 	// confirmed are the causes of tag errors that the inventory has confirmed.
 	confirmed map[types.ManagedObjectReference]error
 }
@@ -207,7 +201,6 @@ func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectRef
 	}
 }
 
-// refs returns all objects of the tree.
 func (r *surveyor) refs() (refs []types.ManagedObjectReference) {
 	for _, kind := range []string{"Folder", "Datacenter", "ClusterComputeResource", "ComputeResource", "HostSystem"} {
 		refs = append(refs, r.tree.OfType(kind)...)
@@ -281,7 +274,6 @@ func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]Machi
 }
 
 func machineOf(o *types.ObjectContent) MachineSettings {
-	// is contains the properties that are true.
 	is := map[string]bool{}
 	for _, p := range o.PropSet {
 		switch p.Name {

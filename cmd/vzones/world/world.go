@@ -1,5 +1,5 @@
-// Package world reads the input of the tool's commands: the configuration, which may be that of a daemon in
-// the cluster, the Nodes, and all vCenters once. It defines the flags for these sources.
+// Package world reads the input of the tool's commands: the configuration, which may be a running daemon's, the
+// Nodes, and all vCenters once. It defines the flags for these sources.
 //
 // It uses the daemon's packages to read vCenters and to place Nodes, so its answers match the daemon's. It writes
 // nothing.
@@ -33,7 +33,6 @@ import (
 
 // World contains everything that was read. The caller must call Close.
 type World struct {
-	// Source describes the source of the configuration.
 	Source string
 	Config *config.Config
 	// Daemon is nil if the configuration is a file.
@@ -51,32 +50,27 @@ type World struct {
 	// called.
 	Placer  *placement.Placer
 	Checker *placement.Checker
-	// Cache contains the Nodes.
-	Cache *framework.Cache
+	Cache   *framework.Cache
 
 	selector labels.Selector
 	fleetRun
 	claims claims
 }
 
-// fleetRun is the running fleet of a World.
 type fleetRun struct {
 	// wanted returns the VMs to read in detail, and followed is its result.
 	wanted   func(*World) []inventory.Identity
 	followed []inventory.Identity
 
-	// needs are the configuration's requirements for the vCenters.
 	needs   vcenter.Requirements
 	timeout time.Duration
 	// until is the deadline of requests after Open.
-	until time.Time
-	fleet *vcenter.Fleet
-	shown *shown
-	// changed is notified by the fleet.
+	until   time.Time
+	fleet   *vcenter.Fleet
+	shown   *shown
 	changed <-chan struct{}
 	cancel  context.CancelFunc
-	// ended is closed after the fleet has stopped.
-	ended chan struct{}
+	ended   chan struct{}
 }
 
 // shown is a fleet that shows fixed states, so that all answers of a World are consistent.
@@ -85,7 +79,6 @@ type shown struct {
 	states atomic.Pointer[[]inventory.State]
 }
 
-// States returns the states of the last show.
 func (s *shown) States() []inventory.State {
 	if states := s.states.Load(); states != nil {
 		return *states
@@ -159,7 +152,6 @@ func (f *Flags) options() vcenter.Options {
 	}
 }
 
-// start creates the Placer and runs the fleet.
 func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFinder) {
 	o := f.options()
 	w.needs = vcenter.RequirementsOf(w.Config)
@@ -217,11 +209,11 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	return w.await(ctx, time.Now().Add(moreTime))
 }
 
-// detailsTime is how long to wait for the next details of VMs after everything else was read. The account may not
+// detailsTime limits waiting for further details of VMs after everything else was read. The account may not
 // be allowed to watch some VMs, and thousands of VMs take a while to start.
 func (w *World) detailsTime() time.Duration { return max(10*time.Second, w.timeout/3) }
 
-// await waits until each vCenter was read or has failed. At the deadline the remaining ones fail.
+// await waits until each vCenter was read or has failed. At the deadline the remaining vCenters fail.
 func (w *World) await(ctx context.Context, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
@@ -254,7 +246,6 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// show sets the States.
 func (w *World) show(states []inventory.State) {
 	// The copy protects the placer's states from callers.
 	w.States = slices.Clone(states)
