@@ -21,15 +21,14 @@ import (
 
 const (
 	fieldManager = "vzones-test"
-	// discoveryLag bounds the wait for a kind that the API server does not
-	// know, as that of a CustomResourceDefinition that was just applied.
+	// discoveryLag bounds the wait for a kind that the API server does not know yet, for example
+	// just after its CustomResourceDefinition was applied.
 	discoveryLag = 10 * time.Second
 )
 
-// Apply applies the objects of a YAML manifest in their order, on the server's
-// side and as an administrator, with their status. Lists are taken apart. The filter, if there is
-// one, says by its kind whether an object is wanted. An object of a namespaced
-// kind without a namespace goes into default.
+// Apply applies the objects of a YAML manifest in order, with their status, by server-side apply as
+// an administrator. It unpacks lists. An optional filter selects objects by kind. Namespaced objects
+// without a namespace go into default.
 func (c *Cluster) Apply(ctx context.Context, manifest []byte, filter func(kind string) bool) error {
 	objects, err := decode(manifest)
 	if err != nil {
@@ -60,15 +59,14 @@ func (c *Cluster) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if _, there := object.Object["status"]; !there {
 		return nil
 	}
-	// A kind without a status of its own has it now.
+	// A kind without a status subresource already has its status.
 	if _, err = client.ApplyStatus(ctx, object.GetName(), object, opts); apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil
 	}
 	return err
 }
 
-// Delete deletes the objects of a manifest, the last first, and at once: nothing that protects one
-// of them is waited for.
+// Delete deletes the objects of a manifest in reverse order, without grace periods or finalizers.
 func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 	objects, err := decode(manifest)
 	if err != nil {
@@ -79,7 +77,7 @@ func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 		if err != nil {
 			return fmt.Errorf("deleting %s %q: %w", object.GetKind(), object.GetName(), err)
 		}
-		// It may be protected by a finalizer whose controller does not run.
+		// The controller of a finalizer may not be running.
 		_, err = client.Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err == nil {
 			now := int64(0)
@@ -92,7 +90,7 @@ func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 	return nil
 }
 
-// clientFor finds the resource of an object.
+// clientFor returns the client for an object's resource.
 func (c *Cluster) clientFor(ctx context.Context, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	var mapping *meta.RESTMapping
 	kind := object.GroupVersionKind()
@@ -116,8 +114,7 @@ func (c *Cluster) clientFor(ctx context.Context, object *unstructured.Unstructur
 	return resource.Namespace(namespace), nil
 }
 
-// decode reads the objects of a manifest. A document that is empty or only a
-// comment is none.
+// decode returns the objects of a manifest and ignores empty documents.
 func decode(manifest []byte) ([]*unstructured.Unstructured, error) {
 	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
 	var objects []*unstructured.Unstructured

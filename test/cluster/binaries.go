@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The programs of a control plane, as Find and Options name them.
+// Programs of a control plane, as used by Find and Options.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -20,13 +20,12 @@ const (
 	ControllerManager = "kube-controller-manager"
 )
 
-// ErrNoBinaries is returned where a program of the control plane is not built.
+// ErrNoBinaries is returned if a program of the control plane is not built.
 var ErrNoBinaries = errors.New("make controlplane builds them")
 
-// Find returns the paths of the named programs, of etcd and kube-apiserver if
-// none is named. Each is taken from the folder $KUBEBUILDER_ASSETS if it is
-// there, else from bin/controlplane at the root of this module. The error names
-// those that are in neither and wraps ErrNoBinaries.
+// Find returns the paths of the named programs, by default etcd and kube-apiserver. It searches
+// $KUBEBUILDER_ASSETS and then bin/controlplane at the root of this module. The error names the
+// missing programs and wraps ErrNoBinaries.
 func Find(names ...string) (map[string]string, error) {
 	if len(names) == 0 {
 		names = []string{Etcd, APIServer}
@@ -62,8 +61,8 @@ func Find(names ...string) (map[string]string, error) {
 	return nil, fmt.Errorf("%s: not in %s: %w", strings.Join(missing, ", "), strings.Join(folders, " or "), ErrNoBinaries)
 }
 
-// Wanted returns an error if the calling test is to be left out: with -short, which leaves out
-// whatever needs a control plane, and where one of the named programs is not built.
+// Wanted returns an error if the calling test must be skipped: with -short, or if one of the named
+// programs is not built.
 func Wanted(names ...string) error {
 	if !flag.Parsed() {
 		flag.Parse()
@@ -75,8 +74,8 @@ func Wanted(names ...string) error {
 	return err
 }
 
-// moduleRoot looks for the module's go.mod from the working folder upwards. The
-// nested module test/controlplane has a go.mod of another name.
+// moduleRoot searches for the module's go.mod from the working folder upwards. It ignores the go.mod of
+// nested modules.
 func moduleRoot() (string, bool) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// validity is longer than any demo runs.
+// validity exceeds the duration of any demo.
 const validity = 30 * 24 * time.Hour
 
-// An authority is the cluster's own CA. Its key exists in memory only.
+// An authority is the cluster's CA. Its key exists only in memory.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -36,7 +36,7 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: ca, key: key, pem: encodeCertificate(ca.Raw)}, nil
 }
 
-// serving issues the certificate that every server of the cluster shows.
+// serving issues the server certificate of all programs.
 func (a *authority) serving() (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "control plane"},
@@ -46,7 +46,7 @@ func (a *authority) serving() (cert, key []byte, err error) {
 	})
 }
 
-// client issues the certificate of a user, who is in the given groups.
+// client issues the certificate of a user in the given groups.
 func (a *authority) client(user string, groups ...string) (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -54,7 +54,7 @@ func (a *authority) client(user string, groups ...string) (cert, key []byte, err
 	})
 }
 
-// issue makes a key and its certificate. x509.CreateCertificate picks a serial number.
+// issue creates a key and its certificate.
 func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = time.Now().Add(validity)

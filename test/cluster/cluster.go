@@ -19,25 +19,24 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Options say how a control plane is run. The zero value is a good one.
+// Options are the options of a control plane. The zero value is valid.
 type Options struct {
-	// Controllers are the controllers that kube-controller-manager runs, as its
-	// flag --controllers takes them. None of them may write to Nodes.
+	// Controllers is the value of kube-controller-manager's flag --controllers. None of them
+	// may write to Nodes.
 	Controllers []string
-	// Flags are further flags for a program, by its name. They come last, so
-	// that they win.
+	// Flags are further flags by program name. They come last, so they take precedence.
 	Flags map[string][]string
 }
 
-// A Cluster is a running control plane. Its methods may be called from several
-// goroutines, but not while one of them starts or stops programs.
+// A Cluster is a running control plane. Its methods may be called concurrently, except for those that
+// start or stop programs.
 type Cluster struct {
 	options Options
 	dir     string
 	ca      *authority
 	health  *http.Client
 
-	// Set by Start, constant afterwards.
+	// Constant after Start.
 	admin     *rest.Config
 	adminPath string
 	http      *http.Client
@@ -46,13 +45,12 @@ type Cluster struct {
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
 
 	stop      func() error
-	processes []*process.Process // in the order of their start; none after Stop
+	processes []*process.Process // in start order; nil after Stop
 }
 
-// Start starts etcd and kube-apiserver and returns when the API is ready: the
-// default RBAC objects, the namespaces default and kube-system, and in both
-// the ServiceAccount default, which Pods need. The context bounds the start
-// only. The caller must call Stop; after an error there is nothing to stop.
+// Start starts etcd and kube-apiserver. It returns when the API is ready: the default RBAC objects, the
+// namespaces default and kube-system, and the ServiceAccount default in both, which Pods need. ctx
+// bounds the start only. The caller must call Stop, unless Start fails.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "vzones-cluster-")
 	if err != nil {
@@ -86,9 +84,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.awaitDefaults(ctx)
 }
 
-// versionVariable names the version of Kubernetes that a control plane has to be of,
-// such as v1.36.4. Programs are looked for in several folders, and a test that means
-// to show something about one version must not run with another.
+// versionVariable names the required Kubernetes version, such as v1.36.4. Programs come from several
+// folders, and a test of one version must not run with another.
 const versionVariable = "VZONES_KUBERNETES"
 
 func (c *Cluster) checkVersion() error {
@@ -106,14 +103,14 @@ func (c *Cluster) checkVersion() error {
 	return nil
 }
 
-// Stop kills all programs, the last one started first, since nothing that they have is
-// kept, and removes the temporary folder. It returns within seconds whatever state they are in. Its error says
-// what could not be ended or removed, and what had ended on its own before. A
-// further call does nothing and returns the same.
+// Stop kills all programs in reverse order, without a graceful shutdown because no data is kept, and
+// removes the temporary folder. It returns within seconds. The error names programs that could not be
+// stopped, files that could not be removed, and programs that had exited before. Further calls return
+// the same error.
 func (c *Cluster) Stop() error { return c.stop() }
 
 func (c *Cluster) shutdown() error {
-	// Idle connections would make the API server wait for us.
+	// The API server would wait for idle connections.
 	if c.http != nil {
 		net.CloseIdleConnectionsFor(c.http.Transport)
 	}
@@ -125,8 +122,7 @@ func (c *Cluster) shutdown() error {
 	return errors.Join(append(errs, os.RemoveAll(c.dir))...)
 }
 
-// Err names the first program that has ended without Stop, with the last lines
-// of its log. It is nil as long as all run.
+// Err returns the first program that has exited without Stop, with the end of its log, or nil.
 func (c *Cluster) Err() error {
 	for _, p := range c.processes {
 		select {
@@ -138,15 +134,13 @@ func (c *Cluster) Err() error {
 	return nil
 }
 
-// AdminConfig is the configuration of a client that may do everything, without
-// a limit on its requests. Each call returns another copy.
+// AdminConfig returns a copy of the client configuration of an administrator without a rate limit.
 func (c *Cluster) AdminConfig() *rest.Config { return rest.CopyConfig(c.admin) }
 
-// AdminKubeconfig is the path of a kubeconfig for the same. It is removed by
-// Stop.
+// AdminKubeconfig returns the path of an administrator's kubeconfig, which Stop removes.
 func (c *Cluster) AdminKubeconfig() string { return c.adminPath }
 
-// Client is a client that may do everything.
+// Client returns the client of an administrator.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// start starts a control plane whose folder is in dir. It leaves no goroutine.
+// start starts a control plane with its folder in dir. The test fails if goroutines are left.
 func start(t *testing.T, dir string, options Options) (*Cluster, error) {
 	t.Helper()
 	if err := Wanted(); err != nil {
@@ -60,7 +60,7 @@ func TestCluster(t *testing.T) {
 	t.Run("a manifest", func(t *testing.T) { testApply(t, c) })
 }
 
-// testKubelet: the Node authorizer and NodeRestriction are in force.
+// testKubelet: the Node authorizer and NodeRestriction are active.
 func testKubelet(t *testing.T, c *Cluster) {
 	ctx := t.Context()
 	config, err := c.KubeletConfig("kubelet-1")
@@ -153,7 +153,7 @@ func testApply(t *testing.T, c *Cluster) {
 	}
 }
 
-// TestAKilledProgramIsReported, and the others are ended.
+// TestAKilledProgramIsReported also checks that the remaining programs are stopped.
 func TestAKilledProgramIsReported(t *testing.T) {
 	dir := t.TempDir()
 	c, err := start(t, dir, Options{})
@@ -204,7 +204,7 @@ func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsNamed, and where it was looked for.
+// TestWhatIsMissingIsNamed also checks that the error contains the searched folders.
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -212,7 +212,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	if err := os.WriteFile(Etcd, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(APIServer, nil, 0o600); err != nil { // no program
+	if err := os.WriteFile(APIServer, nil, 0o600); err != nil { // not executable
 		t.Fatal(err)
 	}
 	_, err := Find()

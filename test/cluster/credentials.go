@@ -32,13 +32,13 @@ const (
 	controllerManagerKubeconfig = "controller-manager.kubeconfig"
 )
 
-// requestTimeout bounds a request that this package makes for its caller.
+// requestTimeout bounds one request of this package.
 const requestTimeout = 30 * time.Second
 
-// tokenLifetime is how long a ServiceAccount's kubeconfig is good for.
+// tokenLifetime is the lifetime of a ServiceAccount's kubeconfig.
 const tokenLifetime = 24 * 60 * 60 // seconds
 
-// writeCredentials makes the CA and what the servers need of it.
+// writeCredentials creates the CA and the servers' key and certificate files.
 func (c *Cluster) writeCredentials() (err error) {
 	if c.ca, err = newAuthority(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *Cluster) writeCredentials() (err error) {
 	return nil
 }
 
-// connect makes the clients, once it is known where the API server is.
+// connect creates the clients for an API server on the given port.
 func (c *Cluster) connect(port int) error {
 	server := serverURL(port)
 	cert, key, err := c.ca.client("vzones-test-admin", "system:masters")
@@ -76,7 +76,7 @@ func (c *Cluster) connect(port int) error {
 	c.admin = &rest.Config{
 		Host:            server,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem, CertData: cert, KeyData: key},
-		QPS:             -1, // the API server is ours alone
+		QPS:             -1, // no rate limit: the API server has no other users
 	}
 	c.adminPath = c.path(adminKubeconfig)
 	if err := c.writeKubeconfig(c.adminPath, server, &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}); err != nil {
@@ -101,7 +101,7 @@ func (c *Cluster) newClients() (err error) {
 	if c.http, err = rest.HTTPClientFor(c.admin); err != nil {
 		return err
 	}
-	// Thousands of Nodes cost a fraction of the time in this encoding.
+	// Protobuf takes a fraction of the time of JSON for thousands of Nodes.
 	binary := c.AdminConfig()
 	binary.ContentType = "application/vnd.kubernetes.protobuf"
 	binary.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
@@ -117,8 +117,8 @@ func (c *Cluster) newClients() (err error) {
 	return nil
 }
 
-// ServiceAccountKubeconfig writes a kubeconfig with a token of an existing
-// ServiceAccount, good for a day, and returns its path. It is removed by Stop.
+// ServiceAccountKubeconfig writes a kubeconfig with a token of a ServiceAccount, valid for a day, and
+// returns its path. Stop removes it.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -138,9 +138,8 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return file.Name(), c.writeKubeconfig(file.Name(), c.admin.Host, &clientcmdapi.AuthInfo{Token: answer.Status.Token})
 }
 
-// KubeletConfig is the configuration of a client that the API server takes for the
-// kubelet of a Node, whether or not there is one of that name: its certificate is that of
-// the user system:node:<name> in the group system:nodes.
+// KubeletConfig returns the client configuration of a Node's kubelet: user system:node:<name> in group
+// system:nodes. The Node does not have to exist.
 func (c *Cluster) KubeletConfig(node string) (*rest.Config, error) {
 	cert, key, err := c.ca.client("system:node:"+node, "system:nodes")
 	if err != nil {
@@ -153,8 +152,7 @@ func (c *Cluster) KubeletConfig(node string) (*rest.Config, error) {
 	}, nil
 }
 
-// writeKubeconfig writes a file, readable by this user only, with all that a
-// client needs in it.
+// writeKubeconfig writes a self-contained kubeconfig, readable only by the current user.
 func (c *Cluster) writeKubeconfig(path, server string, user *clientcmdapi.AuthInfo) error {
 	const name = "vzones"
 	config := clientcmdapi.NewConfig()

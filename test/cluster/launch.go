@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// pollInterval is small against what the fastest program needs to start.
+	// pollInterval is short compared with the start of the fastest program.
 	pollInterval = 50 * time.Millisecond
-	// probeTimeout bounds one question for readiness.
+	// probeTimeout bounds one readiness probe.
 	probeTimeout = 5 * time.Second
-	// readyTimeout bounds the wait for each program to be ready, on a machine that is busy.
+	// readyTimeout bounds the start of one program on a busy host.
 	readyTimeout = 3 * time.Minute
 )
 
-// launch starts a program and returns the port that it serves on when it is ready.
+// launch starts a program, waits until it is ready, and returns its port.
 func (c *Cluster) launch(ctx context.Context, name string, args func(port int) []string, ready func(ctx context.Context, port int) error) (port int, err error) {
 	found, err := Find(name)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Cluster) launch(ctx context.Context, name string, args func(port int) [
 	if port, err = process.FreePort(); err != nil {
 		return 0, err
 	}
-	// etcd would take such settings for its flags.
+	// etcd reads flags from these variables.
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "ETCD_") })
 	p, err := process.Start(c.dir, env, name, found[name], append(args(port), c.options.Flags[name]...)...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Cluster) launch(ctx context.Context, name string, args func(port int) [
 	}
 	c.processes = append(c.processes, p)
 	if err := c.await(ctx, readyTimeout, func(ctx context.Context) error { return ready(ctx, port) }); err != nil {
-		// The error of a program that exited contains the end of its log already.
+		// The error of an exited program already contains the end of its log.
 		if c.Err() == nil {
 			err = fmt.Errorf("%w%s", err, p.LastWords())
 		}
@@ -51,7 +51,7 @@ func (c *Cluster) launch(ctx context.Context, name string, args func(port int) [
 	return port, nil
 }
 
-// await asks until the answer is nil, the time is over, the context ends, or a program does.
+// await polls ask until it returns nil, the time is over, the context is done, or a program exits.
 func (c *Cluster) await(ctx context.Context, within time.Duration, ask func(context.Context) error) error {
 	last := errors.New("none")
 	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(ctx context.Context) (bool, error) {
@@ -59,7 +59,7 @@ func (c *Cluster) await(ctx context.Context, within time.Duration, ask func(cont
 			return false, err
 		}
 		answer := ask(ctx)
-		if answer != nil && ctx.Err() == nil { // once the context has ended, the answer only says so
+		if answer != nil && ctx.Err() == nil { // otherwise the error is just the end of the context
 			last = answer
 		}
 		return answer == nil, nil
@@ -70,7 +70,7 @@ func (c *Cluster) await(ctx context.Context, within time.Duration, ask func(cont
 	return err
 }
 
-// healthy asks a server on the loopback whether it is well.
+// healthy sends a health check to a local server.
 func healthy(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	// uninitializedTaint is set by a kubelet with --cloud-provider=external and
-	// taken off by the cloud controller manager.
+	// uninitializedTaint is set by a kubelet with --cloud-provider=external and removed by the
+	// cloud controller manager.
 	uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
-	// providedAddress is set by a kubelet with --node-ip.
+	// providedAddress is the annotation set by a kubelet with --node-ip.
 	providedAddress = "alpha.kubernetes.io/provided-node-ip"
-	// createWorkers keep two cores busy without queueing in the API server.
+	// createWorkers keeps two cores busy without a queue in the API server.
 	createWorkers = 32
 )
 
-// A NodeSpec describes a Node that registers itself.
+// A NodeSpec describes a self-registered Node.
 type NodeSpec struct {
 	Name       string
-	SystemUUID string // SMBIOS UUID as the guest reports it
+	SystemUUID string // SMBIOS UUID as reported by the guest
 	ProviderID string // value of the kubelet's --provider-id; usually empty
-	// ProvidedIP is the address of --node-ip, or two joined by a comma. Without
-	// it a kubelet knows no address but its host name.
+	// ProvidedIP is the value of --node-ip, one or two addresses separated by a comma. Without
+	// it the kubelet reports only its host name.
 	ProvidedIP string
-	Labels     map[string]string // beside those that each kubelet sets
-	// Full gives the Node as much as one has that runs Pods: about 20 KB.
+	Labels     map[string]string // in addition to those set by every kubelet
+	// Full adds the data of a Node with running Pods, about 20 KB.
 	Full bool
 }
 
-// Node returns the Node as a kubelet registers it that waits for a cloud
-// provider: tainted as uninitialized, but ready. It has room for 110 Pods.
+// Node returns the Node as registered by a kubelet with an external cloud provider: tainted as
+// uninitialized, but ready, with room for 110 Pods.
 func (s NodeSpec) Node() *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: s.labels()},
@@ -80,8 +80,8 @@ func (s NodeSpec) Node() *corev1.Node {
 	return node
 }
 
-// fill gives a Node what kubelets, network and storage plugins add: 50 images, which is what a kubelet
-// reports at most, 10 volumes, and the fields of two further managers.
+// fill adds the data of kubelets, network and storage plugins: 50 images, which is the kubelet's
+// maximum, 10 volumes, and the fields of two further managers.
 func fill(node *corev1.Node) {
 	for i := range 50 {
 		digest := fmt.Sprintf("%064x", i+1)
@@ -147,8 +147,7 @@ func condition(kind corev1.NodeConditionType, status corev1.ConditionStatus, rea
 	return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now}
 }
 
-// CreateNode creates a Node with its status. One request does: the API keeps
-// the status of a Node that is created, and kubelets register that way.
+// CreateNode creates a Node with its status in one request, as kubelets do.
 func (c *Cluster) CreateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -159,8 +158,7 @@ func (c *Cluster) CreateNode(ctx context.Context, node *corev1.Node) (*corev1.No
 	return created, nil
 }
 
-// CreateNodes creates Nodes, many at a time. After an error, which it returns,
-// it begins no further one.
+// CreateNodes creates Nodes in parallel. It stops at the first error.
 func (c *Cluster) CreateNodes(ctx context.Context, specs []NodeSpec) error {
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -172,8 +170,8 @@ func (c *Cluster) CreateNodes(ctx context.Context, specs []NodeSpec) error {
 	return context.Cause(begin)
 }
 
-// SetNodeReady sets a Node's condition Ready, as its kubelet does, or, with
-// ConditionUnknown, as the control plane does when the kubelet is silent.
+// SetNodeReady sets a Node's condition Ready, like its kubelet or, for ConditionUnknown, like the
+// control plane when the kubelet is silent.
 func (c *Cluster) SetNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -190,7 +188,7 @@ func (c *Cluster) SetNodeReady(ctx context.Context, name string, status corev1.C
 	if err != nil {
 		return err
 	}
-	// The patch merges conditions by their type.
+	// A strategic merge patch merges conditions by type.
 	_, err = c.client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("setting Node %s ready %s: %w", name, status, err)

@@ -17,17 +17,16 @@ const (
 	loopback = "127.0.0.1"
 
 	serviceRange   = "10.0.0.0/24"
-	serviceAddress = "10.0.0.1" // the first of the range is the API server's
+	serviceAddress = "10.0.0.1" // the API server's address, first in the range
 
-	// Sockets are named relative to the folder that the programs run in: their
-	// absolute path may be longer than the system allows.
+	// Socket paths are relative to the working folder of the programs, because absolute paths may
+	// exceed the system's limit.
 
 	etcdSocket = "etcd.sock"
 	peerSocket = "peer.sock"
 )
 
-// startEtcd serves on Unix sockets in a folder that only this user can enter:
-// no port to lose, no TLS to pay for.
+// startEtcd uses Unix sockets in a private folder, which need neither a port nor TLS.
 func (c *Cluster) startEtcd(ctx context.Context) error {
 	args := func(int) []string {
 		return []string{
@@ -38,11 +37,11 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 			"--listen-peer-urls=unix://" + peerSocket,
 			"--initial-advertise-peer-urls=unix://" + peerSocket,
 			"--initial-cluster=etcd=unix://" + peerSocket,
-			"--unsafe-no-fsync", // nothing is kept anyway
+			"--unsafe-no-fsync", // no data is kept
 			"--log-level=warn",
 		}
 	}
-	// Whether it answers is for the API server to say: etcd's health is a part of its own.
+	// The API server's readiness includes the health of etcd.
 	_, err := c.launch(ctx, Etcd, args, func(context.Context, int) error {
 		_, err := os.Stat(c.path(etcdSocket))
 		return err
@@ -55,34 +54,33 @@ func (c *Cluster) startAPIServer(ctx context.Context) (port int, err error) {
 		return append(c.servingFlags(port),
 			"--etcd-servers=unix://"+etcdSocket,
 			"--advertise-address="+loopback,
-			// Endpoints may not be on the loopback, and nobody uses them.
+			// Endpoints on the loopback interface are invalid, and nothing uses them.
 			"--endpoint-reconciler-type=none",
 			"--service-cluster-ip-range="+serviceRange,
 			"--client-ca-file="+c.path(caFile),
-			// As in every real cluster. Programs that ask the API server
-			// who may read their metrics look for it.
+			// Programs that delegate the authentication of /metrics requests expect these
+			// settings, which every real cluster has.
 			"--requestheader-client-ca-file="+c.path(caFile),
 			"--requestheader-allowed-names=front-proxy-client",
 			"--requestheader-username-headers=X-Remote-User",
 			"--requestheader-group-headers=X-Remote-Group",
 			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-			// Kubelets may write their own Nodes only, and not all of those.
+			// Kubelets may write only a part of their own Nodes.
 			"--authorization-mode=Node,RBAC",
 			"--enable-admission-plugins=NodeRestriction",
 			"--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-signing-key-file="+c.path(tokenKeyFile),
 			"--service-account-key-file="+c.path(tokenKeyFile),
 			"--allow-privileged=true",
-			// It taints each new Node as not ready and leaves it to the
-			// node-lifecycle controller, which does not run, to take that off again.
+			// It taints each new Node as not ready. The node-lifecycle controller, which removes
+			// the taint, does not run.
 			"--disable-admission-plugins=TaintNodesByCondition",
 		)
 	}
 	return c.launch(ctx, APIServer, args, c.serves("readyz"))
 }
 
-// StartScheduler starts kube-scheduler, with the credentials of
-// system:kube-scheduler, and returns when it is ready.
+// StartScheduler starts kube-scheduler as user system:kube-scheduler and waits until it is ready.
 func (c *Cluster) StartScheduler(ctx context.Context) error {
 	args := func(port int) []string {
 		return append(c.servingFlags(port), "--kubeconfig="+c.path(schedulerKubeconfig), "--leader-elect=false")
@@ -91,9 +89,8 @@ func (c *Cluster) StartScheduler(ctx context.Context) error {
 	return err
 }
 
-// StartControllerManager starts kube-controller-manager, with the credentials
-// of system:kube-controller-manager and each controller with those of its own
-// ServiceAccount, and returns when it is ready.
+// StartControllerManager starts kube-controller-manager as user system:kube-controller-manager and waits
+// until it is ready. Each controller uses its own ServiceAccount.
 func (c *Cluster) StartControllerManager(ctx context.Context) error {
 	args := func(port int) []string {
 		return append(c.servingFlags(port),
@@ -128,9 +125,8 @@ func (c *Cluster) serves(check string) func(context.Context, int) error {
 
 func serverURL(port int) string { return "https://" + net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// awaitDefaults makes the ServiceAccount default in the namespaces that Pods
-// are put in, which no controller does as long as none runs. The namespaces
-// themselves come from the API server, a moment after it is ready.
+// awaitDefaults waits for the namespaces of Pods, which the API server creates shortly after it is ready,
+// and creates their ServiceAccount default, because no controller does.
 func (c *Cluster) awaitDefaults(ctx context.Context) error {
 	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}}

@@ -22,7 +22,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestListNamesWhatThereIs: go test runs nothing for a name that nothing has.
+// TestListNamesWhatThereIs: every listed test exists, because go test ignores unknown names.
 func TestListNamesWhatThereIs(t *testing.T) {
 	list, err := readList()
 	if err != nil {
@@ -52,8 +52,8 @@ func TestListNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestEachMinorIsBuiltFromOneVersion: the modules give the four newest minors, and each takes all
-// of Kubernetes from one release. The libraries that are built in are of the newest.
+// TestEachMinorIsBuiltFromOneVersion: the modules cover the four newest minor versions, each with all of
+// Kubernetes from a single release. Libraries built into the daemon are of the newest.
 func TestEachMinorIsBuiltFromOneVersion(t *testing.T) {
 	all, err := buildable(root)
 	if err != nil || len(all) != 4 {
@@ -84,7 +84,7 @@ func TestEachMinorIsBuiltFromOneVersion(t *testing.T) {
 	}
 }
 
-// TestVersionsOfThePage: those of the table of versions are the modules'.
+// TestVersionsOfThePage: the versions on the page match the modules.
 func TestVersionsOfThePage(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| [^|]*`([a-z0-9./-]+)` \\| (v\\S+) \\|").FindAllStringSubmatch(read(t, pageFile), -1)
 	if len(rows) < 5 {
@@ -98,7 +98,7 @@ func TestVersionsOfThePage(t *testing.T) {
 	}
 }
 
-// TestPassed: what is skipped, or not run, has not passed, and the pattern fits the names alone.
+// TestPassed: skipped and missing tests have not passed, and the pattern matches only the given names.
 func TestPassed(t *testing.T) {
 	printed := bytes.NewBufferString(`{"Action":"pass","Test":"T/good"}
 {"Action":"skip","Test":"T/skipped"}
@@ -114,7 +114,7 @@ not JSON
 	}
 }
 
-// TestRow: a minor has one row, and one that cannot be built any more has none.
+// TestRow: each minor version has one row, and a version that cannot be built has none.
 func TestRow(t *testing.T) {
 	page := func(rows string) string {
 		return "x\n<!-- results: written by make compat -->\n| Kubernetes |\n|---|\n" + rows + "<!-- end of results -->\ny\n"

@@ -1,6 +1,6 @@
-// Command compat runs the demo, and the tests of list.yaml, with the built daemon against the
-// control planes of several minors of Kubernetes. A minor with which all of them passed gets a row
-// in docs/reference/compatibility.md. make compat runs it in the root of the project.
+// Command compat runs the demo and the tests in list.yaml with the built daemon against the control planes
+// of several minor versions of Kubernetes. Each version that passes gets a row in
+// docs/reference/compatibility.md. make compat runs it at the root of the project.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 const (
 	pageFile   = "docs/reference/compatibility.md"
 	daemonFile = "bin/vsphere-cloud-controller-manager"
-	// limit bounds the tests of one package.
+	// limit is the time limit for the tests of one package.
 	limit = 25 * time.Minute
 )
 
@@ -48,7 +48,7 @@ func status() int {
 //go:embed list.yaml
 var listYAML []byte
 
-// readList returns the tests that are run, by package.
+// readList returns the tests to run, by package.
 func readList() (map[string][]string, error) {
 	var list map[string]map[string]string
 	if err := yaml.Unmarshal(listYAML, &list); err != nil {
@@ -61,18 +61,18 @@ func readList() (map[string][]string, error) {
 	return names, nil
 }
 
-// A kubernetes is one version of Kubernetes that can be built here.
+// A kubernetes is a version of Kubernetes with a module that builds it.
 type kubernetes struct {
 	minor   string // 1.36
 	version string // v1.36.4
-	module  string // the folder of the module that builds it
-	bin     string // the folder that make builds it into
+	module  string // folder of the module
+	bin     string // folder of the built programs
 }
 
 var versionOfKubernetes = regexp.MustCompile(`\n\tk8s\.io/kubernetes (v(1\.[0-9]+)\.[0-9]+)`)
 
-// buildable returns all versions of Kubernetes that a project has modules for, the newest first:
-// that of test/controlplane, with which all other tests run, and older minors.
+// buildable returns the versions of Kubernetes with a module, newest first. The newest is
+// test/controlplane, which all other tests use.
 func buildable(root string) ([]kubernetes, error) {
 	const module = "test/controlplane"
 	files, err := filepath.Glob(filepath.Join(root, module, "versions", "*", "go.mod"))
@@ -100,7 +100,7 @@ func buildable(root string) ([]kubernetes, error) {
 	return all, nil
 }
 
-// compare plays the list with each of the minors, or with all.
+// compare runs the list with the given minor versions, or with all.
 func compare(ctx context.Context, minors []string) error {
 	tests, err := readList()
 	if err != nil {
@@ -140,8 +140,8 @@ func compare(ctx context.Context, minors []string) error {
 	return errors.Join(errs...)
 }
 
-// committed returns the commit that is checked out, and why nothing of the built daemon can be
-// recorded, if it is not that commit's.
+// committed returns the checked-out commit. why is the reason that results cannot be recorded, if the
+// daemon is not built from exactly that commit.
 func committed(ctx context.Context) (commit, why string, err error) {
 	var out [3]string
 	for i, args := range [][]string{
@@ -165,7 +165,7 @@ func committed(ctx context.Context) (commit, why string, err error) {
 	return commit, why, nil
 }
 
-// play builds the control plane of a version, and runs the demo and the tests with it.
+// play builds the control plane of a version and runs the demo and the tests with it.
 func (k kubernetes) play(ctx context.Context, tests map[string][]string) error {
 	name := "bin/compat-" + k.minor + ".log"
 	log, err := os.Create(name)
@@ -192,7 +192,7 @@ func (k kubernetes) play(ctx context.Context, tests map[string][]string) error {
 	return nil
 }
 
-// run runs a program with the control plane of this version, which the harness checks, and the built daemon.
+// run runs a program with the built daemon and this version's control plane, which package cluster checks.
 func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name string, args ...string) error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -200,13 +200,13 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "DEMO_KEEP=", "VZONES_KUBERNETES="+k.version, "VZONES_DAEMON="+filepath.Join(root, daemonFile))
-	// With KUBEBUILDER_ASSETS, make would not build the programs that this folder contains.
+	// With KUBEBUILDER_ASSETS, make would not build the programs.
 	if name != "make" {
 		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+filepath.Join(root, k.bin))
 	}
 	cmd.Stdout = stdout
 	cmd.Stderr = stderr
-	// SIGTERM lets the command stop its own children.
+	// SIGTERM lets the command stop its children.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	if err := cmd.Run(); err != nil {
@@ -215,7 +215,7 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 	return nil
 }
 
-// pattern matches exactly these tests.
+// pattern returns a regular expression that matches exactly these tests.
 func pattern(names []string) string {
 	each := make([]string, len(names))
 	for i, name := range names {
@@ -224,7 +224,7 @@ func pattern(names []string) string {
 	return strings.Join(each, "|")
 }
 
-// passed returns the tests that passed by what go test -json prints: not those that were skipped.
+// passed returns the passed tests in the output of go test -json.
 func passed(printed *bytes.Buffer) []string {
 	var names []string
 	for line := range bytes.Lines(printed.Bytes()) {
@@ -240,7 +240,7 @@ func without(all, some []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 }
 
-// record writes the row of a version into the page.
+// record writes the row of a version to the page.
 func (k kubernetes) record(all []kubernetes, commit string) error {
 	text, err := os.ReadFile(pageFile)
 	if err != nil {
@@ -260,7 +260,7 @@ var (
 	resultRow   = regexp.MustCompile(`^\| v(1\.[0-9]+)\.`)
 )
 
-// withRow puts the row of a version in the place of its minor's. Minors that cannot be built any more go.
+// withRow replaces the row of a minor version and removes the rows of versions that cannot be built.
 func withRow(page string, all []kubernetes, k kubernetes, row string) (string, error) {
 	at := resultTable.FindStringSubmatch(page)
 	if at == nil {

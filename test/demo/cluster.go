@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// folder has the files that the reader needs, toolConfig is the one for vzones.
+	// folder contains the files for the reader; toolConfig is the configuration of vzones.
 	folder     = "bin/demo-cluster"
 	toolConfig = "vsphere.yaml"
-	// binary is the daemon, incumbent the vSphere CPI if make incumbent has built it.
+	// binary is the daemon, incumbent the vSphere CPI, which make incumbent builds.
 	binary    = "bin/vsphere-cloud-controller-manager"
 	incumbent = "bin/incumbent/vsphere-cloud-controller-manager"
 	helm      = "bin/tools/helm"
-	// controlPlane is the Node that the Pods of a DaemonSet come to.
+	// controlPlane is the Node that runs the Pods of DaemonSets.
 	controlPlane = "paris-1-0000"
 
 	regionCategory = "k8s-region"
@@ -38,7 +38,7 @@ const (
 	delay = 5 * time.Millisecond
 )
 
-// startBare starts the vCenters and a control plane that runs DaemonSets, with nothing installed.
+// startBare starts the vCenters and a control plane with the controllers for workloads, without vzones.
 func startBare(ctx context.Context) (*stack.Stack, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -57,7 +57,7 @@ func startBare(ctx context.Context) (*stack.Stack, error) {
 	return s, nil
 }
 
-// registerAll registers the Nodes, of which one is of the control plane.
+// registerAll registers the Nodes, including a control plane Node.
 func (d *demo) registerAll(ctx context.Context) error {
 	if err := d.stack.Register(ctx, d.stack.Fleet.Machines()...); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (d *demo) registerAll(ctx context.Context) error {
 	return err
 }
 
-// writeFiles writes what the reader needs to install a cloud controller manager: the
-// configuration for vzones has the credentials, which the cluster does not have yet.
+// writeFiles writes the files for installing a cloud controller manager. The configuration for vzones
+// contains the credentials because the cluster has no Secret yet.
 func (d *demo) writeFiles(ctx context.Context) error {
 	if err := d.writeKubeconfig(); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (d *demo) writeFiles(ctx context.Context) error {
 	return nil
 }
 
-// writeKubeconfig makes the folder, with the kubeconfig alone.
+// writeKubeconfig replaces the folder with a new one that contains only the kubeconfig.
 func (d *demo) writeKubeconfig() error {
 	if err := os.RemoveAll(d.folder); err != nil {
 		return err
@@ -108,8 +108,7 @@ func (d *demo) writeKubeconfig() error {
 	return os.WriteFile(filepath.Join(d.folder, "kubeconfig"), kubeconfig, 0o600)
 }
 
-// writeConfig writes the configuration of the demo's daemon into the folder. The credentials are
-// in the Secret, which the kubeconfig lets vzones read.
+// writeConfig writes the daemon's configuration to the folder. vzones reads the credentials from the Secret.
 func (d *demo) writeConfig() error {
 	if err := d.writeKubeconfig(); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (d *demo) writeConfig() error {
 	return os.WriteFile(filepath.Join(d.folder, toolConfig), config, 0o600)
 }
 
-// values are those of the chart for a fleet.
+// values returns the chart's values for a fleet.
 func values(f *fleet.Fleet) string {
 	var vcenters, authorities, accounts strings.Builder
 	for _, v := range f.VCenters() {
@@ -150,8 +149,8 @@ func indented(text, by string) string {
 
 var exampleKind = regexp.MustCompile(`(?m)^kind: (ConfigMap|Secret)$`)
 
-// cpiManifest is the vSphere CPI's own manifest, with the configuration of a fleet in the
-// place of its example. It is an error if make incumbent has not been run.
+// cpiManifest returns the vSphere CPI's own manifest with the configuration of a fleet. It fails if make
+// incumbent has not been run.
 func cpiManifest(ctx context.Context, f *fleet.Fleet) (string, error) {
 	if _, err := os.Stat(incumbent); err != nil {
 		return "", err
@@ -176,7 +175,7 @@ func cpiManifest(ctx context.Context, f *fleet.Fleet) (string, error) {
 	}
 	var vcenters, accounts strings.Builder
 	for _, v := range f.VCenters() {
-		// The CPI accepts SHA-1 thumbprints only.
+		// The CPI accepts only SHA-1 thumbprints.
 		thumbprint := soap.ThumbprintSHA1(v.Leaf())
 		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n        port: %d\n        thumbprint: %q\n", v.Name(), v.Host(), v.Port(), thumbprint)
 		fmt.Fprintf(&accounts, "  %s.username: %s\n  %s.password: %s\n", v.Host(), v.User(), v.Host(), v.Password())
@@ -201,7 +200,7 @@ stringData:
 	return strings.Join(kept, "\n---\n"), nil
 }
 
-// newest returns the manifest in the folder of the highest release, such as v1.35.
+// newest returns the manifest of the highest release, by its folder name, such as v1.35.
 func newest(manifests []string) string {
 	newestMinor := -1
 	path := ""
@@ -215,7 +214,7 @@ func newest(manifests []string) string {
 	return path
 }
 
-// agent runs the Pods of vzones and of the vSphere CPI.
+// agent returns the kubelet for Pods of vzones and of the vSphere CPI.
 func (d *demo) agent() *kubelet.Agent {
 	return &kubelet.Agent{
 		Cluster: d.stack.Cluster, Dir: d.stack.Dir, Program: program,
@@ -225,7 +224,7 @@ func (d *demo) agent() *kubelet.Agent {
 	}
 }
 
-// program returns what an image has.
+// program returns the program for an image, or "".
 func program(image string) string {
 	name, _, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	name, _, _ = strings.Cut(name, "@")

@@ -17,28 +17,28 @@ import (
 	"vzones/test/stack"
 )
 
-// A console carries out the commands that are typed while the demo runs.
+// A console runs the commands that are typed during the demo.
 type console struct {
 	out   io.Writer
 	stack *stack.Stack
 }
 
-// A command changes a vCenter, or shows the Nodes.
+// A command changes a vCenter or shows the Nodes.
 type command struct {
 	name string
-	// args names the arguments, all of which are required.
+	// args are the names of the required arguments.
 	args string
 	does string
-	// expect is the visible effect and the time until it is visible.
+	// expect is the visible effect and its delay.
 	expect string
-	// run returns what was done, for the terminal.
+	// run returns a description of the change.
 	run func(*console, context.Context, []string) (string, error)
 }
 
 // errExit ends the demo.
 var errExit = errors.New("the demo ends")
 
-// commands returns all commands in the order in which help lists them.
+// commands returns the commands in the order of help.
 func commands() []command {
 	return []command{
 		{name: "status", does: "shows the Nodes and the last Events of vzones", run: (*console).status},
@@ -76,8 +76,8 @@ func commands() []command {
 
 func (c *console) print(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
 
-// run carries out the lines of an input until one of them ends the demo, the context is done,
-// or the channel is closed. It ignores the end of the input: there may be no terminal.
+// run runs commands until a command ends the demo, the context is done, or ended is closed. It ignores the
+// end of the input, because there may be no terminal.
 func (c *console) run(ctx context.Context, in io.Reader, ended <-chan struct{}) {
 	c.print("Commands, to be typed here; help explains them: %s\n", names())
 	ctx, cancel := context.WithCancel(ctx)
@@ -99,8 +99,8 @@ func (c *console) run(ctx context.Context, in io.Reader, ended <-chan struct{}) 
 	}
 }
 
-// read sends the lines of an input and closes the channel at its end. Its goroutine may outlive
-// the context, since nothing interrupts the read of a terminal.
+// read sends the input's lines and closes the channel at its end. Its goroutine may outlive the context,
+// because a read from a terminal cannot be interrupted.
 func (c *console) read(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -120,7 +120,7 @@ func (c *console) read(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// obey carries out one line. The error is errExit if that ends the demo.
+// obey runs one line. It returns errExit to end the demo.
 func (c *console) obey(ctx context.Context, line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -156,7 +156,7 @@ func (c *console) obey(ctx context.Context, line string) error {
 	return nil
 }
 
-// names lists what can be typed.
+// names lists the command names.
 func names() string {
 	list := []string{"help"}
 	for _, known := range commands() {
@@ -167,7 +167,6 @@ func names() string {
 
 func (known *command) usage() string { return strings.TrimSpace(known.name + " " + known.args) }
 
-// help explains the commands.
 func (c *console) help() {
 	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, known := range commands() {
@@ -179,7 +178,7 @@ func (c *console) help() {
 	_ = t.Flush()
 }
 
-// release lets all vCenters answer, so that the daemon can log out of them.
+// release makes all vCenters respond, so that the daemon can log out.
 func (c *console) release() error {
 	for _, v := range c.stack.Fleet.VCenters() {
 		if err := answer(v); err != nil {
@@ -189,14 +188,14 @@ func (c *console) release() error {
 	return nil
 }
 
-// answer lets a vCenter answer, as slowly as at the start.
+// answer makes a vCenter respond with the initial delay.
 func answer(v *fleet.VCenter) error {
 	err := v.Recover()
 	v.SetDelay(delay)
 	return err
 }
 
-// firstDatacenter is one that each vCenter of the demo has.
+// firstDatacenter exists in every vCenter of the demo.
 const firstDatacenter = "dc-1"
 
 func (c *console) vmotion(_ context.Context, args []string) (string, error) {
@@ -304,7 +303,7 @@ func (c *console) join(ctx context.Context, args []string) (string, error) {
 	return fmt.Sprintf("vCenter %s has a VM %s in %s, and its kubelet has registered the Node.", v.Name(), name, firstDatacenter), err
 }
 
-// vcenter returns the vCenter of a name. The error lists the names of all vCenters.
+// vcenter returns a vCenter by name. The error lists all vCenters.
 func (c *console) vcenter(name string) (*fleet.VCenter, error) {
 	if v := c.stack.Fleet.VCenter(name); v != nil {
 		return v, nil
@@ -312,7 +311,7 @@ func (c *console) vcenter(name string) (*fleet.VCenter, error) {
 	return nil, fmt.Errorf("there is no vCenter %q; there are %s", name, strings.Join(c.stack.Fleet.Names(), ", "))
 }
 
-// vm returns the VM of a name and its vCenter. The error lists the names of all VMs.
+// vm returns a VM by name, and its vCenter. The error lists all VMs.
 func (c *console) vm(name string) (fleet.Machine, *fleet.VCenter, error) {
 	var known []string
 	for _, m := range c.stack.Fleet.Machines() {
@@ -324,7 +323,7 @@ func (c *console) vm(name string) (fleet.Machine, *fleet.VCenter, error) {
 	return fleet.Machine{}, nil, fmt.Errorf("there is no VM %q; there are\n  %s", name, strings.Join(known, "\n  "))
 }
 
-// checkFree returns an error if any vCenter has a VM of that name, since commands name VMs without their vCenter.
+// checkFree returns an error if any vCenter has a VM with this name, because commands identify VMs by name only.
 func (c *console) checkFree(name string) error {
 	if m, _, err := c.vm(name); err == nil {
 		return fmt.Errorf("vCenter %s has a VM %q already: destroy %s", m.VCenter, name, name)

@@ -12,8 +12,7 @@ import (
 	"vzones/test/stack"
 )
 
-// TestCommands: each line that is right is carried out, and each that is wrong is answered by what
-// would be right.
+// TestCommands: valid lines are executed, and invalid ones are answered with the valid alternatives.
 func TestCommands(t *testing.T) {
 	out := new(bytes.Buffer)
 	w := &console{out: out, stack: &stack.Stack{Fleet: fleettest.Start(t, fleetYAML)}}
@@ -50,8 +49,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestRun: exit ends the demo, and so do the context and the end of the daemon. The end of the
-// input does not: it may be none.
+// TestRun: exit, the context and the end of the daemon end the demo. The end of the input does not: there
+// may be none.
 func TestRun(t *testing.T) {
 	run := func(t *testing.T, in io.Reader, end func(cancel context.CancelFunc, ended chan struct{})) {
 		t.Helper()

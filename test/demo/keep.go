@@ -8,14 +8,14 @@ import (
 	"vzones/test/stack"
 )
 
-// What DEMO_KEEP may be. Any other value keeps everything.
+// Values of DEMO_KEEP. Any other value keeps everything.
 const (
 	keepNothing = ""
 	// keepCluster keeps the control plane and the vCenters, without the daemon.
 	keepCluster = "cluster"
 )
 
-// hold leaves everything running, and carries out commands, until the user ends it.
+// hold keeps everything running and executes commands until the user ends the demo.
 func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(d.folder)) }()
 	if err := d.explain(daemon); err != nil {
@@ -31,7 +31,7 @@ func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	return c.release() //nolint:contextcheck // the context is done
 }
 
-// explain prints how to look at the cluster and at the daemon's log.
+// explain prints how to inspect the cluster and the daemon's log.
 func (d *demo) explain(daemon *stack.Daemon) error {
 	if err := d.writeConfig(); err != nil {
 		return err
@@ -48,8 +48,8 @@ The daemon's log is %[2]s.
 	return nil
 }
 
-// serveCluster keeps a control plane and vCenters, whose Nodes wait. It plays the kubelet for
-// the Pods of cloud controller managers, since the reader installs one.
+// serveCluster keeps a control plane and vCenters with uninitialized Nodes, and acts as the kubelet for
+// the cloud controller manager that the reader installs.
 func (d *demo) serveCluster(ctx context.Context) (err error) {
 	d.step("Starting etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and three simulated vCenters")
 	if d.stack, err = startBare(ctx); err != nil {
@@ -90,7 +90,7 @@ namespaces: run the demo as root.
 	return err
 }
 
-// runPods runs the Pods, and carries out commands, until the user ends it.
+// runPods runs the Pods and executes commands until the user ends the demo.
 func (d *demo) runPods(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,7 +108,6 @@ func (d *demo) runPods(ctx context.Context) error {
 	return errors.Join(err, released)
 }
 
-// announce prints the vCenters and the API server.
 func (d *demo) announce() {
 	for _, v := range d.stack.Fleet.VCenters() {
 		v.SetDelay(delay)

@@ -1,7 +1,6 @@
-// Command demo shows the daemon's main job on real parts: three simulated
-// vCenters, a real control plane, the built daemon as its own process. It exits
-// with 0 only if every Node got what it should and the scheduler spread Pods
-// over the zones. make demo runs it.
+// Command demo shows the daemon's main task with three simulated vCenters, a real control plane and the built
+// daemon as a separate process. It exits with 0 only if every Node has the expected metadata and the
+// scheduler spreads Pods over the zones. make demo runs it.
 package main
 
 import (
@@ -24,7 +23,7 @@ import (
 //go:embed fleet.yaml
 var fleetYAML string
 
-// limit bounds the demo without the building of programs.
+// limit is the time limit of the demo, without building programs.
 const limit = 3 * time.Minute
 
 func main() { os.Exit(show()) }
@@ -32,7 +31,7 @@ func main() { os.Exit(show()) }
 func show() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// What client-go logs about itself is no part of the show.
+	// Discard client-go's own log.
 	klog.SetLogger(klog.Logger{})
 	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP"), folder: folder}
 	if err := d.run(ctx); err != nil {
@@ -45,9 +44,8 @@ func show() int {
 type demo struct {
 	out   io.Writer
 	began time.Time
-	// keep is the value of DEMO_KEEP.
-	keep string
-	// folder is where the reader's files go.
+	keep  string
+	// folder contains the files for the reader.
 	folder string
 	// config is the path of the daemon's configuration.
 	config string
@@ -71,7 +69,7 @@ func (d *demo) run(ctx context.Context) error {
 	return d.play(ctx, binary)
 }
 
-// play shows all there is to see, with the daemon at a path.
+// play runs the whole demo with the given daemon.
 func (d *demo) play(ctx context.Context, binary string) (err error) {
 	d.step("Starting etcd and kube-apiserver, and three simulated vCenters with two datacenters each")
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -97,7 +95,7 @@ func (d *demo) play(ctx context.Context, binary string) (err error) {
 	return d.end(daemon)
 }
 
-// label registers the Nodes, and starts the daemon at a path, which labels them.
+// label registers the Nodes and starts the daemon, which labels them.
 func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) {
 	d.announce()
 	machines := d.stack.Fleet.Machines()
@@ -119,7 +117,7 @@ func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) 
 	return daemon, nil
 }
 
-// built reports, as an error, that the daemon is not built.
+// built returns an error if the daemon is not built.
 func built() error {
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("the daemon is not built: %w; make demo builds it and is run at the root of the project", err)
@@ -130,7 +128,7 @@ func built() error {
 func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	more := "labels:\n  region: k8s-region\n  zone: k8s-zone\n"
 	if d.keep != keepNothing {
-		// The reader should not wait for a minute to see drift.
+		// The default settle time of a minute is too long for a reader.
 		more += "topology:\n  settle: 10s\n"
 	}
 	config, err := d.stack.WriteConfig(more)
@@ -151,7 +149,7 @@ func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	return d.stack.StartDaemon(path, config, "--deletion-hold=5s")
 }
 
-// end stops the daemon and checks that it leaves no session behind.
+// end stops the daemon and checks that no session is left.
 func (d *demo) end(daemon *stack.Daemon) error {
 	took, err := daemon.Stop()
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"vzones/test/stack"
 )
 
-// await returns the command that waits until all Nodes have a label.
+// await returns a command that waits until all Nodes have a label.
 func await(label string) string { return awaitKey("labels", label) }
 
-// awaitKey is await for labels or annotations.
+// awaitKey is await for a key of labels or annotations.
 func awaitKey(of, key string) string {
 	return "kubectl wait node --all --timeout=2m --for=jsonpath='{.metadata." + of + "." + strings.ReplaceAll(key, ".", `\.`) + "}'\n"
 }
@@ -31,11 +31,11 @@ func awaitKey(of, key string) string {
 const (
 	zoneLabel = "topology.kubernetes.io/zone"
 	migrate   = "docs/how-to/migrate.md"
-	// started ends what the demo prints before the first command.
+	// started is the last line of the demo's output before the first command.
 	started = "Commands, to be typed here"
 )
 
-// inTree is a configuration of the provider that was in Kubernetes.
+// inTree is a configuration of the former in-tree provider.
 const inTree = `[Global]
 user = "vzones@vsphere.local"
 password = "secret"
@@ -47,9 +47,9 @@ region = k8s-region
 zone = k8s-zone
 `
 
-// TestInstallByThePages enters the commands of the tutorial's third part, the README, the how-tos that install, upgrade
-// and remove vzones, and those that convert a configuration, in the cluster that the demo keeps. Each has to succeed, but
-// vzones check may find something.
+// TestInstallByThePages runs the commands of the documentation in the demo's cluster: the third part of the
+// tutorial, the README, and the how-tos about installation, upgrade, removal and conversion of a
+// configuration. Every command must succeed, but vzones check may report findings.
 func TestInstallByThePages(t *testing.T) {
 	enter := keptCluster(t)
 	lines := shellBlocks(t, "docs/tutorial/first-cluster.md", "## 3. ")
@@ -57,7 +57,7 @@ func TestInstallByThePages(t *testing.T) {
 	enter(lines[:last]...)
 	enter(await("example.com/vcenter"), lines[last])
 
-	// ownManifest is the plain manifest, filled in.
+	// ownManifest is the completed plain manifest.
 	const ownManifest = "vsphere-cloud-controller-manager.yaml"
 	enter("helm template vzones manifests/chart --namespace kube-system --values bin/demo-cluster/values.yaml > " + ownManifest)
 	enter(shellBlocks(t, "docs/how-to/install.md", "## Install from the plain manifest")...)
@@ -69,7 +69,7 @@ func TestInstallByThePages(t *testing.T) {
 	}
 	enter("cp bin/demo-cluster/values.yaml values.yaml")
 	enter(shellBlocks(t, "README.md", "## Install")...)
-	// The how-to writes the values anew.
+	// The how-to creates this file.
 	enter("rm values.yaml")
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Upgrade")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
@@ -81,8 +81,8 @@ func TestInstallByThePages(t *testing.T) {
 	enter("vzones check --offline vsphere.yaml", "kubectl apply --dry-run=server -f secret.yaml")
 }
 
-// TestMigrateByThePages enters the commands of the tutorial's fourth part and of the how-to that it leads to: from the
-// vSphere CPI to vzones and back, and then vzones' chart over the CPI's objects.
+// TestMigrateByThePages runs the commands of the tutorial's fourth part and of the how-to that it refers to:
+// from the vSphere CPI to vzones and back, and then an installation of the chart over the CPI's objects.
 func TestMigrateByThePages(t *testing.T) {
 	enter := keptCluster(t)
 	if _, err := os.Stat(incumbent); err != nil {
@@ -104,8 +104,8 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(status)
 }
 
-// keptCluster starts the demo's cluster in a folder that looks like a clone in which everything is built, and returns a
-// function that enters blocks there.
+// keptCluster starts the demo's cluster in a folder that looks like a fully built clone. It returns a
+// function that runs blocks of commands there.
 func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 	t.Helper()
 	if err := cluster.Wanted(cluster.ControllerManager, cluster.Scheduler); err != nil {
@@ -163,7 +163,7 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 			cmd := exec.CommandContext(ctx, "sh", "-ec", strings.ReplaceAll(block, "vzones check\n", await(zoneLabel)+"vzones check || test $? -eq 1\n"))
 			cmd.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG="+filepath.Join(dir, folder, "kubeconfig"),
 				"PATH="+strings.Join([]string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin", "tools"), os.Getenv("PATH")}, string(os.PathListSeparator)))
-			// A command that hangs keeps the output open.
+			// A hanging command keeps the output open.
 			cmd.WaitDelay = time.Second
 			said, err := cmd.CombinedOutput()
 			cancel()
@@ -178,7 +178,7 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 	}
 }
 
-// shellBlocks returns the shell blocks of a section, without the lines that run make.
+// shellBlocks returns the shell blocks of a section, without lines that run make.
 func shellBlocks(t *testing.T, path, heading string) []string {
 	t.Helper()
 	var all []string
@@ -190,7 +190,7 @@ func shellBlocks(t *testing.T, path, heading string) []string {
 	return all
 }
 
-// blocks returns the blocks of a kind in the section of a page whose heading begins so.
+// blocks returns the blocks of a kind in the section whose heading starts with heading.
 func blocks(t *testing.T, path, heading, kind string) []string {
 	t.Helper()
 	_, section, found := strings.Cut(fixture.Page(t, path), "\n"+heading)
@@ -212,7 +212,7 @@ func blocks(t *testing.T, path, heading, kind string) []string {
 	return all
 }
 
-// output collects what several goroutines print.
+// output is a buffer for concurrent writers.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

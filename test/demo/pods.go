@@ -53,8 +53,8 @@ func (d *demo) schedule(ctx context.Context) error {
 	return nil
 }
 
-// buildScheduler builds kube-scheduler, which takes a minute or two the first time: so the Nodes have
-// their labels by then.
+// buildScheduler builds kube-scheduler. The first time it takes a minute or two, so it runs after the Nodes
+// are labeled.
 func (d *demo) buildScheduler(ctx context.Context) error {
 	if _, err := cluster.Find(cluster.Scheduler); !errors.Is(err, cluster.ErrNoBinaries) {
 		return err

@@ -19,7 +19,7 @@ import (
 // lastEvents is the number of Events that status shows.
 const lastEvents = 20
 
-// status shows the Nodes, and the last Events of vzones and of deletions, for readers without kubectl.
+// status shows the Nodes and recent Events of vzones and of deletions, for readers without kubectl.
 func (c *console) status(ctx context.Context, _ []string) (string, error) {
 	nodes, err := c.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -61,7 +61,7 @@ func nodeTable(nodes []v1.Node) string {
 	return b.String()
 }
 
-// orNone stands in for an empty column.
+// orNone replaces an empty column.
 func orNone(text string) string { return cmp.Or(text, "<none>") }
 
 func eventTable(events []v1.Event) string {

@@ -20,7 +20,7 @@ import (
 	"vzones/test/stack"
 )
 
-// A block is either what somebody types or what status then shows.
+// A block is either typed input or the expected output of status.
 type block struct {
 	typed bool
 	lines []string
@@ -30,7 +30,7 @@ func typing(lines ...string) block { return block{typed: true, lines: lines} }
 
 func showing(lines ...string) block { return block{lines: lines} }
 
-// fromPage returns the text blocks of a section of the tutorial's second part, of which there are n.
+// fromPage returns the text blocks in a section of the tutorial's second part. There must be n.
 func fromPage(t *testing.T, heading string, n int) []block {
 	t.Helper()
 	var all []block
@@ -45,7 +45,7 @@ func fromPage(t *testing.T, heading string, n int) []block {
 	return all
 }
 
-// tutorial returns what goes wrong there, with what else there is to see, and what the page leaves out.
+// tutorial returns the tutorial's failures, with further expected output and commands not on the page.
 func tutorial(t *testing.T) []block {
 	t.Helper()
 	moves := fromPage(t, "### A VM moves to another zone", 3)
@@ -56,7 +56,7 @@ func tutorial(t *testing.T) []block {
 		[]block{showing("paris-1-0000 True paris paris-1 <none>")},
 		moves[2:],
 		[]block{
-			// a machine is cloned
+			// a VM is cloned
 			typing("clone paris-1-0001 milan"),
 			showing(
 				"paris-1-0001 True paris paris-1 <none>",
@@ -84,8 +84,7 @@ func tutorial(t *testing.T) []block {
 	)
 }
 
-// TestDemo: the demo ends without an error, which it does only if each Node has what the description of the
-// fleet says and no session is left.
+// TestDemo: the demo succeeds, which includes the metadata of all Nodes and the end of all sessions.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	binary := daemonBinary(t, cluster.Scheduler)
@@ -97,8 +96,8 @@ func TestDemo(t *testing.T) {
 	t.Log(out)
 }
 
-// TestTutorial plays each part, with what DEMO_KEEP=1 keeps but for the Pods: what is to be shown has to come, what the
-// demo prints for a shell works, no other Nodes are gone, and in the end no session is left.
+// TestTutorial plays each part as with DEMO_KEEP=1, but without Pods. The expected output appears, the printed
+// shell commands work, no other Nodes are deleted, and no session is left.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	binary := daemonBinary(t)
@@ -143,7 +142,7 @@ func TestTutorial(t *testing.T) {
 			t.Errorf("Node %s: gone is %v, after %q: %v", m.Name, gone, typed, err)
 		}
 	}
-	// No later command undoes this outage.
+	// No later command ends this outage.
 	if err := c.obey(ctx, "hang porto"); err != nil {
 		t.Fatalf("hang porto: %v", err)
 	}
@@ -155,7 +154,7 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// daemonBinary returns the path of the daemon. Without a control plane the test is skipped.
+// daemonBinary returns the path of the daemon. It skips the test without a control plane.
 func daemonBinary(t *testing.T, programs ...string) string {
 	t.Helper()
 	if err := cluster.Wanted(programs...); err != nil {
@@ -168,8 +167,8 @@ func daemonBinary(t *testing.T, programs ...string) string {
 	return binary
 }
 
-// checkExplained checks what the demo prints to look around: the log is at that path, and the lines for a shell are
-// right. Without kubectl, which make helm builds, it leaves these out.
+// checkExplained checks the printed instructions: the path of the log and the shell commands. It skips the
+// latter without kubectl, which make helm builds.
 func checkExplained(t *testing.T, d *demo, daemon *stack.Daemon, out *bytes.Buffer) {
 	t.Helper()
 	out.Reset()
@@ -213,7 +212,7 @@ func find(t *testing.T, in *bytes.Buffer, pattern string) string {
 	return found[1]
 }
 
-// await waits until one status shows all lines of the block.
+// await waits until a single status contains all lines of the block.
 func (b block) await(ctx context.Context, t *testing.T, c *console, out *bytes.Buffer) {
 	t.Helper()
 	began := time.Now()
@@ -238,8 +237,8 @@ var (
 	age    = regexp.MustCompile(`^\d+[smh](\d+s)? `)
 )
 
-// shows reports whether a text has a line. An ellipsis is anything, and the
-// ages of Events differ.
+// shows reports whether a text contains a line. An ellipsis matches anything, and the ages of Events are
+// ignored.
 func shows(text, line string) bool {
 	plain := func(line string) string {
 		return age.ReplaceAllString(blanks.ReplaceAllString(strings.TrimSpace(line), " "), "AGO ")

@@ -16,18 +16,17 @@ import (
 	"vzones/test/cluster"
 )
 
-// every is how often an Agent looks at all Pods, and restarts a container that has ended.
+// every is the interval for syncing Pods and restarting exited containers.
 const every = time.Second
 
-// An Agent runs the Pods of a cluster that are bound to a Node, as all kubelets together
-// would, and reports their status.
+// An Agent runs all scheduled Pods of a cluster, like the kubelets of all Nodes, and reports their status.
 type Agent struct {
 	Cluster *cluster.Cluster
-	// Dir is where the containers have their folders.
+	// Dir contains the containers' folders.
 	Dir string
-	// Program returns what an image has, "" for one that is left alone: its Pods stay Pending.
+	// Program returns the program of an image. Pods for which it returns "" stay Pending.
 	Program func(image string) string
-	// Print gets a line for whatever happens to a Pod.
+	// Print logs a change of a Pod.
 	Print func(format string, args ...any)
 
 	running map[types.UID]*running
@@ -39,12 +38,12 @@ type running struct {
 	container *Container
 	restarts  int32
 	ready     bool
-	// problem is why it could not be started, as it was last printed.
+	// problem is the last printed error of starting the container.
 	problem string
 }
 
-// Run runs the Pods until the context is done, and then ends those that run. An error of the
-// API server is tried again.
+// Run runs the Pods until the context is done and then stops their containers. It retries errors of the API
+// server.
 func (a *Agent) Run(ctx context.Context) error {
 	a.running = map[types.UID]*running{}
 	ticker := time.NewTicker(every)
@@ -63,7 +62,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// look brings all containers in line with the Pods that there are.
+// look brings all containers in line with the Pods.
 func (a *Agent) look(ctx context.Context) error {
 	pods, err := a.Cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -83,7 +82,7 @@ func (a *Agent) look(ctx context.Context) error {
 		a.keep(ctx, p)
 	}
 	for uid, r := range a.running {
-		// A Pod that is not listed any longer was deleted by force.
+		// Only force deletion removes a Pod before its container has stopped.
 		if !there[uid] {
 			_ = r.stop()
 			delete(a.running, uid)
@@ -92,7 +91,7 @@ func (a *Agent) look(ctx context.Context) error {
 	return nil
 }
 
-// keep sees to it that a Pod runs.
+// keep starts a Pod's container, or restarts it after it has exited.
 func (a *Agent) keep(ctx context.Context, p *corev1.Pod) {
 	r := a.running[p.UID]
 	if r == nil {
@@ -139,7 +138,7 @@ func (a *Agent) start(ctx context.Context, r *running) error {
 	return nil
 }
 
-// keepLog gives the log of a container that has ended another name, and returns its path.
+// keepLog renames the log of an exited container and returns its path.
 func (r *running) keepLog() string {
 	kept := filepath.Join(r.container.dir, fmt.Sprintf("daemon-%d.log", r.restarts))
 	if err := os.Rename(r.container.LogPath(), kept); err != nil {
@@ -148,7 +147,7 @@ func (r *running) keepLog() string {
 	return kept
 }
 
-// report writes whether a Pod runs and is ready into its status, if that has changed.
+// report updates a Pod's status if it has changed.
 func (a *Agent) report(ctx context.Context, r *running) {
 	ready := r.container.Probe(ctx, r.container.container().ReadinessProbe) == nil
 	if r.pod.Status.Phase == corev1.PodRunning && r.ready == ready && len(r.pod.Status.ContainerStatuses) == 1 &&
@@ -186,7 +185,7 @@ func (a *Agent) report(ctx context.Context, r *running) {
 	}
 }
 
-// end ends a Pod that is being deleted, and says so to the API server.
+// end stops the container of a terminating Pod and completes the deletion.
 func (a *Agent) end(ctx context.Context, p *corev1.Pod) {
 	if r := a.running[p.UID]; r != nil {
 		if err := r.stop(); err != nil {
@@ -203,7 +202,6 @@ func (a *Agent) end(ctx context.Context, p *corev1.Pod) {
 	}
 }
 
-// stop ends the container, if there is one.
 func (r *running) stop() error {
 	if r.container == nil {
 		return nil

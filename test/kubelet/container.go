@@ -26,15 +26,15 @@ import (
 )
 
 const (
-	// program is where images have the daemon, the vSphere CPI's too.
+	// program is the path of the daemon in images, also of the vSphere CPI's.
 	program = "/bin/vsphere-cloud-controller-manager"
-	// tokenPath is where Pods have the token of their ServiceAccount.
+	// tokenPath is the folder of the ServiceAccount's token in Pods.
 	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// loopback is where the probes of a Pod on the Nodes' network ask.
+	// loopback is the host for probes of Pods in the host network.
 	loopback = "127.0.0.1"
 )
 
-// A Container is the one of a Pod, as a process.
+// A Container runs the single container of a Pod as a process.
 type Container struct {
 	c         *cluster.Cluster
 	pod       *corev1.Pod
@@ -44,9 +44,8 @@ type Container struct {
 	process *process.Process
 }
 
-// Start starts the container of a Pod: binary is what its image has. All that it needs and
-// its log are below dir, which exists. An error for which Unsupported reports true is one
-// of this machine. The caller must call Stop.
+// Start starts the container of a Pod with a program as its image. Its files and its log are below dir, which
+// must exist. Unsupported classifies the error. The caller must call Stop.
 func Start(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, binary, dir string) (*Container, error) {
 	k := &Container{c: c, pod: pod, dir: dir, root: filepath.Join(dir, "root"), mounts: map[string]*stack.Mount{}}
 	if err := errors.Join(k.image(binary), k.token(ctx), k.makeMounts()); err != nil {
@@ -58,13 +57,11 @@ func Start(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, binary, dir
 	return k, k.run()
 }
 
-// Unsupported reports whether Start has failed since a process cannot be given another root
-// here.
+// Unsupported reports whether Start failed because this host does not permit changing a process's root.
 func Unsupported(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }
 
-// run starts the process.
 func (k *Container) run() error {
 	environment, err := k.environment()
 	if err != nil {
@@ -76,7 +73,7 @@ func (k *Container) run() error {
 
 func (k *Container) container() *corev1.Container { return &k.pod.Spec.Containers[0] }
 
-// image puts the program where the image has it.
+// image copies the program to its path in the image.
 func (k *Container) image(binary string) error {
 	path := filepath.Join(k.root, program)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -95,7 +92,7 @@ func (k *Container) image(binary string) error {
 	return errors.Join(err, to.Close())
 }
 
-// token writes what a Pod has of its ServiceAccount.
+// token writes the files of the Pod's ServiceAccount.
 func (k *Container) token(ctx context.Context) error {
 	answer, err := k.c.Client().CoreV1().ServiceAccounts(k.pod.Namespace).CreateToken(ctx, k.pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
@@ -114,7 +111,7 @@ func (k *Container) token(ctx context.Context) error {
 	return nil
 }
 
-// makeMounts makes the folders of the volumes, but not that of the token, which token makes.
+// makeMounts creates the mounts of all volumes except for the token.
 func (k *Container) makeMounts() error {
 	for _, m := range k.container().VolumeMounts {
 		if m.MountPath == tokenPath {
@@ -133,7 +130,7 @@ func (k *Container) makeMounts() error {
 	return nil
 }
 
-// Sync brings the files of the volumes up to date, as a kubelet does every minute.
+// Sync updates the files of the volumes, as a kubelet does every minute.
 func (k *Container) Sync(ctx context.Context) error {
 	for i := range k.pod.Spec.Volumes {
 		v := &k.pod.Spec.Volumes[i]
@@ -181,8 +178,8 @@ func (k *Container) files(ctx context.Context, v *corev1.Volume) (map[string][]b
 	return files, nil
 }
 
-// same reports whether a mount has these files. One that is gone from the volume is not looked
-// for: a kubelet takes it away with the next change.
+// same reports whether a mount contains these files. Additional files are ignored, because a kubelet removes
+// them with the next change.
 func same(mount *stack.Mount, files map[string][]byte) bool {
 	for name, content := range files {
 		is, err := os.ReadFile(mount.Path(name))
@@ -193,8 +190,7 @@ func same(mount *stack.Mount, files map[string][]byte) bool {
 	return true
 }
 
-// environment returns the container's variables: those of the Pod, and where the API
-// server is, which each container has.
+// environment returns the Pod's variables and the address of the API server.
 func (k *Container) environment() ([]string, error) {
 	server, err := url.Parse(k.c.AdminConfig().Host)
 	if err != nil {
@@ -215,7 +211,7 @@ func (k *Container) environment() ([]string, error) {
 	return all, nil
 }
 
-// Probe asks as a probe of the Pod does. Nil is one that asks nothing.
+// Probe runs a probe of the Pod. A nil probe succeeds.
 func (k *Container) Probe(ctx context.Context, p *corev1.Probe) error {
 	if p == nil || p.HTTPGet == nil {
 		return nil
@@ -251,7 +247,7 @@ func (k *Container) Probe(ctx context.Context, p *corev1.Probe) error {
 	return err
 }
 
-// Log returns all that the daemon has printed since it was last started.
+// Log returns the daemon's output since its last start.
 func (k *Container) Log() string {
 	b, err := os.ReadFile(k.LogPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -260,16 +256,16 @@ func (k *Container) Log() string {
 	return string(b)
 }
 
-// LogPath returns the path of the file that Log reads.
+// LogPath returns the path of the daemon's log.
 func (k *Container) LogPath() string { return filepath.Join(k.dir, "daemon.log") }
 
-// Exited is closed when the process has ended.
+// Exited is closed when the process has exited.
 func (k *Container) Exited() <-chan struct{} { return k.process.Exited() }
 
-// Err returns nil if it has ended with status 0. It is to be called after Exited is closed.
+// Err returns nil if the process exited with status 0. Call it after Exited is closed.
 func (k *Container) Err() error { return k.process.Err() }
 
-// Stop ends the process as the Pod is ended: after its grace period it is killed.
+// Stop stops the process with the Pod's grace period.
 func (k *Container) Stop() error {
 	grace := time.Duration(corev1.DefaultTerminationGracePeriodSeconds) * time.Second
 	if s := k.pod.Spec.TerminationGracePeriodSeconds; s != nil {
@@ -278,5 +274,5 @@ func (k *Container) Stop() error {
 	return k.process.Stop(grace)
 }
 
-// Kill ends the process at once.
+// Kill kills the process.
 func (k *Container) Kill() error { return k.process.Stop(0) }
