@@ -1,7 +1,7 @@
 // Package provider implements the cloud provider interface of Kubernetes.
 //
-// Every call is answered from the vCenters' snapshots in memory, without requests to a vCenter or the API server. The
-// packages below it decide the answers; framework completes the framework's writes to Nodes, and nodes does all others.
+// Every call is answered from the vCenters' snapshots in memory, without a request. The packages below it decide the
+// answers; framework completes the framework's writes to Nodes, and nodes does all others.
 package provider
 
 import (
@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// Name is the cloud provider's name in flags, manifests and provider IDs. It is the incumbent's and must not change.
+	// Name is the provider name in flags, manifests and provider IDs. It is the incumbent's and must not change.
 	Name = "vsphere"
-	// ClientName is the user agent and field manager of the daemon's own clients. It is the incumbent's.
+	// ClientName is the user agent and field manager of the daemon's own clients, as in the incumbent.
 	ClientName = "vsphere-cloud-controller-manager"
 )
 
@@ -44,18 +44,17 @@ type Fleet interface {
 
 // Provider is the cloud provider "vsphere". Initialize and SetInformers precede all other methods.
 type Provider struct {
-	store   *nodes.Store
-	placer  *placement.Placer
-	checker *placement.Checker
-	cache   *framework.Cache
-	guard   framework.Guard
-	// keepsLabels reports whether KeepLabels was called.
+	store       *nodes.Store
+	placer      *placement.Placer
+	checker     *placement.Checker
+	cache       *framework.Cache
+	guard       framework.Guard
 	keepsLabels atomic.Bool
 }
 
 var _ cloudprovider.InformerUser = (*Provider)(nil)
 
-// New returns a provider of the Nodes whose VMs are in the fleet.
+// New returns a provider for the VMs of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 	store := nodes.NewStore(fleet, cfg, opts)
 	placer := store.Placer()
@@ -90,8 +89,7 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 // Started is closed by SetInformers.
 func (p *Provider) Started() <-chan struct{} { return p.cache.Started() }
 
-// NodeInformer returns the informer for the framework's controllers, see framework.Cache. It is valid once Started is
-// closed.
+// NodeInformer returns the informer for the framework's controllers, valid once Started is closed.
 func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.cache }
 
 // LifecycleInformer returns the informer for the framework's lifecycle controller.
@@ -135,8 +133,8 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	return exists, err
 }
 
-// InstanceShutdown reports whether a Node's VM is known to be powered off or suspended; the framework then taints the
-// Node. It returns no error if that is unknown, because the framework would log it every five seconds for each Node.
+// InstanceShutdown reports whether a Node's VM is powered off or suspended; the framework then taints the Node. If that
+// is unknown it returns no error, which the framework would log every five seconds for each Node.
 func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	if p.placer.IsForeign(node) {
 		return false, nil
@@ -151,10 +149,9 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 
 // InstanceMetadata returns the data that the framework writes to a Node.
 //
-// For a Node with the framework's taint it is complete or nil. After nil the Node stays uninitialized until it is
-// announced again; an error would be retried at intervals that grow to 15 minutes.
-//
-// For an initialized Node only the addresses matter. None means no change, for example while its VM is unknown.
+// For an uninitialized Node it is complete or nil. After nil, the Node stays uninitialized until it is announced again; an
+// error would be retried at intervals that grow to 15 minutes. For an initialized Node only the addresses matter, and none
+// means no change.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
 	isForeign := p.placer.IsForeign(node)
@@ -200,8 +197,8 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 	return b
 }
 
-// keepsAnother reports whether a Node keeps a label that differs from its placement, because the placement has no value
-// for it, or because it is a further level, which the framework does not overwrite.
+// keepsAnother reports whether a Node keeps a label that differs from its placement: one without a value, or a further
+// level, which the framework does not overwrite.
 func keepsAnother(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)

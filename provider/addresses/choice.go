@@ -33,10 +33,8 @@ type side struct {
 	subnets []netip.Prefix
 	network string
 	// has is the former address if it is open, else the Node's current address, or the zero Addr.
-	has netip.Addr
-	// open are the candidates, in order.
-	open []*Result
-	// claimed would be candidates if no other Node claimed them.
+	has     netip.Addr
+	open    []*Result
 	claimed []*Result
 	chosen  *Result
 }
@@ -115,9 +113,8 @@ func (c *choice) choose() []v1.NodeAddress {
 	return out
 }
 
-// byConfiguration chooses an address in the first configured subnet that contains a candidate, else an address on
-// the configured network. --node-ip takes precedence over the Node's current address, and both over the order of the
-// report, so that this order does not decide whether the framework drops the address because of --node-ip.
+// byConfiguration chooses an address in the first configured subnet that contains a candidate, else an address on the
+// configured network. --node-ip and the Node's current address take precedence over the order of the report.
 func (s *side) byConfiguration(provided netip.Addr) {
 	for _, preferred := range []netip.Addr{provided, s.has} {
 		for _, v := range s.open {
@@ -165,8 +162,7 @@ func (s *side) unmet() *Result {
 	return nil
 }
 
-// onNetwork reports whether an address is on the configured network. An address of the Node that VMware Tools do not
-// report now was on it when it was chosen.
+// onNetwork reports whether an address is on the configured network. An unreported address of the Node was on it.
 func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.has
@@ -222,8 +218,6 @@ func (c *choice) hasProvided() bool {
 	return false
 }
 
-// check returns an error if the choice is incomplete. refused is the reason to ignore the report of VMware Tools, nil
-// if it is valid.
 func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
 		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have (%s): correct it, or the address rules in the configuration"

@@ -18,14 +18,13 @@ import (
 type Claim struct {
 	Node string
 	// Void means that only that Node's own statement supports the claim, or that its VM does not have the address.
-	// Such an address may be given away, after the other addresses of its interface.
+	// Another Node may then get it.
 	Void bool
 	// Why is the reason in words if the claim is not void.
 	Why string
 }
 
 // ClaimedBy returns the addresses that a Node claims: its first internal and external IP of each family, and --node-ip.
-// The kubelet cannot make it more than six.
 func ClaimedBy(node *v1.Node) []netip.Addr {
 	var all usable
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -51,11 +50,9 @@ func (u *usable) add(some ...netip.Addr) {
 type Backing int
 
 const (
-	// Unclear means that the VM is running and reports no address of the family, or that its data is incomplete.
+	// Unclear means that the VM runs and reports no address of the family, or that its data is incomplete.
 	Unclear Backing = iota
-	// Backed means that the VM reports the address or its metadata contains it.
 	Backed
-	// Unbacked means that the VM has other addresses or is powered off.
 	Unbacked
 )
 
@@ -95,7 +92,7 @@ func (in *Input) Candidates() []netip.Addr {
 	return all
 }
 
-// IsOfFamily reports whether an address is of a configured family.
+// IsOfFamily reports whether the family of an address is configured.
 func (in *Input) IsOfFamily(a netip.Addr) bool { return slices.Contains(in.Families, familyOf(a)) }
 
 // Reported returns the addresses that a VM reports and its Node may get.
@@ -116,14 +113,13 @@ func ofDevices(nics []inventory.NIC) (all usable) {
 	return all
 }
 
-// IsWithout reports whether a Node has no address of a's family yet. An uninitialized Node has none; its kubelet wrote
-// its addresses.
+// IsWithout reports whether a Node has no address of a's family. An uninitialized Node has none that vzones chose.
 func IsWithout(node *v1.Node, a netip.Addr) bool {
 	return nodeinfo.IsUninitialized(node) ||
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
-// provided parses the annotation of --node-ip. More than two addresses are ignored, because no kubelet writes them.
+// provided parses the annotation of --node-ip. No kubelet writes more than two addresses.
 func provided(annotation string) []netip.Addr {
 	parts := strings.SplitN(annotation, ",", 3)
 	if len(parts) > 2 {
@@ -171,7 +167,7 @@ func formerOf(node *v1.Node) (all []v1.NodeAddress) {
 
 // Former returns the annotation nodeinfo.KeyFormerAddresses for a Node that gets new addresses. For each type and
 // family it contains the first address that the VM stopped reporting while an interface had no usable address, until
-// the Node gets that address back. An address that moved to another VM, while its interface kept others, is not former.
+// the Node gets that address back.
 func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
 	var all []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -203,7 +199,6 @@ func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	return claim, true
 }
 
-// unreported returns results for the Node's addresses that the VM's metadata contains but VMware Tools do not report.
 func (in *Input) unreported(reported []Result) []Result {
 	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -229,8 +224,7 @@ func familyOf(a netip.Addr) string {
 }
 
 // Written returns the addresses that the framework's node controller would write: it keeps the Node's host name if
-// addresses has none, and --node-ip replaces all other addresses of its type. An error is the framework's, which then
-// writes nothing.
+// addresses has none, and --node-ip replaces all other addresses of its type.
 func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error) {
 	isHostName := func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName }
 	if !slices.ContainsFunc(addresses, isHostName) {
@@ -249,7 +243,7 @@ func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error
 
 // Unchanged reports whether the Node already has the addresses that the framework would write. The framework compares
 // only one address of each type, and would rewrite a Node with two internal IPs forever. The order of types is ignored,
-// because the API server changes it; the order within a type matters, because the first internal IP is the primary one.
+// because the API server changes it.
 func Unchanged(node *v1.Node, addresses []v1.NodeAddress) bool {
 	written, err := Written(node, addresses)
 	return err == nil && slices.Equal(byType(written), byType(node.Status.Addresses))

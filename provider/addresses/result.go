@@ -20,7 +20,6 @@ const (
 	LinkLocal
 	Unspecified
 	Multicast
-	// LeftOut: the configuration excludes the interface's network.
 	LeftOut
 	// Unusable: the guest reports the address as invalid or a duplicate.
 	Unusable
@@ -35,9 +34,7 @@ const (
 	Kubelet
 	// Kept: the Node already has the address, and no rule above decides.
 	Kept
-	// Static: the VM's metadata contains the address, and no rule above decides.
 	Static
-	// First: the address is the first candidate, and no rule above decides.
 	First
 )
 
@@ -75,15 +72,13 @@ type Result struct {
 	// Network and Device identify the interface, see inventory.NIC. They are empty if Assumed is set.
 	Network string
 	Device  int32
-	// Assumed means that VMware Tools do not report the address, but it is in --node-ip, or in both the Node's status
-	// and the VM's metadata.
+	// Assumed means that VMware Tools do not report the address. It is in --node-ip, or in the Node's status and the
+	// VM's metadata.
 	Assumed bool
-	// Static means that the VM's metadata contains the address.
-	Static bool
+	Static  bool
 
 	Internal, External Reason
 
-	// order is the position in the metadata; addresses that are not there come last.
 	order int
 }
 

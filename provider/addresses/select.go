@@ -75,7 +75,6 @@ func Select(in Input) (Selection, error) {
 	return out, nil
 }
 
-// parseProvided returns the addresses of --node-ip by family, and an error for values that the framework would reject.
 func parseProvided(annotation string, families []string) (map[string]netip.Addr, error) {
 	if annotation == "" {
 		return nil, nil
@@ -97,8 +96,7 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 	return provided, nil
 }
 
-// checkNetworks returns an error if networks are configured for both kinds and the VM is on neither, because then no
-// other address may be chosen.
+// checkNetworks returns an error if both networks are configured and the VM is on neither of them.
 func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	internal := rules.InternalNetwork
 	external := rules.ExternalNetwork
@@ -142,12 +140,11 @@ type Input struct {
 	Families []string
 	// OwnNames are the Node's current Hostname and its name, for a guest that reports no valid host name.
 	OwnNames []string
-	// Provided is the kubelet's annotation of --node-ip: empty, an address, or one of each family with a comma.
+	// Provided is the annotation of --node-ip: empty, an address, or one of each family with a comma.
 	Provided string
-	// Has are the addresses of an initialized Node, in order.
+	// Has are the addresses of an initialized Node.
 	Has []v1.NodeAddress
-	// Former are addresses that the VM stopped reporting. The Node gets them back with the next report unless a
-	// rule prefers another address.
+	// Former are addresses that the VM stopped reporting. The Node gets them back unless a rule prefers another.
 	Former []v1.NodeAddress
 	// Claims are other Nodes' claims to the VM's addresses and to Provided.
 	Claims map[netip.Addr]Claim
@@ -155,10 +152,9 @@ type Input struct {
 
 // Selection is the result of a choice.
 type Selection struct {
-	// Addresses are the host name, if valid, and the internal and external IP of each family, of which one may be
-	// missing. It is empty if Select returns an error.
+	// Addresses are empty if Select returns an error. One of a family's two IPs may be missing.
 	Addresses []v1.NodeAddress
-	// LeftOut reports addresses that the framework would drop because of --node-ip, see leaveOut. It may be nil.
+	// LeftOut reports addresses that the framework would drop because of --node-ip, or is nil.
 	LeftOut error
 	// Results are in order of precedence and include dropped addresses.
 	Results []Result
@@ -166,8 +162,8 @@ type Selection struct {
 	Unreported []string
 }
 
-// For returns the input for a VM and its Node, which may be nil. An address reported without an interface is only
-// used for an uninitialized Node without --node-ip.
+// For returns the input for a VM and its Node, which may be nil. An address without an interface is only used for an
+// uninitialized Node without --node-ip.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
@@ -188,8 +184,7 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	return in
 }
 
-// list returns the VM's addresses in order of precedence: static addresses in the order of the metadata, then the
-// order of the report.
+// list returns the VM's addresses in order of precedence: static addresses first, then the order of the report.
 func list(in *Input) []Result {
 	var all []Result
 	for i := range in.NICs {
@@ -229,8 +224,8 @@ func (v *Result) dropBy(r Rule) {
 	v.External = Reason{Rule: r}
 }
 
-// addressesOf returns the distinct addresses of an interface. Secondary addresses and addresses with a void claim come
-// last, because they may be floating IPs.
+// addressesOf returns the distinct addresses of an interface. Possibly floating IPs come last: secondary addresses, and
+// addresses with a void claim.
 func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {

@@ -26,7 +26,6 @@ type Cache struct {
 	shared  cache.SharedIndexInformer
 	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
-	// started is closed by Start.
 	started chan struct{}
 	once    sync.Once
 
@@ -34,12 +33,12 @@ type Cache struct {
 	handlers []cache.ResourceEventHandler
 }
 
-// NewCache returns a cache that hides the Nodes for which foreign returns true. Call Watch first.
+// NewCache returns a cache that hides the Nodes for which foreign returns true.
 func NewCache(foreign func(*v1.Node) bool) *Cache {
 	return &Cache{foreign: foreign, started: make(chan struct{})}
 }
 
-// Watch uses the Node informer of a factory. Call it once.
+// Watch uses the Node informer of a factory. Call it once, before all other methods.
 func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	c.NodeInformer = factory.Core().V1().Nodes()
 	//nolint:forbidigo // the framework's SetInformers has no context
@@ -91,7 +90,7 @@ func (c *Cache) All() []*v1.Node {
 	return all
 }
 
-// Has reports whether a Node exists and was not replaced by another Node of its name. It returns true before Start.
+// Has reports whether a Node still exists, and true before Start.
 func (c *Cache) Has(node *v1.Node) bool {
 	if !c.IsStarted() {
 		return true
@@ -103,7 +102,7 @@ func (c *Cache) Has(node *v1.Node) bool {
 // Get returns the Node with a name, including foreign ones.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
-// Announce calls the handlers of Informer as if a Node had been updated. See the package comment for the reason.
+// Announce calls the handlers of Informer as if a Node had been updated.
 func (c *Cache) Announce(node *v1.Node) {
 	c.mu.Lock()
 	handlers := c.handlers
@@ -113,13 +112,12 @@ func (c *Cache) Announce(node *v1.Node) {
 	}
 }
 
-// Informer returns the shared informer for the framework. Its handlers are not called for an uninitialized Node until
-// Announce.
+// Informer returns the framework's informer. It hides changes of uninitialized Nodes until Announce.
 func (c *Cache) Informer() cache.SharedIndexInformer {
 	return &announcing{c.shared, c}
 }
 
-// Quiet returns the shared informer itself, whose handlers are called for every change but not by Announce.
+// Quiet returns the shared informer, which ignores Announce.
 func (c *Cache) Quiet() cache.SharedIndexInformer { return c.shared }
 
 // Lister returns a lister without foreign Nodes.
@@ -127,7 +125,6 @@ func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.lister, c.foreign}
 }
 
-// ownNodes hides foreign Nodes.
 type ownNodes struct {
 	corelisters.NodeLister
 	foreign func(*v1.Node) bool
@@ -157,7 +154,6 @@ func (l ownNodes) Get(name string) (*v1.Node, error) {
 	return n, err
 }
 
-// announcing wraps the shared informer and registers its handlers for Announce.
 type announcing struct {
 	cache.SharedIndexInformer
 	of *Cache
@@ -213,7 +209,7 @@ func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 	return c.byIndex(addressIndex, address)
 }
 
-// ByMachine returns the Nodes that may run on a VM, by one form of its UUID or by a nodeinfo.NameKey.
+// ByMachine returns the Nodes with one form of a VM's UUID, or with a nodeinfo.NameKey.
 func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {

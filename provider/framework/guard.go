@@ -23,8 +23,8 @@ import (
 	"vzones/provider/plan"
 )
 
-// A Guard remembers the provider's last answers about each Node and wraps the framework's client, so that a Node never
-// gets the answers about an earlier Node of its name. Its methods may be called concurrently.
+// A Guard remembers the provider's last answers and wraps the framework's client, so that a Node never gets the answers
+// about an earlier Node of its name. Its methods may be called concurrently.
 type Guard struct {
 	Current func(name string) (*v1.Node, error)
 	Answers AnswerStore
@@ -43,14 +43,13 @@ type Answers struct {
 	// the newer one first.
 	metadata [2]metadata
 	// Refused means that the Node could not be initialized when the framework last asked. The framework asks again
-	// only after a change or Announce; the caller of Announce resets Refused.
+	// only after a change or Announce, whose caller resets Refused.
 	Refused bool
 	// absent means that the VM does not exist, off that it is shut down.
 	absent, off bool
 }
 
 type metadata struct {
-	// given is false if the answer was nil.
 	given      bool
 	joining    bool
 	providerID string
@@ -64,12 +63,11 @@ type metadata struct {
 type Additions struct {
 	// Labels are reserved labels, which the framework does not write. Annotations contain the VM's location.
 	Labels, Annotations map[string]string
-	// Levels are labels that the framework writes. New ones are recorded in the annotation nodeinfo.KeyLabels,
-	// because vzones may remove them later.
+	// Levels are labels that the framework writes. New ones are listed in the annotation nodeinfo.KeyLabels.
 	Levels map[string]string
-	// Former is the annotation nodeinfo.KeyFormerAddresses, which changes together with the addresses.
+	// Former is the annotation nodeinfo.KeyFormerAddresses.
 	Former string
-	// Condition is added to the write of the addresses, which the framework omits if no address changes.
+	// Condition is written with the addresses, and thus not if no address changes.
 	Condition *v1.NodeCondition
 }
 
@@ -120,12 +118,11 @@ func (g *Guard) last(n *v1.Node) Answers {
 
 // Client returns a client for the framework's controllers that changes writes to Nodes:
 //
-//   - The update that initializes a Node is rejected unless the Node was given its provider ID. Labels and annotations
-//     are added to it, so that they exist once the taint is gone, even if the daemon restarts then.
-//   - Every patch gets the UID of the Node in the cache. A patch of addresses or of the shutdown taint must match an
-//     answer about that Node. The first patch of addresses also gets the condition.
-//   - Other patches depend only on the cached Node: the framework copies labels from beta keys and removes the shutdown
-//     taint.
+//   - The initializing update is rejected unless the Node was given its provider ID. Labels and annotations are added, so
+//     that they exist once the taint is gone, even if the daemon restarts then.
+//   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match an answer about
+//     that Node. The first patch of addresses also gets the condition.
+//   - Other patches depend only on the cached Node: copies of labels from beta keys, and the end of the shutdown taint.
 //   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
@@ -156,7 +153,7 @@ type guardedNodes struct {
 	guard *Guard
 }
 
-// Update updates a Node if the last answers of InstanceMetadata justify it.
+// Update rejects an update that no answer of InstanceMetadata justifies.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.last(n).metadata {
 		if m.joining && m.given && m.providerID == n.Spec.ProviderID {
@@ -176,7 +173,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or has to wait by now; it is initialized later", n.Name)
 }
 
-// Patch patches the Node in the cache if an answer justifies it.
+// Patch rejects a patch that no answer justifies.
 func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
 	patch, err := c.guard.complete(name, patch, subresources)
 	if err != nil {
@@ -185,7 +182,7 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 	return c.NodeInterface.Patch(ctx, name, kind, patch, opts, subresources...)
 }
 
-// Delete deletes a Node if the last answer of InstanceExists justifies it.
+// Delete rejects a deletion that no answer of InstanceExists justifies.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	n, err := c.guard.Current(name)
 	if err != nil {
@@ -233,7 +230,6 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	}
 	err = unstructured.SetNestedField(all, string(n.UID), "metadata", "uid")
 	if err == nil && m.changesFormer {
-		// A nil value removes the annotation.
 		var former any
 		if m.additions.Former != "" {
 			former = m.additions.Former
@@ -260,8 +256,8 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// followsFrom reports whether the framework derives a patch from a Node without an answer. It reads the Node again for
-// the patch, and may get another Node of the same name.
+// followsFrom reports whether the framework derives a patch from a Node without an answer. n may be another Node of the
+// same name.
 func followsFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {

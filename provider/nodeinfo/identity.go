@@ -1,6 +1,5 @@
 // Package nodeinfo reads facts from a Node object: which VM it names, whether it is initialized and ready, and what
-// vzones wrote to it. It owns the format of provider IDs, the precedence of a Node's identifiers, and the keys of our
-// annotations, labels, taint and condition. All its functions are pure; package placement finds the VM.
+// vzones wrote to it. It owns the format of provider IDs and our keys. All its functions are pure.
 package nodeinfo
 
 import (
@@ -18,8 +17,8 @@ import (
 )
 
 // IdentityOf returns the identifiers of a Node's VM: the provider ID, else the system UUID in both byte orders, else the
-// name. An invalid provider ID is a topology.ErrUnknown; a fallback might find another VM. The location annotations are
-// ignored while only the kubelet can have written them: on a tainted Node without a provider ID.
+// name. An invalid provider ID is a topology.ErrUnknown, because a fallback might find another VM. The location is ignored
+// while only a kubelet can have written it: on a tainted Node without a provider ID.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	id := inventory.Identity{Name: node.Name, Joins: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
@@ -43,7 +42,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	return id, nil
 }
 
-// SystemUUIDs returns the system UUID that the kubelet reports in both byte orders, or nil if it is unusable.
+// SystemUUIDs returns the kubelet's system UUID in both byte orders, or nil if it is unusable.
 func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil {
@@ -55,8 +54,7 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	return []inventory.UUID{u}
 }
 
-// checkLocation returns an error if a location annotation is longer than any that vzones writes. It must not be treated
-// as missing, because then the Node might be deleted.
+// checkLocation returns an error if a location is longer than vzones writes it. Ignoring it might delete the Node.
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
@@ -66,14 +64,13 @@ func checkLocation(node *v1.Node) error {
 	return nil
 }
 
-// ErrNoUUID means that a Node has no UUID and that VMs are not searched for by name. It comes with topology.ErrUnknown.
+// ErrNoUUID means that a Node has no UUID and VMs are not searched for by name. It comes with topology.ErrUnknown.
 var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
 
 // ErrNoProviderID means that a Node was registered without a provider ID and without the taint.
 var ErrNoProviderID = errors.New("no provider ID")
 
-// CheckProviderID returns an error for a Node with neither the taint nor a provider ID, which no cloud provider
-// initializes.
+// CheckProviderID returns an error for a Node that no cloud provider initializes: without taint and provider ID.
 func CheckProviderID(node *v1.Node) error {
 	if node.Spec.ProviderID != "" || IsUninitialized(node) {
 		return nil
@@ -82,7 +79,7 @@ func CheckProviderID(node *v1.Node) error {
 		ErrNoProviderID, node.Name, TaintCommand(node.Name, "=true:NoSchedule"))
 }
 
-// TaintCommand returns the command that changes the cloud provider's taint of a Node. change follows the taint's key.
+// TaintCommand returns the command that applies a change to the cloud provider's taint, such as "-".
 func TaintCommand(node, change string) string {
 	return "kubectl taint node " + node + " " + cloudproviderapi.TaintExternalCloudProvider + change
 }
@@ -90,8 +87,8 @@ func TaintCommand(node, change string) string {
 // ErrContradiction means that a Node's provider ID and system UUID belong to two VMs. It comes with topology.ErrUnknown.
 var ErrContradiction = errors.New("the provider ID is not that of the VM that the Node runs on")
 
-// Contradiction returns an error if a Node's provider ID and reported system UUID differ in both byte orders. This
-// happens if a VM is rebuilt under the name of an old Node, because spec.providerID is immutable.
+// Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as after a VM was
+// rebuilt under the name of an old Node.
 func Contradiction(node *v1.Node) error {
 	id, err := ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
@@ -105,7 +102,7 @@ func Contradiction(node *v1.Node) error {
 		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
-// WithContradiction returns a Node's contradiction if there is one, and otherwise the error of the search for its VM.
+// WithContradiction returns a Node's contradiction, or else the error of the search for its VM.
 func WithContradiction(node *v1.Node, looked error) error {
 	err := Contradiction(node)
 	switch {
@@ -119,7 +116,7 @@ func WithContradiction(node *v1.Node, looked error) error {
 	return err
 }
 
-// WithRemedy adds a remedy to the error of a search that found no VM. A Node without a provider ID may be no VM.
+// WithRemedy adds a remedy to the error of a search that found no VM.
 func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
 	mayBeMetal := node.Spec.ProviderID == "" && !wasFound
 	switch {
@@ -131,8 +128,8 @@ func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", looked)
 }
 
-// scheme begins every provider ID. spec.providerID is immutable, and the CSI driver and Cluster API parse it, so
-// neither the scheme nor the format behind it may change.
+// scheme and the format behind it must never change: spec.providerID is immutable, and the CSI driver and Cluster API
+// parse it.
 const scheme = "vsphere://"
 
 // ProviderID returns the provider ID of a VM.
@@ -170,10 +167,8 @@ func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, schem
 func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
 
 const (
-	// locationMax exceeds the length of a vCenter entry's name and a managed object ID.
 	locationMax = 512
 	instanceMax = 64
-	// objectIDMax exceeds the length of a managed object ID such as vm-1234567.
 	objectIDMax = 40
 )
 
@@ -187,7 +182,7 @@ func ParseLocation(s string) topology.Ref {
 	return topology.Ref{VCenter: s[:i], Type: "VirtualMachine", ID: s[i+1:]}
 }
 
-// isObjectID reports whether s can be a VM's managed object ID. vSphere does not specify the format; vCenters use vm-42.
+// isObjectID reports whether s can be a VM's managed object ID, such as vm-42. vSphere does not specify the format.
 func isObjectID(s string) bool {
 	odd := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'

@@ -10,8 +10,7 @@ import (
 	"vzones/topology"
 )
 
-// Keys that vzones writes to Nodes. Running clusters contain them, so they must never change. The configuration rejects
-// them as labels.
+// Keys that vzones writes to Nodes. They must never change, because running clusters contain them.
 const (
 	// KeyMachine is the annotation with the last location of the VM, as vCenter entry, slash, managed object ID.
 	KeyMachine = "vzones/vm"
@@ -21,11 +20,10 @@ const (
 	KeyInstanceUUID = "vzones/instance-uuid"
 	// KeyLabels is the annotation with the labels of further levels that vzones wrote, sorted, with commas.
 	KeyLabels = "vzones/labels"
-	// KeyFormerAddresses is the annotation with the addresses that the VM of an initialized Node stopped reporting, as
-	// TYPE=IP with commas.
+	// KeyFormerAddresses is the annotation with addresses that the VM stopped reporting, as TYPE=IP with commas.
 	KeyFormerAddresses = "vzones/former-addresses"
-	// KeyInitialized is the label of Nodes that vzones initialized or once found to be the only Node of their VM.
-	// NodeRestriction forbids kubelets to set labels of this domain.
+	// KeyInitialized is the label of Nodes that vzones initialized or found to be the only Node of their VM. No kubelet
+	// can set a label of this domain.
 	KeyInitialized = "vzones.node-restriction.kubernetes.io/initialized"
 	// DriftTaint is the taint of a Node whose labels differ from its placement.
 	DriftTaint = "vzones/topology-drift"
@@ -33,7 +31,7 @@ const (
 	TopologyReady = "vzones/TopologyReady"
 )
 
-// HasCSIDriver reports whether the kubelet has registered the vSphere CSI driver on a Node.
+// HasCSIDriver reports whether the vSphere CSI driver is registered on a Node.
 func HasCSIDriver(node *v1.Node) bool {
 	return strings.Contains(node.Annotations["csi.volume.kubernetes.io/nodeid"], `"`+topology.CSIDriver+`"`)
 }

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// rewordAfter is the least age of a message that is replaced although status and reason are the same. The errors
-	// of an outage may differ from one attempt to the next.
+	// rewordAfter is how long a message stays if only the message changes, because the errors of an outage may differ
+	// from one attempt to the next.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime is the time for the framework to write the condition of a Node that it has initialized.
+	// frameworkTime is how long the framework may take to write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second
 )
 
-// readiness is the content of the condition nodeinfo.TopologyReady. The zero value means that nothing is written,
-// because the Node is not ours or because its problem has not lasted long enough.
+// readiness is the content of the condition nodeinfo.TopologyReady. Zero means that nothing is written, because the Node
+// is not ours or its problem is too recent.
 type readiness struct {
 	status          v1.ConditionStatus
 	reason, message string
 }
 
-// readinessBy returns the condition for a problem with an Event.
 func readinessBy(p report.Problem) readiness {
 	v := readiness{v1.ConditionFalse, p.Reason, quote.Note(p.Text)}
 	if p.Unknown {
@@ -68,7 +67,6 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}
 }
 
-// writeCondition writes the condition if its content differs, and returns the time after which to call it again.
 func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ConditionOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
@@ -92,7 +90,6 @@ func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *record) tim
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }
 
-// sendCondition patches the condition. content identifies the patch, see patch.content.
 func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
 	return w.send(ctx, n, r, &r.condition, w.limiters.conditions, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},

@@ -16,13 +16,10 @@ import (
 	"vzones/topology"
 )
 
-// conflictsEvery is the time between two searches for conflicts.
 const conflictsEvery = 5 * time.Second
 
-// reasonUnread is the reason of the Event on the daemon's Pod about objects whose tags the account cannot read.
 const reasonUnread = "TagsUnreadable"
 
-// namedAtMost limits the objects in one Event or log line. The log contains all of them, on several lines.
 const namedAtMost = 8
 
 // decidedNodes yields our initialized Nodes with a decision, and their records.
@@ -39,8 +36,7 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	}
 }
 
-// findConflicts finds conflicts between Nodes, such as a zone in two vCenters. If the conflicts have changed, it
-// enqueues all Nodes.
+// findConflicts finds conflicts between Nodes, such as a zone in two vCenters, and enqueues all Nodes if they changed.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	// Both are by vCenter, with an empty entry for a vCenter whose objects are all readable.
 	unread := map[string][]*topology.Object{}
@@ -67,9 +63,8 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// recordUnread reports objects that are treated as untagged because the account cannot read their tags: one Event per
-// vCenter for new objects, and about hourly one for all. Folders that vSphere creates are only logged, because they are
-// rarely tagged, and usual roles do not make them readable.
+// recordUnread reports objects that are treated as untagged because the account cannot read their tags. An Event per
+// vCenter names new objects, and about hourly all. Folders that vSphere creates are only logged: they are rarely tagged.
 func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
@@ -111,7 +106,6 @@ func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topo
 	return news
 }
 
-// unreadOf returns the objects above a VM whose tags the account cannot read.
 func unreadOf(placed topology.Placement) (all []*topology.Object) {
 	for _, conflict := range placed.Conflicts {
 		if conflict.Kind == topology.ConflictUnread {

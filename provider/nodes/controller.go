@@ -1,9 +1,7 @@
 // Package nodes is the one controller of Nodes.
 //
 // It does all writes to Nodes except the framework's: annotations, topology labels, the drift taint, the condition and
-// Events. It tells the fleet which VMs to watch, and announces a Node to the framework when the Node can be initialized.
-// It never initializes or deletes a Node, and writes only labels that are configured or that it wrote before. The
-// packages below it decide: placement about Nodes and deletion, plan about labels, report about problems.
+// Events. It announces a Node to the framework when the Node can be initialized, but never initializes or deletes one.
 //
 // One goroutine processes one work queue and makes all decisions. Requests to the API server and searches in vCenters
 // run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
@@ -46,14 +44,14 @@ type Controller struct {
 	nodes   *framework.Cache
 	client  kubernetes.Interface
 
-	// running is closed once the fields below are set, stopped once no more decisions are made.
+	// running is closed once the fields below are set, stopped after the last decision.
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	events           events
 	limiters         limiters
 	writer           *writer
 	passes           passes
-	// logged is the last sum that was logged, loggedOthers the Nodes of other providers at that time.
+	// logged is the last logged sum.
 	logged       sum
 	loggedOthers otherProviders
 
@@ -126,7 +124,6 @@ func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// An item is a Node, or a job about all Nodes.
 type item struct {
 	job  job
 	name string
@@ -139,9 +136,7 @@ type job int
 
 const (
 	syncNode job = iota
-	// observeNodes enqueues the Nodes that a change of the fleet affects.
 	observeNodes
-	// recheckNodes enqueues the Nodes that a change of another Node may affect.
 	recheckNodes
 	resyncNodes
 	followNodes
@@ -149,7 +144,6 @@ const (
 	findConflicts
 )
 
-// next processes the next item. It returns false once the queue is shut down.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
@@ -182,7 +176,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// sooner returns the shorter of two delays, of which only positive ones are valid.
+// sooner returns the shorter of two delays. Delays that are not positive are ignored.
 func sooner(a, b time.Duration) time.Duration {
 	if b <= 0 || a > 0 && a < b {
 		return a
@@ -192,7 +186,7 @@ func sooner(a, b time.Duration) time.Duration {
 
 // Fleet reads the vCenters.
 type Fleet interface {
-	// States returns the current state of each vCenter, in configured order.
+	// States returns the state of each vCenter, in configured order.
 	States() []inventory.State
 	// Follow replaces the VMs whose details are watched.
 	Follow([]inventory.Identity)
@@ -200,8 +194,7 @@ type Fleet interface {
 	Subscribe() <-chan struct{}
 	// Probe makes a vCenter answer soon: its state gets a new LastContact or an error.
 	Probe(vcenter string)
-	// ReadTags makes a vCenter read its tags and the names of the relevant tags soon. Subscribers are notified
-	// afterwards, even after an error.
+	// ReadTags makes a vCenter read its tags soon. Subscribers are notified afterwards, even after an error.
 	ReadTags(vcenter string)
 }
 
@@ -219,7 +212,7 @@ type placer interface {
 	Topology() *config.Topology
 }
 
-// handlers enqueue a Node after changes that affect decisions. Heartbeats of kubelets enqueue nothing.
+// handlers enqueue Nodes after changes that affect decisions, which heartbeats of kubelets do not.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.changed(nil, o) },
@@ -236,7 +229,7 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
-// changed enqueues the items that a change of a Node affects. before is nil for a new Node, now for a deleted one.
+// changed enqueues the items for a change of a Node. before is nil for a new Node, now for a deleted one.
 func (c *Controller) changed(before, now any) {
 	b := nodeIn(before)
 	n := nodeIn(now)
@@ -282,7 +275,6 @@ func (c *Controller) changed(before, now any) {
 	}
 }
 
-// followKey returns the key of the VM that the fleet watches for a Node, or "".
 func followKey(p placer, n *v1.Node) string {
 	if p.IsForeign(n) {
 		return ""

@@ -20,8 +20,7 @@ import (
 	"vzones/topology"
 )
 
-// eventsPerSecond bounds the rate of Events, because the recorder drops Events that come faster than the API server
-// accepts them.
+// eventsPerSecond limits all Events. The recorder drops Events that the API server does not accept fast enough.
 const eventsPerSecond = 20
 
 // events records the Events about Nodes. Its methods return the time after which to call them again, 0 for never.
@@ -31,7 +30,6 @@ type events struct {
 	checker  *placement.Checker
 }
 
-// tracker returns a Node's tracker of a subject, and creates it if needed.
 func (r *record) tracker(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {
@@ -65,7 +63,7 @@ func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict
 	return next
 }
 
-// problem records an Event about a problem once it has lasted long enough.
+// problem records an Event about a problem that has lasted long enough.
 func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict) time.Duration {
 	t := r.tracker(v.about)
 	now := time.Now()
@@ -130,7 +128,6 @@ func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) 
 	return true
 }
 
-// log returns a logger with the vCenter of a Node's VM.
 func (r *record) log(ctx context.Context) klog.Logger {
 	log := klog.FromContext(ctx)
 	if in := r.decision.VCenter; in != "" {
@@ -139,13 +136,12 @@ func (r *record) log(ctx context.Context) klog.Logger {
 	return log
 }
 
-// has reports whether a Node has a problem of a subject.
 func (r *record) has(about string) bool {
 	t := r.problems[about]
 	return t != nil && !t.Since().IsZero()
 }
 
-// readiness returns the condition for a problem. It is zero until the problem has an Event.
+// readiness returns the condition for a problem, zero until the problem has an Event.
 func (r *record) readiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
 		if said, current := t.Said(); current {
@@ -157,9 +153,9 @@ func (r *record) readiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// conflicts records each conflict while it lasts. A conflict is over if it is not found although everything behind its
-// labels was read; an Event reports only the end of the last conflict. Unreadable objects concern many Nodes and are
-// reported on the daemon's Pod; labels that the CSI driver cannot see are only counted.
+// conflicts records each conflict while it lasts. It is over if it is not found although everything behind its labels was
+// read; only the end of the last conflict has an Event. Unreadable objects are reported on the daemon's Pod, because they
+// concern many Nodes. Labels that the CSI driver cannot see are only counted.
 func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -191,7 +187,6 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 	return next
 }
 
-// written records the changes that were written.
 func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
@@ -208,14 +203,12 @@ func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	}
 }
 
-// reasonReaddressed is the reason of the Event about changed addresses of an initialized Node.
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddresses is the time after its initialization in which a Node gets addresses without an Event, because the
-// framework writes addresses after it has removed the taint.
+// firstAddresses is the time in which a new Node gets addresses without an Event, because the framework writes them after
+// it has removed the taint.
 const firstAddresses = time.Minute
 
-// addressChanges describes the differences between two lists of addresses, "" if there are none.
 func addressChanges(before, now []v1.NodeAddress) string {
 	list := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
 		var of []string
@@ -235,7 +228,7 @@ func addressChanges(before, now []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// addressChange records an Event if the addresses of an initialized Node have changed, no matter which client did it.
+// addressChange records an Event if the addresses of an initialized Node have changed, no matter how.
 func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
 	was := r.addresses
 	is := n.Status.Addresses

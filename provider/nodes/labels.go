@@ -14,34 +14,31 @@ import (
 	"vzones/topology"
 )
 
-// fresh is the greatest age of a vCenter's last answer when a topology label is written. A wait for tag names that
-// lasts longer than namesTime starts over.
+// fresh is the greatest age of a vCenter's last answer when a label is written. A wait for tag names that is longer than
+// namesTime starts over.
 const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 
-// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes, which the
-// store's lock guards.
+// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns all but writes, which the store's
+// lock guards.
 type labeler struct {
-	// recordOnPod records an Event on the daemon's own Pod. It does not block.
 	recordOnPod func(eventType, reason, message string)
 	writes      map[plan.Action]int
 	conflicts   topology.FleetConflicts
 	// unread contains the reported objects whose tags the account cannot read, system the folders among them that
-	// vSphere creates. unread was last cleared at unreadSince, to repeat its Events.
+	// vSphere creates. Events are repeated after unread was cleared at unreadSince.
 	unread, system recorded
 	unreadSince    time.Time
 }
 
-// labelState is the state of an initialized Node's labels.
 type labelState struct {
-	// waiting means that the next answer of a vCenter requeues the Node. asked is the fleet's generation plus one at
-	// which the vCenter was last asked for an answer, 0 if never.
+	// waiting means that the next answer of a vCenter requeues the Node, asked that the vCenter was asked for one at
+	// generation asked-1.
 	waiting bool
 	asked   int64
 	// namesSince is the time when a write began to wait for tag names, or zero.
 	namesSince time.Time
 
-	drifts []plan.Timed
-	// resized contains the instance type if it differs.
+	drifts  []plan.Timed
 	resized []plan.Timed
 	// placed is the placement for conflicts between Nodes, see place, and by the policy behind it.
 	placed topology.Placement
@@ -71,7 +68,6 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	return nil
 }
 
-// planLabels plans the labels of an initialized Node and updates its counts.
 func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy, *plan.Plan) {
 	d := r.decision
 	k := &r.labels
@@ -91,8 +87,7 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy
 	return by, todo
 }
 
-// writeLabels writes the plan. The patch contains the resource version, so it fails after a concurrent write. It returns
-// the time after which to sync again.
+// writeLabels writes the plan. The patch contains the resource version, so it fails after a concurrent write.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *record, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
 		r.labels.namesSince = time.Time{}
@@ -127,8 +122,8 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter's last answer is recent enough to write labels. If not, it requests an answer or
-// the tag names, which requeues the Node.
+// isFresh reports whether the vCenter's last answer is recent enough. If not, it requests what is missing, which
+// requeues the Node.
 func (c *Controller) isFresh(r *record) bool {
 	d := r.decision
 	k := &r.labels
@@ -149,7 +144,7 @@ func (c *Controller) isFresh(r *record) bool {
 }
 
 // waitsForNames reports whether tag names must be read before labels are written. Names read after the wait began are
-// accepted, even if reading takes longer than their greatest age.
+// accepted whatever their age.
 func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:

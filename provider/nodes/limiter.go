@@ -9,13 +9,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A limiter limits the rate of one kind of Event or patch. A Node without a slot is queued, and leaves the queue as soon
-// as it needs none, so that a short outage of many Nodes delays no later Event.
+// A limiter limits the rate of one kind of Event or patch. Nodes queue for slots, and leave the queue as soon as they
+// need none, so that a short outage of many Nodes delays no later Event.
 type limiter struct {
-	limit *rate.Limiter
-	queue workqueue.TypedInterface[item]
-	store *Store
-	// slotOf returns the limiter's slot in a record.
+	limit  *rate.Limiter
+	queue  workqueue.TypedInterface[item]
+	store  *Store
 	slotOf func(*record) *slot
 }
 
@@ -26,8 +25,7 @@ func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*record) *slot) *
 	return &limiter{limit, workqueue.NewTyped[item](), store, slotOf}
 }
 
-// acquire uses a slot if the Node has one or the rate allows it. Otherwise it queues the Node, which is requeued once it
-// has a slot.
+// acquire uses a slot if the Node has one or the rate allows it. Otherwise it queues the Node.
 func (l *limiter) acquire(n *v1.Node, r *record) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -43,7 +41,6 @@ func (l *limiter) acquire(n *v1.Node, r *record) bool {
 	return false
 }
 
-// release gives up the slot of a Node that does not need one.
 func (l *limiter) release(r *record) {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -65,7 +62,6 @@ func (l *limiter) run(ctx context.Context, requeue func(item)) {
 	}
 }
 
-// isQueued reports whether a Node still needs a slot.
 func (l *limiter) isQueued(i item) bool {
 	l.store.Lock()
 	defer l.store.Unlock()

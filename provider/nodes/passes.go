@@ -17,8 +17,7 @@ import (
 const (
 	// gather is the time in which changes of Nodes are collected, so that a burst costs one request.
 	gather = 100 * time.Millisecond
-	// resyncEvery is the time between two passes over all Nodes while nothing changes. A pass renews the facts that
-	// this process remembers about VMs.
+	// resyncEvery is the longest time between two passes over all Nodes. A pass renews the knowledge about VMs.
 	resyncEvery = time.Minute
 	// timePerNode times the number of Nodes is the pause between two passes over all Nodes, at most observeEvery and
 	// 0 for at most fewNodes. So a burst of changes costs at most a tenth of a CPU.
@@ -35,8 +34,8 @@ type passes struct {
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet. next is the earliest time of the next pass, nil before the first;
-	// its monotonic reading makes it immune to changes of the wall clock. Any goroutine may use both.
+	// generation counts the changes of the fleet. next is the earliest time of the next pass, with a monotonic
+	// reading, nil before the first. Any goroutine may use both.
 	generation atomic.Int64
 	next       atomic.Pointer[time.Time]
 }
@@ -58,8 +57,8 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(&next)
 }
 
-// fleetChanged enqueues a pass after a change of the fleet. Nodes with an absent VM are enqueued at once, so that no
-// evidence against the absence is missed.
+// fleetChanged enqueues a pass. Nodes with an absent VM are enqueued at once, so that no evidence against the absence is
+// missed.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
@@ -72,7 +71,7 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues the Nodes whose decision depends on other Nodes, and announced Nodes that were refused.
+// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that the provider then refused.
 func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -83,8 +82,8 @@ func (c *Controller) recheck() {
 	}
 }
 
-// observe enqueues the Nodes whose placement may have changed: all if the rules or the visible categories have changed,
-// otherwise those whose VM has changed or is uncertain.
+// observe enqueues the Nodes whose placement may have changed: all if the rules or visible categories have changed,
+// otherwise those with a changed or uncertain VM.
 func (c *Controller) observe(ctx context.Context) {
 	states := c.fleet.States()
 	nodes := c.nodes.All()
@@ -107,7 +106,7 @@ func (c *Controller) observe(ctx context.Context) {
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
-				// It was ours until the configuration changed. The sync forgets it.
+				// It is no longer ours. The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
 		case all, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
@@ -125,7 +124,7 @@ func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
 	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
 }
 
-// isDecidedFor reports whether the decision about a Node remains valid while its VM is unchanged.
+// isDecidedFor reports whether the decision remains valid while the VM is unchanged.
 func isDecidedFor(r *record, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
@@ -133,7 +132,6 @@ func isDecidedFor(r *record, n *v1.Node) bool {
 	return r.machine != nil && !r.labels.waiting
 }
 
-// resync makes the fleet watch all VMs, enqueues all Nodes, and schedules the next resync.
 func (c *Controller) resync() {
 	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
 	nodes := c.nodes.All()
@@ -147,7 +145,7 @@ func (c *Controller) resync() {
 }
 
 // follow makes the fleet watch the VMs of the Nodes if they have changed. Changed locations matter only if whole is
-// true: they help after a restart, and new Nodes get theirs at different times.
+// true, because new Nodes get theirs at different times.
 func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string

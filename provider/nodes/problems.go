@@ -27,8 +27,7 @@ const (
 	aboutOwner = "owner"
 	// aboutDeletion is the reason why the Node is not deleted although its VM is not found.
 	aboutDeletion = "deletion"
-	// aboutPlace is the reason why a VM has no placement.
-	aboutPlace = "place"
+	aboutPlace    = "place"
 	// aboutLeftOut are the addresses that the Node does not get because of --node-ip.
 	aboutLeftOut = "left out"
 	aboutDrift   = "drift"
@@ -40,17 +39,17 @@ const (
 )
 
 const (
-	// waitingBeforeEvent is how long a problem of an uninitialized Node must last before its Event.
+	// waitingBeforeEvent is how long a problem of an uninitialized Node lasts before its Event.
 	waitingBeforeEvent = 10 * time.Second
 	// runningBeforeEvent is the same for an initialized Node. Short outages of a vCenter need no Event.
 	runningBeforeEvent = 30 * time.Second
-	// unplacedBeforeEvent is the same for a Node without a placement. After a move, the new host's tags are read first.
+	// unplacedBeforeEvent is the same for a Node without a placement. After a move, tags are read first.
 	unplacedBeforeEvent = 10 * time.Second
 	// mostLabels limits the labels in one Event. A kubelet can write the annotation that lists them.
 	mostLabels = 10
 )
 
-// A verdict is the result of a decision about a Node for one subject.
+// A verdict is the decision about one subject of a Node.
 type verdict struct {
 	about string
 	state state
@@ -59,19 +58,18 @@ type verdict struct {
 	after   time.Duration
 	// isSilent means that only the condition reports the problem.
 	isSilent bool
-	// absent identifies the VM if no vCenter has it, otherwise it is nil. The VM is searched for outside of the
-	// configured datacenters before the Event.
+	// absent identifies a VM that no vCenter has, otherwise nil. It is searched for outside of the configured
+	// datacenters before the Event.
 	absent *inventory.Identity
 }
 
-// state is the state of a subject.
 type state int
 
 const (
 	// unknown: the facts cannot be read. A recorded problem remains.
 	unknown state = iota
 	wrong
-	// over: no problem. An Event reports the end if an Event reported the problem.
+	// over: no problem. An Event reports the end of a recorded problem.
 	over
 	// dropped: no problem, and no Event about its end.
 	dropped
@@ -79,8 +77,7 @@ const (
 	interrupted
 )
 
-// problemsOf returns the verdicts about an initialized Node in the order of their Events. todo is nil unless labels are
-// kept current.
+// problemsOf returns the verdicts about an initialized Node in the order of their Events. todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
 	all := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
@@ -94,8 +91,7 @@ func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
 
-// mayBeAnothers reports whether an initialized Node may belong to another provider: it has no provider ID, and its VM was
-// never found.
+// mayBeAnothers reports whether an initialized Node may belong to another provider.
 func mayBeAnothers(n *v1.Node, d *placement.Decision) bool {
 	err := machineProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
@@ -143,7 +139,7 @@ func leftOutOf(d *placement.Decision) verdict {
 	return v
 }
 
-// driftOf is about differences that have settled and will not be written. It is not over while a label may be wrong.
+// driftOf is about settled differences that will not be written. It is not over while a label may be wrong.
 func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutDrift}
 	if d.PlaceErr != nil {
@@ -178,7 +174,7 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 	return v
 }
 
-// typeOf is about an instance type that differs, has settled and will not be written.
+// typeOf is about a settled difference of the instance type that will not be written.
 func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
@@ -223,8 +219,7 @@ func labelOf(d *placement.Decision) verdict {
 	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), after: runningBeforeEvent, isSilent: true}
 }
 
-// deletionOf is about a Node that is not ready, not deleted, and without a VM. absent and err are the results of
-// placement.Checker.CheckAhead.
+// deletionOf takes the results of placement.Checker.CheckAhead.
 func deletionOf(absent bool, err error) verdict {
 	v := verdict{about: aboutDeletion}
 	switch {

@@ -27,13 +27,11 @@ type Stats struct {
 	// Drifting is the number of Nodes whose labels differ from their placement, Resized the number of those with a
 	// different instance type.
 	Drifting, Resized int
-	// Conflicts counts Nodes by kind of conflict.
-	Conflicts map[topology.ConflictKind]int
-	// Writes counts written changes by action.
-	Writes map[plan.Action]int
+	Conflicts         map[topology.ConflictKind]int
+	Writes            map[plan.Action]int
 }
 
-// Stats returns the current metrics, which are 0 until the informer has read the Nodes.
+// Stats returns the current metrics, 0 until the informer has read the Nodes.
 func (c *Controller) Stats() Stats {
 	s := Stats{
 		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(placement.KeptReasons()),
@@ -92,12 +90,11 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// firstSum is the delay of the first log line about all Nodes, when most of them are placed. sumEvery is the period.
+// firstSum is the delay of the first sum, when most Nodes are placed.
 const firstSum, sumEvery = 10 * time.Second, time.Minute
 
-// A sum counts our Nodes.
+// A sum counts our Nodes. Only waiting counts uninitialized ones.
 type sum struct {
-	// placed and unplaced are initialized Nodes with and without a known placement, waiting are uninitialized Nodes.
 	placed, unplaced, waiting int
 	drifting                  int
 }
@@ -105,12 +102,11 @@ type sum struct {
 // otherProviders counts the Nodes with another provider's ID whose VMs are in our vCenters.
 type otherProviders struct {
 	nodes int
-	// of lists the schemes of these IDs.
-	of string
+	of    string
 }
 
-// logOtherProviders logs a line if such Nodes are new. Otherwise nothing would explain why a cluster that was initialized
-// by another cloud controller manager gets no zones.
+// logOtherProviders logs new Nodes of this kind. Otherwise nothing would explain why a cluster that another cloud
+// controller manager initialized gets no zones.
 func (c *Controller) logOtherProviders(ctx context.Context) {
 	var now otherProviders
 	var schemes []string
@@ -131,7 +127,6 @@ func (c *Controller) logOtherProviders(ctx context.Context) {
 	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", now.nodes, "of", now.of)
 }
 
-// logSum logs the counts of our Nodes if they have changed, and schedules itself.
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
 	c.logOtherProviders(ctx)

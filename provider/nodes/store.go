@@ -17,8 +17,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Store contains the state of each Node: one record, under one lock. A record is created only while the informer has
-// the Node, and one delete removes it.
+// A Store contains the state of each Node: one record, under one lock. Only Nodes in the informer have records.
 type Store struct {
 	cache  *framework.Cache
 	placer *placement.Placer
@@ -95,19 +94,18 @@ func phaseOf(n *v1.Node, r *record) phase {
 	return waiting
 }
 
-// record is the state of one Node. The deciding goroutine owns the fields in the first part. The store's lock guards
-// the fields in the second part.
+// record is the state of one Node. The deciding goroutine owns the first part.
 type record struct {
-	// decision is the last decision, or nil. machine is its VM, nil if every change of the fleet must requeue the Node.
+	// decision is the last decision, or nil. machine is its VM, nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// metadata is the data of the last announcement, made at announcedAt. Both are zero unless the Node is announced.
+	// metadata is the data of the last announcement, at announcedAt. Both are zero unless the Node is announced.
 	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	problems    map[string]*report.Tracker
 	// eventWaits means that an Event of the last sync waits for a slot.
 	eventWaits bool
-	// addresses are the Node's addresses at the last sync since its initialization, or nil.
+	// addresses are the addresses at the last sync since the initialization, or nil.
 	addresses []v1.NodeAddress
 	// shared means that the Node shares its VM or address with another Node, so a change of any Node may affect it.
 	shared bool
@@ -121,23 +119,20 @@ type record struct {
 	node    *v1.Node
 	phase   phase
 	counted counted
-	// event is the slot at the limiter of Events.
-	event slot
+	event   slot
 	// absent means that no snapshot has the VM, so that a search has to confirm its absence.
-	absent bool
-	// writing means that a patch is in progress. There is at most one.
+	absent  bool
 	writing bool
-	// annotation is for the VM's location, labelPatches for labels and taints, condition for TopologyReady.
+	// annotation is for the location, labelPatches for labels and taints, condition for TopologyReady.
 	annotation, labelPatches, condition patches
-	// initialized is the time when the framework initialized the Node, zero if that was not observed.
+	// initialized is when the framework initialized the Node, zero if that was not observed.
 	initialized time.Time
 }
 
 // counted is a Node's contribution to the metrics.
 type counted struct {
-	// outcome and kept are values of metric labels. kept is the reason why a Node without a VM is not deleted, or "".
-	outcome, kept string
-	// drifting and resized mean that labels and the instance type differ.
+	// outcome and kept are metric labels. kept is the reason why a Node without a VM is not deleted, or "".
+	outcome, kept     string
 	drifting, resized bool
 	conflicts         []topology.Conflict
 }

@@ -16,7 +16,7 @@ import (
 	"vzones/provider/report"
 )
 
-// syncNode decides about a Node. It returns the time after which to sync it again, 0 for only after a change.
+// syncNode decides about a Node, and returns the time after which to sync it again, 0 for only after a change.
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
@@ -49,7 +49,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// syncJoining announces a Node to the framework if it can be initialized, and otherwise reports the reason in an Event.
+// syncJoining announces a Node that can be initialized, and otherwise reports the reason in an Event.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels = labelState{}
 	r.addresses = nil
@@ -94,7 +94,6 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) tim
 // have dropped the announcement, or may retry a failed write only after 15 minutes.
 const announceAgain = resyncEvery / 2
 
-// syncRunning writes annotations, labels and the condition of an initialized Node, and records Events.
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.metadata = nil
 	d := c.placer.Decide(n)

@@ -20,24 +20,20 @@ import (
 )
 
 const (
-	// patchesPerSecond limits the patches of one kind.
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
-	// patchPause is the delay of a sync while the Node is being patched.
+	// patchPause is the delay while the Node is being patched.
 	patchPause = time.Second
-	// conflictDelay is the delay after a conflict with another client. It does not grow, because a frequent writer
-	// would starve us.
+	// conflictDelay is the delay after a conflict. It does not grow, because a frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
 	// patchAgain is the delay before an equal patch is sent. The informer shows the first one sooner.
 	patchAgain = 30 * time.Second
 )
 
-// retries are the delays after failed patches.
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
-// patch is a write to a Node.
 type patch struct {
-	// about describes the patch in the log. body contains the Node's UID, so that no other Node of that name is patched.
+	// about describes the patch in the log. body contains the UID, so that no other Node of that name is patched.
 	about string
 	kind  types.PatchType
 	body  map[string]any
@@ -48,11 +44,10 @@ type patch struct {
 	written func()
 }
 
-// patches is the state of one kind of patch of a Node.
+// patches is the state of one kind of patch to a Node.
 type patches struct {
 	slot slot
-	// content is the content of the last patch, at the time when it ended, next the time when an equal patch may be
-	// sent, and retries the delays while equal patches fail.
+	// content is the last patch, at its end, next the earliest time of an equal patch, and retries its backoff.
 	content  string
 	at, next time.Time
 	retries  wait.Backoff
@@ -67,8 +62,7 @@ type writer struct {
 	requests sync.WaitGroup
 }
 
-// annotate writes the location of a Node's VM if it has changed, and KeyInitialized once the Node is the only one of its
-// VM.
+// annotate writes the VM's location if it has changed, and KeyInitialized once the Node is its only Node.
 func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	to := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {
@@ -86,8 +80,8 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Durat
 	})
 }
 
-// send sends a patch in its own goroutine, so that a slow API server delays no other Node. A Node has at most one patch in
-// progress. It returns 0 if the end of the patch or a slot of the limiter requeues the Node.
+// send sends a patch in its own goroutine, so that a slow API server delays no other Node. It returns 0 if the end of the
+// patch or the limiter requeues the Node.
 func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limited *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
