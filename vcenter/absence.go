@@ -19,10 +19,10 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// ConfirmAbsent searches every vCenter directly for a VM: for its UUIDs in all datacenters, configured
-// or not, and for its last managed objects. Nil means that every vCenter answered, none has the VM, and
-// the configuration did not change meanwhile. The error is topology.ErrUnknown if a vCenter could not be
-// searched; otherwise it names the vCenter that has the VM. Templates are ignored.
+// ConfirmAbsent searches every vCenter for a VM: for its UUIDs in all datacenters, configured or not,
+// and for its last managed objects. Nil means that all answered, none has the VM, and the configuration
+// did not change. The error is topology.ErrUnknown if a vCenter could not be searched; otherwise it
+// names the vCenter with the VM. Templates are ignored.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	asked := f.vcenters.Load()
 	errs := make([]error, len(*asked))
@@ -40,7 +40,6 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	return joinAnswers(errs)
 }
 
-// confirmAbsent searches one vCenter, with all requests in parallel.
 func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	published := v.status.Load()
 	s := v.sessionOf(published)
@@ -76,11 +75,10 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	return joinAnswers(errs)
 }
 
-// catchUpTimeout bounds the wait for changes that the vCenter already reported.
 const catchUpTimeout = 10 * time.Second
 
-// catchUp waits until the snapshot includes all changes reported so far. A search does not replace
-// this: unlike the index, it may miss a VM whose configuration is unreadable.
+// catchUp waits until the snapshot includes all reported changes. A search is not enough, because
+// it may miss a VM whose configuration is unreadable.
 func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -90,7 +88,7 @@ func (v *vCenter) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// inParallel calls do for each index of errs and stores its error, or its panic as an error.
+// inParallel stores the error of do for each index in errs. A panic becomes an error.
 func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
@@ -102,7 +100,7 @@ func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) err
 	_ = g.Wait()
 }
 
-// joinAnswers joins the errors that found the VM. If there are none, it joins all errors.
+// joinAnswers prefers errors that name a vCenter with the VM.
 func joinAnswers(errs []error) error {
 	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
 	if len(has) > 0 {
@@ -111,8 +109,7 @@ func joinAnswers(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// lastSeen returns the VM's last managed object IDs in this vCenter, from the Node's record and from this
-// process. Two entries may be the same vCenter.
+// lastSeen returns the VM's last managed object IDs in this vCenter, even if recorded for another entry.
 func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
@@ -127,8 +124,7 @@ func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 
 // confirmGone returns nil if the managed object does not exist or is a template.
 func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string) error {
-	// A search by UUID does not find a VM that is hidden from the account. A request for the
-	// managed object distinguishes it from a missing VM.
+	// A search by UUID would miss a VM that the account may not see.
 	reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
 	name := topology.Ref{VCenter: v.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
@@ -142,8 +138,7 @@ func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string
 	return topology.Errorf(topology.ErrUnknown, "%s, which the VM was, is not shown to the account, so that it may be there: give the account its role on it", name)
 }
 
-// withUUID searches the whole vCenter for a VM with one of the UUIDs that is not a template. If none
-// exists, the reference and the error are nil.
+// withUUID returns a VM that has one of the UUIDs and is not a template, nil if there is none.
 func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
@@ -159,7 +154,6 @@ func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inve
 	return nil, inventory.UUID{}, quote.Errors(quote.Most, errs...)
 }
 
-// find is withUUID for one UUID.
 func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
 	refs, err := watch.InSlot(ctx, v.slots, func() ([]types.ManagedObjectReference, error) { return watch.SearchUUID(ctx, s.Client(), u) })
 	if err != nil {
@@ -179,18 +173,18 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 	return nil, nil
 }
 
-// hostsHold bounds the delay of an absence by a disconnected host, in multiples of the hold.
+// hostsHold bounds the delay by a disconnected host, in multiples of the hold.
 const hostsHold = 12
 
-// A reading is a period of successful reads, from the first snapshot to the next break.
+// A reading lasts from the first snapshot to the next break.
 type reading struct {
 	inventory.Reading
-	// discovered reports whether all hosts were connected at once in this reading.
+	// discovered reports whether all hosts were connected at once.
 	discovered atomic.Bool
 }
 
-// checkHold returns an error while the vCenter may still lack an existing VM. A vCenter that was
-// restored from a backup discovers newer VMs under new managed object IDs once their hosts connect.
+// checkHold returns an error while the vCenter may lack an existing VM. After a restore from a backup it
+// discovers newer VMs, under new managed object IDs, once their hosts connect.
 func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading, id inventory.Identity) error {
 	if v.absenceHold == 0 {
 		return nil

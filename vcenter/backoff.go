@@ -3,20 +3,18 @@ package vcenter
 import "time"
 
 const (
-	// restartMax bounds the delay before a watch restarts in the same session after a successful
-	// read, for the first restarts.
+	// restartMax bounds the first delays if the session is alive and the vCenter was read.
 	restartMax = 2 * time.Second
-	// restartsSoon is the number of such restarts if each watch ends within RetryMax. After that the
-	// delay grows to RetryMax.
+	// restartsSoon is the number of delays with restartMax if each watch ends within RetryMax.
 	restartsSoon = 10
 	// restartsAtOnce is the number of restarts per minute that a vCenter can cause without a delay.
 	restartsAtOnce = 3
 )
 
-// backoff is the delay between two attempts. It doubles from least to most while attempts fail soon.
+// backoff doubles the delay from least to most while attempts fail soon.
 type backoff struct {
 	least, most, delay time.Duration
-	// soon counts the restarts with restartMax.
+	// soon counts delays with restartMax.
 	soon int
 }
 
@@ -24,9 +22,8 @@ func newBackoff(least, most time.Duration) *backoff {
 	return &backoff{least: least, most: most, delay: least}
 }
 
-// after returns the delay after an attempt, zero for none. read reports whether the vCenter was read,
-// lost whether the session was lost. vCenters end sessions, so the first loss has no delay. If a vCenter
-// ends each session soon after the login, the delay grows even if each session reads the vCenter.
+// after returns the next delay, zero for none. vCenters end sessions, so the first lost session has no
+// delay. If each session is lost soon, the delay grows even if the vCenter was read.
 func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 	switch {
 	case took > b.most:
@@ -44,13 +41,13 @@ func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 	return delay
 }
 
-// restarts are the times of the last restarts of a watch that the vCenter caused.
+// restarts are the last restarts that the vCenter caused.
 type restarts struct {
 	times [restartsAtOnce]time.Time
 	next  int
 }
 
-// areOften records a restart, and reports whether it exceeds restartsAtOnce in a minute.
+// areOften records a restart and reports whether it exceeds restartsAtOnce.
 func (r *restarts) areOften(now time.Time) bool {
 	first := r.times[r.next]
 	r.times[r.next] = now

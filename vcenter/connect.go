@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// These reasons for a restart come from the monitor. otherSpec also ends a login.
+// The monitor's own reasons for a restart. otherSpec also ends a login.
 const (
 	otherSpec        watch.Restart = "the configuration has changed"
 	otherCredentials watch.Restart = "logged in with the changed credentials"
@@ -39,18 +39,17 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	m.now.session = s
 	m.answered = err == nil
 	m.publish(false)
-	// This outage concerned the replacement of an earlier session.
+	// This outage concerned the replacement of a session.
 	m.unusable = faults.Outage{}
 	return s, err
 }
 
-// A SlowLoginError reports a login that takes longer than other calls. It may still succeed.
+// A SlowLoginError reports a login that takes long. It may still succeed.
 type SlowLoginError struct{ text string }
 
 func (e *SlowLoginError) Error() string { return e.text }
 
-// credentialsDiffer reports whether the credentials differ from the last offered credentials, or
-// the address or trust changed.
+// credentialsDiffer reports whether credentials, address or trust changed since the last offer.
 func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -59,8 +58,8 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	return !m.throttle.Offered(creds)
 }
 
-// readCredentials returns the current credentials. If the configured address or trust changed, it
-// returns otherSpec: neither vCenter may see the credentials of the other.
+// readCredentials returns otherSpec if the configured address or trust changed, because neither
+// vCenter may see the credentials of the other.
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
@@ -80,7 +79,6 @@ func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err e
 	return creds, err
 }
 
-// noteCredentials publishes the result of readCredentials, unless the daemon stops.
 func (m *monitor) noteCredentials(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -102,8 +100,8 @@ func (e *credentialsError) Error() string          { return "credentials: " + e.
 func (e *credentialsError) Unwrap() error          { return e.err }
 func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
-// logIn makes one login attempt. It calls slow, which may be nil, if this takes longer than other
-// calls. A change of the configuration returns otherSpec, perhaps together with a session.
+// logIn makes one login attempt. slow, which may be nil, is called if it takes longer than other calls.
+// A new configuration returns otherSpec, perhaps together with a session.
 func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
 	endpoint := m.now.endpoint
 	own, cancel := context.WithCancel(ctx)
@@ -156,7 +154,7 @@ func (m *monitor) logout(ctx context.Context) {
 
 const logoutTimeout = 3 * time.Second
 
-// closeSession logs out. ctx may already be done, so the logout has its own deadline.
+// closeSession has its own deadline, because ctx may be done.
 func (m *monitor) closeSession(ctx context.Context, s *session.Session) {
 	var err error
 	m.await(ctx, func() {

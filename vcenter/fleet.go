@@ -26,16 +26,15 @@ type Fleet struct {
 	states   atomic.Pointer[[]inventory.State]
 	// generation counts calls of Apply.
 	generation atomic.Uint64
-	// applied notifies Run of changed vcenters.
-	applied signal.Signal
+	applied    signal.Signal
 
-	// mu guards interest, subscribers, and the writes of vcenters and states.
+	// mu guards interest, subscribers, and writes of vcenters and states.
 	mu          sync.Mutex
 	interest    *watch.Interest
 	subscribers []signal.Signal
 }
 
-// NewFleet returns a fleet. It makes no requests before Run.
+// NewFleet makes no requests before Run.
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
 	f := &Fleet{
 		credentials: credentials,
@@ -48,10 +47,9 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-// Apply replaces the vCenters of the fleet; the name identifies a vCenter. Removed vCenters are logged
-// out and disappear from States at once. A session survives unless the address or the credentials
-// change. A watch survives unless the trust or the datacenters change, or reading of tags, host groups or
-// fault domains starts or stops. A new address resets the state.
+// Apply replaces the vCenters, which are identified by name. A session survives unless the address or
+// the credentials change, a watch unless the trust, the datacenters or the kinds of requirements change.
+// A new address resets the state. Removed vCenters are logged out and disappear from States at once.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
 	before := make(map[string]*vCenter)
@@ -75,15 +73,15 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.changed(true)
 }
 
-// CredentialsChanged requests a check of all credentials. A vCenter with changed credentials is logged
-// in to again. If it accepts them, its watch continues.
+// CredentialsChanged requests a check of all credentials. A watch survives if its vCenter accepts new
+// credentials.
 func (f *Fleet) CredentialsChanged() {
 	for _, v := range *f.vcenters.Load() {
 		v.credentialsChanged.Notify()
 	}
 }
 
-// Run watches all vCenters until ctx is done, and returns after all logouts, each bounded by 3 s.
+// Run watches all vCenters until ctx is done, and returns after the logouts, within about 3 s.
 func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
 	running := make(map[*vCenter]context.CancelFunc)
@@ -116,11 +114,10 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// States returns the states in the order of the configuration. The slice is shared: do not modify it.
+// States returns the states in the order of the configuration. Callers must not modify the slice.
 func (f *Fleet) States() []inventory.State { return *f.states.Load() }
 
-// Generation returns a number that increases with each Apply. If it does not change between
-// ConfirmAbsent and States, both refer to the same vCenters.
+// Generation returns a number that increases with each Apply.
 func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
 // Subscribe returns a channel with at most one pending notification of changed states.
@@ -159,32 +156,30 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
-// Probe requests proof that a vCenter answers. Then its state gets a new LastContact or an error, and
-// subscribers are notified. If no watch is running, the next watch provides both.
+// Probe requests proof that a vCenter answers. The state gets a new LastContact or an error, and
+// subscribers are notified. If no watch is running, the next watch does this.
 func (f *Fleet) Probe(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.Probe()
 	}
 }
 
-// ReadTags requests a read of a vCenter's tags, and of relevant names older than half the refresh
-// interval. Then subscribers are notified, also of a failure. If no watch is running, the next watch
-// reads them.
+// ReadTags requests a read of tags, and of relevant names older than half the refresh interval.
+// Subscribers are then notified, also of a failure. If no watch is running, the next watch reads them.
 func (f *Fleet) ReadTags(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.ReadTags()
 	}
 }
 
-// AskHome requests a check whether a managed object exists that was a Node's VM and is not in the
-// snapshot. A later snapshot contains the reply in Homes. Repeated requests are rate-limited.
+// AskHome requests a check whether a Node's last managed object, which the snapshot lacks, exists. A
+// later snapshot contains the reply in Homes. Repeated requests are limited.
 func (f *Fleet) AskHome(vcenter, id string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.AskHome(id)
 	}
 }
 
-// inbox returns a vCenter's inbox, nil if it is not configured.
 func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	for _, v := range *f.vcenters.Load() {
 		if v.name == vcenter {
@@ -194,15 +189,14 @@ func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	return nil
 }
 
-// An OpenSession is the fleet's session with a vCenter. Err is the reason if there is none.
+// An OpenSession is a session with a vCenter, or the error without a session.
 type OpenSession struct {
 	VCenter string
 	Session *session.Session
 	Err     error
 }
 
-// Sessions returns the sessions with all vCenters, in the order of the configuration. The fleet keeps
-// ownership and logs them out.
+// Sessions returns the current sessions in the order of the configuration. The fleet owns them.
 func (f *Fleet) Sessions() []OpenSession {
 	var all []OpenSession
 	for _, v := range *f.vcenters.Load() {

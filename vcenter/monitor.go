@@ -17,38 +17,34 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A monitor connects to and watches one vCenter. It belongs to the goroutine of run. Other goroutines
-// use the vCenter.
+// A monitor connects to and watches one vCenter. Only the goroutine of run uses it.
 type monitor struct {
 	*vCenter
 	credentials CredentialSource
 	opts        Options
-	// changed is called after each change of the status. announce notifies subscribers.
-	changed func(announce bool)
-	// memory passes from a watch to the next watch.
+	changed     func(announce bool)
+	// memory passes from one watch to the next.
 	memory *watch.Memory
 	// updates come from the running watch.
 	updates chan update
 
 	// now is the status to publish next.
 	now status
-	// wanted is the latest received spec. cfg is the configuration in use, from the spec at the last
-	// applySpec.
+	// wanted is the latest spec, cfg the configuration since the last applySpec.
 	wanted *spec
 	cfg    *config.VCenter
-	// overdue is the deadline for the first read at the current address.
+	// overdue limits the first read at the current address.
 	overdue deadline
 	// restart reports whether wanted requires a restart.
 	restart bool
-	// checkCredentials reports whether the credentials may have changed since the last read.
+	// checkCredentials reports whether the credentials may have changed since they were read.
 	checkCredentials bool
 	tags             *tags.Reader
-	// outage records the failures to read the vCenter, unusable the failures to log in with changed
-	// credentials while a session is open.
+	// outage is about reading the vCenter, unusable about changed credentials while a session is open.
 	outage, unusable faults.Outage
 	// answered reports whether a login succeeded since the last failure.
 	answered bool
-	// readDelay is the next watch's delay before it reads the vCenter.
+	// readDelay applies to the next watch.
 	readDelay readDelay
 }
 
@@ -61,8 +57,7 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 	}
 }
 
-// run watches the vCenter until ctx is done, and then logs out. After a failure it retries with
-// exponential backoff and jitter.
+// run watches the vCenter until ctx is done and logs out. It retries with backoff and jitter.
 func (m *monitor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
 	m.overdue = deadline{configuredAt: time.Now()}
@@ -73,7 +68,7 @@ func (m *monitor) run(ctx context.Context) {
 			return nil
 		})
 		if ctx.Err() == nil {
-			// loop panicked, and the guard logged that.
+			// loop panicked; the guard has logged it.
 			m.pause(ctx, m.opts.RetryMax)
 		}
 	}
@@ -104,13 +99,13 @@ func (m *monitor) loop(ctx context.Context) {
 		lost := faults.SessionLost(err)
 		delay := retries.after(time.Since(began), m.now.state.Err == nil, lost)
 		if delay == 0 {
-			// vCenters end sessions, so the first loss is not an error.
+			// vCenters end sessions. The first loss is not an error.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 			continue
 		}
 		m.fail(ctx, err)
 		if !lost {
-			delay /= 2 // A retry makes no login.
+			delay /= 2 // No login.
 		}
 		m.pause(ctx, sooner(jittered(delay), session.NextAttempt(err)))
 	}
@@ -119,7 +114,7 @@ func (m *monitor) loop(ctx context.Context) {
 // jittered adds up to half of the delay.
 func jittered(delay time.Duration) time.Duration { return delay + rand.N(delay/2+1) }
 
-// sooner shortens a delay to end at a moment that is still ahead.
+// sooner shortens a delay to end at a future moment.
 func sooner(delay time.Duration, moment time.Time) time.Duration {
 	if left := time.Until(moment); left > 0 {
 		return min(delay, left)
@@ -127,7 +122,7 @@ func sooner(delay time.Duration, moment time.Time) time.Duration {
 	return delay
 }
 
-// pause waits until the configuration or the credentials change, at most for d.
+// pause ends early if the configuration or the credentials change.
 func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -145,8 +140,7 @@ func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// follow logs in if there is no session, and watches until that fails. It keeps the session unless
-// the server ended it or another session replaces it.
+// follow watches until that fails. The session survives unless it is lost or replaced.
 func (m *monitor) follow(ctx context.Context) error {
 	s, err := m.ensureSession(ctx)
 	if err != nil {
@@ -161,8 +155,7 @@ func (m *monitor) follow(ctx context.Context) error {
 		m.replaceSession(ctx, fresh)
 		return otherCredentials
 	case faults.SessionLost(err):
-		// Parts may still be alive: the tagging API's session, or the whole session if the vCenter
-		// only lost the objects created through it.
+		// The tagging session may be alive, or the vCenter lost only the objects of the session.
 		m.logout(ctx)
 	case m.now.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
@@ -185,7 +178,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 		}
 		return
 	}
-	// The new address may be another vCenter. The logout still uses the previous trust.
+	// It may be another vCenter. The logout still uses the previous trust.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
 	m.logout(ctx)
 	m.now.endpoint = m.newEndpoint(m.cfg, m.opts)
@@ -197,13 +190,13 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.unusable = faults.Outage{}
 }
 
-// interrupt ends the reading: the vCenter may have changed without notice.
+// interrupt ends the reading: the vCenter may have changed unnoticed.
 func (m *monitor) interrupt() {
 	m.now.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
 	m.publish(false)
 }
 
-// fail publishes the error and logs it once for each outage and cause.
+// fail publishes the error and logs it once for each cause.
 func (m *monitor) fail(ctx context.Context, err error) {
 	m.answered = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})

@@ -16,21 +16,20 @@ const (
 	begun
 	elapsed
 	stopped
-	// reconfigured is a spec that requires a restart. credentialsToCheck are credentials that may
-	// have changed. Both repeat until applySpec or readCredentials handles them.
+	// reconfigured (a spec requires a restart) and credentialsToCheck repeat until applySpec or
+	// readCredentials handles them.
 	reconfigured
 	credentialsToCheck
 )
 
-// awaited are the events that a monitor waits for. restart and credentials enable reconfigured and
-// credentialsToCheck.
+// awaited selects the events of a wait.
 type awaited struct {
 	ended, begun, stop   <-chan struct{}
 	timer                <-chan time.Time
 	restart, credentials bool
 }
 
-// next returns the next awaited event, and handles messages until then. A monitor waits nowhere else.
+// next handles messages until an awaited event. A monitor waits nowhere else.
 func (m *monitor) next(ctx context.Context, w awaited) event {
 	for {
 		switch {
@@ -67,14 +66,13 @@ func (m *monitor) await(ctx context.Context, f func()) {
 	wait()
 }
 
-// setSpec receives a spec. It keeps the session unless the address changes, and the watch unless
-// the spec requires a restart.
+// setSpec keeps the session unless the address changes, and the watch unless a restart is required.
 func (m *monitor) setSpec(s *spec) {
 	before := m.wanted
 	m.wanted = s
 	d := before.cfg.Diff(&s.cfg)
 	if d.ChangesAddress() {
-		// The new address may be another vCenter. Later updates from the previous vCenter are dropped.
+		// It may be another vCenter. Further updates from the previous vCenter are dropped.
 		m.now.spec = s
 		m.now.state = inventory.State{VCenter: m.name}
 		m.now.tags = TagsNotRead
@@ -91,11 +89,10 @@ func (m *monitor) setSpec(s *spec) {
 	m.checkCredentials = true // The account may differ.
 }
 
-// An update changes the monitor's status and reports whether to notify subscribers. It runs in the
-// monitor's goroutine.
+// An update changes the status in the monitor's goroutine. announce notifies subscribers.
 type update func(*monitor) (announce bool)
 
-// update applies and publishes u, unless the configured address changed.
+// update drops u if the configured address changed.
 func (m *monitor) update(u update) {
 	if m.cfg.Diff(&m.wanted.cfg).ChangesAddress() {
 		return
@@ -103,7 +100,6 @@ func (m *monitor) update(u update) {
 	m.publish(u(m))
 }
 
-// publish publishes the status, and notifies subscribers if announce is set.
 func (m *monitor) publish(announce bool) {
 	s := m.now
 	m.status.Store(&s)

@@ -11,10 +11,10 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// Requirements select what to read besides VMs. See watch.Requirements.
+// Requirements select what to read besides VMs.
 type Requirements = watch.Requirements
 
-// RequirementsOf returns the requirements of a configuration's placement rules.
+// RequirementsOf returns the requirements of the configured placement rules.
 func RequirementsOf(cfg *config.Config) Requirements {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
@@ -30,8 +30,7 @@ type Options struct {
 	Requirements
 	// Timeout bounds each remote call except logins; 15 s if zero.
 	Timeout time.Duration
-	// LoginTimeout bounds each request with credentials, which may depend on a directory
-	// service; 90 s if zero.
+	// LoginTimeout bounds each login, which may depend on a directory service; 90 s if zero.
 	LoginTimeout time.Duration
 	// LoginLimits limit the rate of failing logins.
 	LoginLimits session.LoginLimits
@@ -39,18 +38,17 @@ type Options struct {
 	TagRefresh time.Duration
 	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s if zero.
 	RetryMin, RetryMax time.Duration
-	// PollTime is the server's limit for an idle long poll, in whole seconds; 25 s if zero. An answer
-	// may take Timeout longer.
+	// PollTime bounds an idle long poll, in whole seconds; 25 s if zero.
 	PollTime time.Duration
-	// FirstPage bounds the wait for the first page of VMs, for which the vCenter collects all
-	// VMs; 5 min if zero.
+	// FirstPage bounds the wait for the first page, for which the vCenter collects all VMs; 5 min
+	// if zero.
 	FirstPage time.Duration
 	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// AbsenceHold is the minimum duration of a reading before a missing VM is absent; see
-	// inventory.Reading. If it is not zero, all hosts must also have been connected at once.
+	// AbsenceHold is the minimum duration of a reading before a missing VM is absent. If it is not
+	// zero, all hosts must also have been connected at once. See inventory.Reading.
 	AbsenceHold time.Duration
-	// Observer receives the requests to vCenters; nil for none.
+	// Observer may be nil.
 	Observer Observer
 
 	// accounts are shared by the whole fleet.
@@ -73,11 +71,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// An Observer records the requests to vCenters. Its methods are called concurrently and must not
-// block.
+// An Observer records requests to vCenters. Its methods are called concurrently and must not block.
 type Observer interface {
 	session.Observer
-	// WatchStarted is called each time a vCenter's watch restarts.
+	// WatchStarted is called for each start of a vCenter's watch.
 	WatchStarted(vcenter string)
 }
 
@@ -90,8 +87,7 @@ func (unobserved) WatchStarted(string)                            {}
 // Credentials log in to one vCenter.
 type Credentials = credentials.Credentials
 
-// A CredentialSource returns the current credentials of a vCenter. It is called before each login
-// and may block until ctx is done.
+// A CredentialSource returns a vCenter's current credentials. It may block until ctx is done.
 type CredentialSource func(ctx context.Context, cfg *config.VCenter) (Credentials, error)
 
 // FromFile returns the credentials in the configuration file.

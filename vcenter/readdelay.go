@@ -12,11 +12,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// After the end of a session or an unreachable vCenter, many daemons would read their whole index at
-// once and overload a vCenter that just started. So each waits for a random part of a window that
-// grows with the size of its index.
+// Many daemons may lose a vCenter at the same time, and would overload it by reading their whole index
+// at once when it is back. So each waits for a random part of a window that grows with its index.
 const (
-	// windowPerMachine is the window per VM: 2 minutes for 40,000 VMs, under a second for 300.
+	// windowPerMachine yields 2 minutes for 40,000 VMs and under a second for 300.
 	windowPerMachine = 3 * time.Millisecond
 	maxWindow        = 2 * time.Minute
 )
@@ -25,11 +24,9 @@ func readWindow(machines int) time.Duration {
 	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
 }
 
-// A readDelay is the delay before the next read after a failure. The zero value means no delay; it
-// applies to a new process and a changed configuration.
+// A readDelay is the delay before the next read. It is zero for a new process and a new configuration.
 type readDelay struct {
-	wait time.Duration
-	// cause is the failure.
+	wait  time.Duration
 	cause error
 }
 
@@ -37,7 +34,6 @@ func newReadDelay(machines int, cause error) readDelay {
 	return readDelay{wait: random(readWindow(machines)), cause: cause}
 }
 
-// take returns the delay and resets it.
 func (d *readDelay) take() readDelay {
 	taken := *d
 	*d = readDelay{}
@@ -55,9 +51,8 @@ func (d *readDelay) log(ctx context.Context) {
 // random returns a random part of a duration.
 func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
 
-// waitToRead waits for the read delay. Meanwhile the state keeps its snapshot and has an error, since
-// changes since the last watch are unknown. Changed configuration or credentials end the wait. A Probe
-// does not: every daemon with a missing Node would then read at once.
+// waitToRead waits for the read delay. Meanwhile the state has its snapshot and an error, since changes
+// are unknown. A Probe does not end the wait: every daemon with a missing Node would read at once.
 func (m *monitor) waitToRead(ctx context.Context) error {
 	delay := m.readDelay.take()
 	if delay.wait <= 0 {
@@ -87,7 +82,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 // publishReadDelay publishes that the read is pending, unless the vCenter still fails.
 func (m *monitor) publishReadDelay() {
 	if m.now.state.Err != nil && !m.answered {
-		return // The vCenter may not be readable at all.
+		return // It may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {
 		m.now.state.Cause = inventory.CausePending

@@ -8,19 +8,18 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A status is published by a monitor and immutable.
+// A status is immutable once published.
 type status struct {
-	// spec is the configuration of the vCenter that the other fields describe.
+	// spec is the configuration the other fields were read with.
 	spec  *spec
 	state inventory.State
 	// reader is the watch that read state.Snapshot.
 	reader reader
-	// tags is the result of the last read of tags.
-	tags TagReading
+	tags   TagReading
 	// session may be nil, or belong to another address.
 	session  *session.Session
 	endpoint *session.Endpoint
-	// credentialsErr is the error of the last read of the credentials.
+	// credentialsErr is the error of the last read of credentials.
 	credentialsErr error
 	// reading is never nil.
 	reading *reading
@@ -30,15 +29,15 @@ type status struct {
 type reader struct {
 	// with is the spec at the start of the watch.
 	with *spec
-	// running reports whether the watch still updates the snapshot.
+	// running reports whether the watch updates the snapshot.
 	running bool
 }
 
 // isOf reports whether the status belongs to the address of a spec.
 func (s *status) isOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
-// stateFor returns the state for a spec with the same address. It alone decides whether a snapshot is
-// current: without an error, the watch that read it is running and meets the spec.
+// stateFor returns the state for a spec with the same address. Nothing else decides whether a snapshot
+// is current: without an error, the watch that read it is running and meets the spec.
 func (s *status) stateFor(v *spec) inventory.State {
 	state := s.state
 	if state.Snapshot == nil {
@@ -57,7 +56,7 @@ func (s *status) stateFor(v *spec) inventory.State {
 // TagReading is the result of the last read of a vCenter's tags.
 type TagReading int32
 
-// The zero value means that tags were not read yet.
+// TagsNotRead is the zero value.
 const (
 	TagsNotRead TagReading = iota
 	// TagsRead is also the result if tags are not required.
@@ -65,22 +64,20 @@ const (
 	TagsFailed
 )
 
-// A Health is a vCenter's state with further fields for monitoring, which no Node depends on.
+// A Health is a vCenter's state with further fields for monitoring only.
 type Health struct {
 	inventory.State
-	// Rejected reports whether the SOAP or the tagging API rejected credentials and has accepted
-	// none since. An open session stays valid.
+	// Rejected reports whether SOAP or the tagging API rejected the last credentials. An open session
+	// stays valid.
 	Rejected bool
-	// CredentialsErr is the error if the configured credentials are missing or unreadable. An open
-	// session stays valid.
+	// CredentialsErr is the error if the configured credentials are missing or unreadable.
 	CredentialsErr error
-	// Answered reports whether the vCenter has answered since its address was configured.
+	// Answered reports whether the vCenter has answered at its current address.
 	Answered bool
-	// Tags is the result of the last read of tags. Snapshot contains the tags.
+	// Tags is the result of the last read of tags.
 	Tags TagReading
-	// CertificateEnds is the earliest expiry of the vCenter's certificate and the certificates that it
-	// is trusted for. It is zero before the first connection, and if any certificate is accepted
-	// or the certificate is trusted by its thumbprint.
+	// CertificateEnds is the earliest expiry of the certificates that verify the vCenter. It is zero
+	// before the first connection, and with trust by thumbprint or any certificate.
 	CertificateEnds time.Time
 }
 

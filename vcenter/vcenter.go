@@ -13,21 +13,20 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A vCenter is safe for concurrent use. Its monitor connects to it and watches it.
+// A vCenter is safe for concurrent use. Its monitor connects to it.
 type vCenter struct {
 	name  string
 	guard *faults.Guard
 	// throttle decides when the vCenter may receive credentials.
 	throttle *session.LoginThrottle
-	// slots bound the concurrent requests that search for single VMs.
+	// slots bound concurrent searches for single VMs.
 	slots       watch.Slots
 	absenceHold time.Duration
 
-	// inbox passes messages to the watches.
 	inbox                           *watch.Inbox
 	specChanged, credentialsChanged signal.Signal
 
-	// spec is the configuration. The fleet writes it, the monitor reads it.
+	// spec is written by the fleet and read by the monitor.
 	spec atomic.Pointer[spec]
 	// status is the monitor's last published status.
 	status atomic.Pointer[status]
@@ -51,7 +50,7 @@ func (v *vCenter) newEndpoint(cfg *config.VCenter, opts Options) *session.Endpoi
 }
 
 func (v *vCenter) newTagReader(opts Options) *tags.Reader {
-	// The other half of the requests in flight stays free for SOAP if the tagging service hangs.
+	// The other half stays free for SOAP if the tagging service hangs.
 	return tags.NewReader(v.name, opts.TagRefresh, max(1, opts.InFlight/2))
 }
 
@@ -60,7 +59,7 @@ func (v *vCenter) configure(s *spec) {
 	v.specChanged.Notify()
 }
 
-// state returns the state at the currently configured address.
+// state returns the state at the configured address.
 func (v *vCenter) state() inventory.State {
 	published := v.status.Load()
 	configured := v.spec.Load()
@@ -72,10 +71,9 @@ func (v *vCenter) state() inventory.State {
 	return s
 }
 
-// session returns the session with the currently configured address, or nil.
+// session returns the session with the configured address, or nil.
 func (v *vCenter) session() *session.Session { return v.sessionOf(v.status.Load()) }
 
-// sessionOf returns the session in a status, nil if it belongs to another address.
 func (v *vCenter) sessionOf(published *status) *session.Session {
 	if published.session == nil || !published.session.Serves(&v.spec.Load().cfg) {
 		return nil
@@ -89,8 +87,8 @@ type spec struct {
 	Requirements
 }
 
-// needsRestart reports whether a watch with the spec before has to restart for this spec. d is the
-// effect of the difference. Changed credentials and address families need no restart.
+// needsRestart reports whether a watch with the spec before must restart. d is the difference.
+// Changed credentials and address families need no restart.
 func (s *spec) needsRestart(before *spec, d config.Effect) bool {
 	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
 		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains

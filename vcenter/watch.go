@@ -14,8 +14,8 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// watch runs a watch until it fails or has to restart. Meanwhile it logs in with changed credentials. If
-// that succeeds, it ends the watch and returns the session that replaces the previous session.
+// watch runs a watch until it fails or must restart. Meanwhile it logs in with changed credentials; on
+// success it ends the watch and returns the new session.
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	with := &spec{*m.cfg, m.wanted.Requirements}
@@ -33,7 +33,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 		m.now.reader.running = false
 		m.publish(false)
 	}()
-	// The first check is immediate: the previous watch may have ended with credentials unchecked.
+	// The previous watch may have ended before checking changed credentials.
 	check := time.NewTimer(0)
 	defer check.Stop()
 	for events := (awaited{ended: over, begun: r.started}); ; {
@@ -69,7 +69,6 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 	}
 }
 
-// withNextLogin adds the time until the next login attempt, if the error contains it.
 func withNextLogin(log klog.Logger, err error) klog.Logger {
 	if next := session.NextAttempt(err); !next.IsZero() {
 		return log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
@@ -77,7 +76,7 @@ func withNextLogin(log klog.Logger, err error) klog.Logger {
 	return log
 }
 
-// logInAgain logs in with changed credentials and returns the new session, nil if they are unchanged.
+// logInAgain returns a new session if the credentials changed, otherwise nil.
 func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -98,7 +97,7 @@ func (m *monitor) watchOptions(with *spec) watch.Options {
 	}
 }
 
-// read adopts a snapshot from the running watch with that spec, and ends the outage.
+// read adopts a snapshot from the running watch and ends the outage.
 func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
 	m.now.endpoint.Useful()
 	if lasted, ended := m.outage.End(); ended {
@@ -115,8 +114,7 @@ func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
 type reporter struct {
 	name     string
 	observer Observer
-	// with is the spec of the watch.
-	with *spec
+	with     *spec
 	// updates and credentialsChanged belong to the monitor.
 	updates            chan<- update
 	credentialsChanged signal.Signal
@@ -131,7 +129,6 @@ func (r *reporter) send(ctx context.Context, u update) {
 	}
 }
 
-// Publish sends a complete snapshot.
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	r.send(ctx, func(m *monitor) bool {
 		m.read(ctx, r.with, p)

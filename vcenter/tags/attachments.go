@@ -11,25 +11,25 @@ import (
 )
 
 var (
-	// ErrDeleted means that the tagging service does not know an object of the SOAP inventory.
+	// ErrDeleted means that the tagging service does not know an object of the inventory.
 	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
-	// errForbidden is the reason for HTTP 403, which vCenter also returns for an unknown object.
+	// errForbidden is for HTTP 403, which vCenter also returns for an unknown object.
 	errForbidden = fmt.Errorf("%w, or it was deleted or made just now", topology.ErrNotPermitted)
 )
 
-// Attachments are the immutable result of one read of the tags of a set of objects.
+// Attachments are the immutable result of one read.
 type Attachments struct {
-	// Absent are the requested categories that do not exist or are not readable.
+	// Absent are the requested categories that do not exist or are unreadable.
 	Absent []string
 	// Present are all readable categories, sorted, if Absent is not empty.
 	Present []string
-	// Err is the reason if no tags could be read. If nil, single objects may still have errors.
+	// Err means that no tags could be read. If nil, single objects may still have errors.
 	Err error
-	// Kept is the reason if names could not be refreshed and older names are in use.
+	// Kept is the error if names could not be refreshed and older names are in use.
 	Kept error
 	// Named is the time of the oldest read of a relevant name.
 	Named time.Time
-	// More reports whether some objects did not fit in one read. The next read should come soon.
+	// More reports whether the next read should come soon, because objects are still queued.
 	More bool
 
 	// Every requested object has an entry in tags or in errs.
@@ -37,7 +37,7 @@ type Attachments struct {
 	errs map[Ref]error
 }
 
-// Of returns the tags of an object. If they were not read, the error is topology.ErrNotRead.
+// Of returns an object's tags. If they were not read, the error is topology.ErrNotRead.
 func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	if a.Err != nil {
 		return nil, a.Err
@@ -52,7 +52,7 @@ func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	return tags, nil
 }
 
-// Equal compares the tags, categories and error texts of two reads.
+// Equal compares tags, categories and error texts.
 func (a Attachments) Equal(b Attachments) bool {
 	return textOf(a.Err) == textOf(b.Err) && slices.Equal(a.Absent, b.Absent) && slices.Equal(a.Present, b.Present) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
 		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return textOf(x) == textOf(y) })
@@ -75,11 +75,10 @@ func (a Attachments) Covers(refs []Ref) bool {
 	return true
 }
 
-// Len returns the number of objects with known tags, including objects without tags.
+// Len returns the number of objects with known tags, even if none.
 func (a Attachments) Len() int { return len(a.tags) }
 
-// NotPermitted returns the objects whose tags the account may not read, sorted. They may also be
-// unknown to the tagging service.
+// NotPermitted returns the objects with unreadable tags, sorted. The service may also not know them.
 func (a Attachments) NotPermitted() []Ref {
 	var refs []Ref
 	for ref, err := range a.errs {

@@ -15,12 +15,10 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// forbiddenFor is the time before an unreadable tag is requested again, in refresh intervals: 2
-// minutes by default.
+// forbiddenFor is the pause before an unreadable tag is read again, in refresh intervals.
 const forbiddenFor = 4
 
-// A cache reads the tags of one vCenter. It keeps names, attachments and unreadable objects between
-// reads. It is used by one goroutine.
+// A cache contains names, attachments and unreadable objects of one vCenter. One goroutine uses it.
 type cache struct {
 	refresh  time.Duration
 	parallel int
@@ -31,8 +29,7 @@ type cache struct {
 	// listed is the time of the last list of all categories.
 	listed time.Time
 
-	// attached are the tag IDs of each object at the last read. withheld are the tags that
-	// disappeared because the account lost access; they may still be attached.
+	// attached are the tag IDs at the last read. withheld disappeared because the account lost access.
 	attached map[Ref][]string
 	withheld map[Ref]map[string]bool
 	// used are the categories of the attached tags.
@@ -50,7 +47,7 @@ func newCache(refresh time.Duration, parallel int) *cache {
 	}
 }
 
-// forgetRefusals clears unreadable objects and names, after a change of the account or its privileges.
+// forgetRefusals is for changed privileges.
 func (c *cache) forgetRefusals() {
 	c.objects = objects{}
 	for _, n := range []*names{&c.tags, &c.categories} {
@@ -63,11 +60,10 @@ func (c *cache) forgetRefusals() {
 	c.listed = time.Time{}
 }
 
-// read reads the tags of the objects, and determines which requested categories are absent. An error
-// means that nothing could be read; the cache stays as it is.
+// read reads the tags and the absent categories. On an error the cached data stays.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
-	c.tags.forget(c.needed(), now, NamesFor) // This also limits growth if reads fail.
+	c.tags.forget(c.needed(), now, NamesFor) // Also after failed reads.
 	refs := q.Objects
 	wanted := q.Categories
 	q.Age = cmp.Or(q.Age, NamesFor)
@@ -113,8 +109,7 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	return a, nil
 }
 
-// gone returns the tags that disappeared since the last read, by object. They were detached or
-// deleted, or the account lost access: lists omit unreadable tags.
+// gone returns the tags that disappeared since the last read: detached, deleted or unreadable.
 func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	gone := make(map[Ref]map[string]bool)
 	n := 0
@@ -143,8 +138,8 @@ func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	return gone, nil
 }
 
-// remember stores the attachments for the next read, and the tags that the account can no longer
-// read. Objects that this read did not list keep their previous entries.
+// remember stores the attachments, and the tags in gone that are unreadable. Objects that this read did
+// not list keep their previous entries.
 func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
 	attached := l.attached
 	withheld := make(map[Ref]map[string]bool)
@@ -178,7 +173,6 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	c.used = used
 }
 
-// needed returns the IDs of attached and withheld tags.
 func (c *cache) needed() map[string]bool {
 	ids := make(map[string]bool)
 	for _, tags := range c.attached {
@@ -194,7 +188,7 @@ func (c *cache) needed() map[string]bool {
 	return ids
 }
 
-// name resolves tag IDs, sorted by name. An unreadable or withheld tag makes the object's tags unknown.
+// name resolves tag IDs. An unreadable or withheld tag makes the object's tags unknown.
 func (c *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
 	for id := range c.withheld[ref] {
 		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))
@@ -224,7 +218,6 @@ func (c *cache) describe(id string) string {
 	return id
 }
 
-// inUse returns the categories of the attached tags.
 func (c *cache) inUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
@@ -245,9 +238,8 @@ func tagsOf(l *listing) map[string]bool {
 	return ids
 }
 
-// absent returns the requested categories that are not visible to the account. It lists all
-// categories only if no attached tag is in a requested category. If a later list fails, the previous
-// list applies until namesAtMost.
+// absent returns the requested categories that are not visible. It lists all categories only if no
+// attached tag is in a requested category. If that fails, the previous list applies until namesAtMost.
 func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
 	left := make(map[string]bool)
 	for id := range c.used {
@@ -268,7 +260,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 	return c.without(wanted), nil, err
 }
 
-// listCategories reads the names of all categories. If the account may not list them, there are none.
+// listCategories reads all categories. Without permission there are none.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
 	if err != nil && rest.ClassOf(err) != rest.Denied {
@@ -290,7 +282,6 @@ func (c *cache) listCategories(ctx context.Context, s Service, used map[string]b
 	return nil
 }
 
-// has reports whether a category with that name is among the IDs.
 func (c *cache) has(category string, ids map[string]bool) bool {
 	for id := range ids {
 		if known := c.categories.byID[id]; known.refused == nil && known.Name == category {
@@ -300,7 +291,7 @@ func (c *cache) has(category string, ids map[string]bool) bool {
 	return false
 }
 
-// without returns the requested categories with an unknown name.
+// without returns the requested categories that are unknown.
 func (c *cache) without(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
 		for _, known := range c.categories.byID {

@@ -10,9 +10,8 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// learn reads unknown and outdated names, and checks whether tags that are gone still exist and are
-// readable. It reads categories before tags, since names in irrelevant categories are not refreshed.
-// kept is the error of a refresh that older names replace.
+// learn reads unknown and outdated names, and the tags in gone. It reads categories before tags, since
+// names in irrelevant categories are not refreshed. kept is the error of a failed refresh.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
@@ -55,10 +54,9 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	return kept, nil
 }
 
-// forever means that a name is never refreshed.
 const forever = time.Duration(1<<63 - 1)
 
-// relevant returns the categories with a relevant name or an unknown name.
+// relevant returns the categories with a relevant or unknown name.
 func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	matter := make(map[string]bool)
 	for id := range categories {
@@ -69,7 +67,6 @@ func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	return matter
 }
 
-// tagsIn returns the tags that belong to the categories.
 func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	in := make(map[string]bool)
 	for id := range tags {
@@ -80,7 +77,7 @@ func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	return in
 }
 
-// stale returns the IDs to read, because their names are unknown or older than age.
+// stale returns the IDs to read.
 func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
 	now := time.Now()
 	stale := make(map[string]bool)

@@ -16,41 +16,36 @@ import (
 )
 
 const (
-	// objectsPerRequest bounds a batch of objects. After too large an answer it is halved, down to
-	// objectsAtLeast.
+	// objectsPerRequest bounds a batch. After too large an answer it is halved, down to objectsAtLeast.
 	objectsPerRequest = 2000
 	objectsAtLeast    = 125
-	// requestsPerReading bounds the lists of one read after a rejected list. The queue keeps the rest.
+	// requestsPerReading bounds the lists of one read. The queue keeps the rest.
 	requestsPerReading = 64
-	// requestsWithoutAnswer is the number of rejected lists, without a successful list, that means
-	// that the account may not list tags at all.
+	// requestsWithoutAnswer rejected lists without a success mean that the account may not list tags.
 	requestsWithoutAnswer = 16
-	// rechecked is the number of refused objects to request one by one in each recheck.
+	// rechecked is the number of refused objects per recheck if their batch is rejected.
 	rechecked = 8
-	// recheckMin and recheckMax bound the pause between rechecks, in refresh intervals: 1 and 10
-	// minutes by default. It doubles each time.
+	// recheckMin and recheckMax bound the pause, which doubles, in refresh intervals.
 	recheckMin = 2
 	recheckMax = 20
 )
 
-// objects are the objects whose lists failed. The zero value is ready.
+// objects are the objects whose lists failed.
 type objects struct {
-	// refused are the objects whose tags are unreadable, unknown to the service or cause an error.
+	// refused are unreadable, unknown to the service or cause an error.
 	refused map[Ref]refusal
-	// queue contains the parts of rejected batches that remain to be requested.
+	// queue contains the parts of rejected batches to request.
 	queue [][]Ref
-	// recheck is the time of the next recheck of refused, and pause the current interval.
+	// recheck is the time of the next recheck, pause the following interval.
 	recheck time.Time
 	pause   time.Duration
-	// barred reports whether the account may not list tags at all. probe counts the attempts to
-	// find a readable object.
+	// barred reports whether the account may not list tags. probe counts the attempts to list one object.
 	barred bool
 	probe  int
-	// halvings counts the reductions of the batch size.
+	// halvings reduces the batch size.
 	halvings int
 }
 
-// perRequest returns the batch size.
 func (o *objects) perRequest() int { return max(objectsPerRequest>>o.halvings, objectsAtLeast) }
 
 type refusal struct {
@@ -66,12 +61,12 @@ type listing struct {
 	// requests counts the lists, answered the successful lists. last is the last rejection.
 	requests, answered int
 	last               error
-	// tooLarge reports whether the answer about a batch was too large. tags counts attachments.
+	// tooLarge reports whether an answer was too large. tags counts attachments.
 	tooLarge bool
 	tags     int
 }
 
-// list lists the tags of a batch. refused means that the batch cannot be requested as a whole.
+// list requests a batch. refused means that it must be divided.
 func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
@@ -99,11 +94,10 @@ func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err erro
 	return false, nil
 }
 
-// list lists the tags of objects. At rest this takes one request for each batch.
+// list lists the tags of objects, at rest with one request for each batch.
 //
-// The service rejects a whole batch for one unreadable or broken object, and an answer about many
-// tags may be too large. Then list divides the batch until it finds these objects, and does not
-// request them again until recheck.
+// The service rejects a batch because of one unreadable object, and an answer with many tags may be too
+// large. Then list divides the batch until it finds these objects, and skips them until recheck.
 func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
 	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
 	wanted := make(map[Ref]bool, len(refs))
@@ -167,7 +161,7 @@ func (l *listing) barredError(n int) error {
 	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.last)
 }
 
-// tryOne requests a different single object in each attempt.
+// tryOne requests a different object in each attempt.
 func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused bool, err error) {
 	if len(refs) == 1 {
 		return true, nil
@@ -176,7 +170,7 @@ func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused b
 	return l.list(ctx, []Ref{refs[o.probe%len(refs)]})
 }
 
-// narrow requests the queued batches, and divides rejected batches further.
+// narrow requests the queue, and divides rejected batches further.
 func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration) error {
 	for ; len(o.queue) > 0 && l.requests < requestsPerReading; o.queue = o.queue[1:] {
 		if l.answered == 0 && l.requests >= requestsWithoutAnswer {
@@ -197,7 +191,6 @@ func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration)
 	return nil
 }
 
-// refuse records an object whose tags cannot be read.
 func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 	if o.refused == nil {
 		o.refused = make(map[Ref]refusal)
@@ -219,8 +212,8 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 	o.refused[ref] = refusal{err, l.now}
 }
 
-// recheckRefused requests the refused objects again when due: in one batch, and if that is rejected,
-// the objects with the oldest requests one by one.
+// recheckRefused requests the refused objects in one batch. If that is rejected, it requests the objects
+// with the oldest requests one by one.
 func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.refused) == 0 || l.now.Before(o.recheck) {
 		return nil
@@ -253,7 +246,6 @@ func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.D
 	return nil
 }
 
-// allow removes listed objects from refused.
 func (o *objects) allow(l *listing) {
 	for ref := range o.refused {
 		if _, listed := l.attached[ref]; listed {
@@ -276,7 +268,7 @@ func (o *objects) forget(wanted map[Ref]bool) {
 	o.queue = slices.DeleteFunc(o.queue, func(batch []Ref) bool { return len(batch) == 0 })
 }
 
-// errs returns the reasons for objects that were not listed.
+// errs returns the errors of objects that were not listed.
 func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 	errs := make(map[Ref]error)
 	for _, ref := range refs {
@@ -290,8 +282,7 @@ func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 	return errs
 }
 
-// divide splits a batch by type, because privileges are often granted by level, or in half if all
-// objects have one type.
+// divide splits a batch by type, because privileges often differ by level, or in half.
 func divide(batch []Ref) [][]Ref {
 	if len(batch) == 1 {
 		return [][]Ref{batch}

@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// NamesFor is the lifetime of a name at rest. The API has no batch request for names that all
-	// accounts may use.
+	// NamesFor is the lifetime of a name. The API has no batch request that all accounts may use.
 	NamesFor = 5 * time.Minute
-	// namesAtMost is the lifetime of a name if refreshing it fails.
+	// namesAtMost is the lifetime if a refresh fails.
 	namesAtMost = time.Hour
 )
 
-// A name is the cached state of a tag, or of a category, which has Tag.Name only.
+// A name is the state of a tag, or of a category, which has Tag.Name only.
 type name struct {
 	Tag
-	// read is the time of the last successful read, tried of the last attempt.
+	// read is the last success, tried the last attempt.
 	read, tried time.Time
-	// refused is the error if the account may not read it (403) or it does not exist (404).
+	// refused is the error if it is unreadable (403) or does not exist (404).
 	refused error
 }
 
-// names are the tags or the categories by ID.
+// names are tags or categories by ID.
 type names struct {
 	get  func(context.Context, Service, string) (Tag, error)
 	byID map[string]name
 }
 
-// stale reports whether an ID has to be read.
+// stale reports whether an ID must be read.
 func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {
@@ -47,8 +46,8 @@ func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) b
 	return now.Sub(known.read) >= age
 }
 
-// read reads IDs with up to parallel requests. If a known name cannot be refreshed, it stays valid
-// and kept is the error. Denied and NotFound are recorded as results and are no errors.
+// read reads IDs with up to parallel requests. If a refresh fails, the name stays valid and kept is the
+// error. Denied and NotFound are results, not errors.
 func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (kept, err error) {
 	if len(ids) > faults.MaxTags {
 		return nil, faults.ManyTags
@@ -63,7 +62,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 		mu.Unlock()
 		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
 		if failed && serves {
-			// This request would probably fail too.
+			// This request would fail too.
 			continue
 		}
 		g.Go(func() error {
@@ -73,7 +72,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			class := rest.ClassOf(err)
 			switch {
 			case err == nil:
-				read := time.Now() // A new time, since requests may take long.
+				read := time.Now() // Requests may take long.
 				n.byID[id] = name{Tag: tag, read: read, tried: read}
 			case class == rest.NotFound, class == rest.Denied:
 				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
@@ -89,14 +88,13 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 	return kept, err
 }
 
-// verify is read without falling back to older names.
+// verify is read without the fallback to older names.
 func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) error {
 	kept, err := n.read(ctx, s, ids, parallel, now)
 	return quote.Errors(2, err, kept)
 }
 
-// forget drops unused names that are older than age or unreadable. With more names than a vCenter may
-// have, it drops all unused names.
+// forget drops unused names that are outdated or unreadable, or all unused names if there are too many.
 func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
 	if len(n.byID) > faults.MaxTags {
 		age = 0

@@ -8,8 +8,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// A Reader reads the tags of one vCenter and logs each change of a problem once. It is used by one
-// goroutine, through one session at a time.
+// A Reader reads the tags of one vCenter and logs each new problem once. One goroutine uses it.
 type Reader struct {
 	cache *cache
 	log   changeLog
@@ -26,7 +25,7 @@ func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	}
 }
 
-// Through sets the session for the following reads and returns the reader.
+// Through sets the session and returns the reader.
 func (r *Reader) Through(s *session.REST) *Reader {
 	r.rest = s
 	return r
@@ -35,7 +34,7 @@ func (r *Reader) Through(s *session.REST) *Reader {
 // Wait waits for a login in progress, at most one second after its context is done.
 func (r *Reader) Wait() error { return r.rest.Wait() }
 
-// Read reads the tags of objects. The result contains the error.
+// Read reads tags. The result contains the error.
 func (r *Reader) Read(ctx context.Context, q Query) Attachments {
 	if !r.creds.Equal(r.rest.Credentials()) {
 		r.cache.forgetRefusals()

@@ -20,7 +20,7 @@ func compareRefs(a, b Ref) int {
 	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Value, b.Value))
 }
 
-// A Tag is a tag's name and the ID of its category.
+// A Tag is a name and a category ID.
 type Tag struct {
 	Name     string `json:"name"`
 	Category string `json:"category_id"`
@@ -29,15 +29,15 @@ type Tag struct {
 // A Category is a tag category.
 type Category struct {
 	Name string `json:"name"`
-	// Cardinality is SINGLE or MULTIPLE, the number of its tags for one object.
+	// Cardinality is SINGLE or MULTIPLE: the tags per object.
 	Cardinality string `json:"cardinality"`
-	// Types are the object types that its tags may be attached to; empty means all.
+	// Types are the object types for its tags; empty means all.
 	Types []string `json:"associable_types"`
 }
 
-// A Service is the tagging API of one session. It is safe for concurrent use, and bounds each request.
+// A Service is the tagging API of one session. It is safe for concurrent use.
 type Service interface {
-	// Attached returns the IDs of the tags attached to objects. Objects without tags are omitted.
+	// Attached returns tag IDs. Objects without tags may be omitted.
 	Attached(context.Context, []Ref) (map[Ref][]string, error)
 	Tag(ctx context.Context, id string) (Tag, error)
 	Category(ctx context.Context, id string) (Category, error)
@@ -45,19 +45,19 @@ type Service interface {
 	Categories(context.Context) ([]string, error)
 }
 
-// With calls f with the tagging API of a session, after a login if necessary.
+// With calls f, after a login if necessary.
 func With(ctx context.Context, s *session.REST, f func(Service) error) error {
 	return s.With(ctx, func(c *rest.Client) error { return f(NewClient(c, s.Do)) })
 }
 
 // A Query contains the parameters of a read.
 type Query struct {
-	// Objects are the objects to read, Paths their inventory paths for log lines.
+	// Objects are read. Paths are their inventory paths for the log.
 	Objects []Ref
 	Paths   map[Ref]string
-	// Categories are the names of the relevant categories; empty means all.
+	// Categories are the relevant names; empty means all.
 	Categories []string
-	// Age is the maximum age of a relevant name; zero means NamesFor.
+	// Age is the maximum age of a relevant name; NamesFor if zero.
 	Age time.Duration
 }
 
