@@ -24,7 +24,7 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// readConfig reads a configuration without the files that it names.
+// readConfig reads a configuration, but not its CA files.
 func readConfig(t *testing.T, path string) *config.Config {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func readConfig(t *testing.T, path string) *config.Config {
 	return c
 }
 
-// secretData returns what a Pod gets of a Secret's manifest.
+// secretData returns the data of a Secret's manifest as a Pod sees it.
 func secretData(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	file, err := os.ReadFile(path)
@@ -56,13 +56,13 @@ func secretData(t *testing.T, path string) map[string][]byte {
 	return data
 }
 
-// inFile says whether the daemon takes a vCenter's account from the file.
+// inFile reports whether the file contains the vCenter's account.
 func inFile(vc *config.VCenter) bool {
 	return vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == ""
 }
 
-// wholeWay converts a file to YAML and a Secret, and checks that the daemon gets for each vCenter the
-// account that it got before. It returns how many accounts that were.
+// wholeWay converts a file to YAML and a Secret, checks that the daemon reads the same account for each vCenter as before,
+// and returns the number of accounts.
 func wholeWay(t *testing.T, path string) (accounts int) {
 	t.Helper()
 	before := readConfig(t, path)
@@ -101,7 +101,6 @@ func wholeWay(t *testing.T, path string) (accounts int) {
 	return accounts
 }
 
-// TestTheWholeWay: the accounts of all files that are right come through.
 func TestTheWholeWay(t *testing.T) {
 	accounts := 0
 	for _, folder := range []string{"good", "ini-good"} {
@@ -114,8 +113,7 @@ func TestTheWholeWay(t *testing.T) {
 	}
 }
 
-// TestOddPasswordsGoTheWholeWay, in both formats, for addresses that are keys of a
-// Secret and those that are not.
+// The servers include some that are not valid in a Secret's key.
 func TestOddPasswordsGoTheWholeWay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vsphere.conf")
 	for _, password := range []string{
@@ -141,7 +139,7 @@ func TestOddPasswordsGoTheWholeWay(t *testing.T) {
 	}
 }
 
-// TestCertificatesGoTheWholeWay: a certificate and its key are an account too.
+// A client certificate and its key are an account, too.
 func TestCertificatesGoTheWholeWay(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

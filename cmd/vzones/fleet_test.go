@@ -15,14 +15,14 @@ import (
 	"vzones/test/operator"
 )
 
-// TestFleetScripts runs the commands that read vCenters, against simulated ones. See
-// operator.Scripts.Commands for what the scripts have beside testscript's commands.
+// TestFleetScripts runs the commands that read vCenters against simulated vCenters. operator.Scripts.Commands documents the
+// additional script commands.
 func TestFleetScripts(t *testing.T) { runScripts(t, "testdata/fleet") }
 
-// coreScripts are those of testdata/cluster that -short plays: one for each command.
+// coreScripts are the scripts of testdata/cluster that also run with -short: one per command.
 var coreScripts = []string{"check-planted", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
 
-// TestClusterScripts runs those that read a cluster too, against a real control plane.
+// TestClusterScripts runs the commands that read a cluster against a real control plane.
 func TestClusterScripts(t *testing.T) {
 	if _, err := cluster.Find(); err != nil {
 		t.Skip(err)
@@ -39,7 +39,7 @@ func TestClusterScripts(t *testing.T) {
 	runScripts(t, "", files...)
 }
 
-// runScripts runs the scripts of a folder, or these files.
+// runScripts runs all scripts of a directory, or only the named files.
 func runScripts(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	t.Parallel()
@@ -62,7 +62,7 @@ func runScripts(t *testing.T, dir string, files ...string) {
 	})
 }
 
-// findsFirst runs vzones check and looks at what it finds:
+// findsFirst runs vzones check and checks its findings:
 //
 //	finds [FLAG…] ID CAUSE FIX [ID…]  fails unless the first finding has the ID, its text matches CAUSE, its text,
 //	                                  remedy or commands match FIX, and there is no finding but those of these IDs
@@ -74,7 +74,7 @@ func findsFirst(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: finds [FLAG…] ID CAUSE FIX [ID…]")
 	}
-	_ = ts.Exec("vzones", flags...) // fails, since it finds something
+	_ = ts.Exec("vzones", flags...) // The exit status is 1, because there are findings.
 	var report struct {
 		Findings []check.Cause `json:"findings"`
 	}

@@ -23,8 +23,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
 
 func TestMain(m *testing.M) {
-	// More than there are processors: scripts mostly wait. The tool itself runs in this process too,
-	// with flags of its own.
+	// Scripts mostly wait, so more of them than CPUs can run. main has flags of its own, so only the test binary parses these.
 	if strings.HasSuffix(os.Args[0], ".test") {
 		flag.Parse()
 		if err := flag.Set("test.parallel", "6"); err != nil {
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vzones": main, "kubectl-vzones": main})
 }
 
-// TestScripts runs the tool as a process. Beside testscript's own commands there is
+// TestScripts runs the tool as a process. The scripts have one additional command:
 //
 //	mode FILE…  fails unless nobody but the owner can read the files
 func TestScripts(t *testing.T) {
@@ -57,7 +56,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// commands are the root and those below it.
 func commands() []*cobra.Command {
 	root := (&tool{}).command()
 	return append([]*cobra.Command{root}, root.Commands()...)
@@ -71,14 +69,13 @@ const (
 	aManifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {vc.example.com.username: u, vc.example.com.password: p}\n"
 )
 
-// readsFleet reports whether an example is of a command that reads vCenters.
+// readsFleet reports whether an example needs vCenters.
 func readsFleet(example string) bool {
 	words := strings.Fields(example)
 	cmd, _, err := commands()[0].Find(words[1:])
 	return err == nil && cmd.Flags().Lookup("timeout") != nil && !slices.Contains(words, "--offline")
 }
 
-// writeFiles writes the files that the examples read.
 func writeFiles(t *testing.T) {
 	t.Helper()
 	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML, "manifest.yaml": aManifest, "vsphere-cloud-controller-manager.yaml": aManifest} {
@@ -88,7 +85,7 @@ func writeFiles(t *testing.T) {
 	}
 }
 
-// TestExamples runs the examples of all help texts, in their order.
+// TestExamples runs the examples of all help texts in order.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFiles(t)
@@ -99,7 +96,7 @@ func TestExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(cmd.Example) {
 			if readsFleet(line) {
-				continue // the scripts of testdata/fleet and testdata/cluster have a fleet to run these in
+				continue // The scripts of testdata/fleet and testdata/cluster run these.
 			}
 			runLine(t, strings.TrimSpace(line))
 			count++
@@ -110,7 +107,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestHowTos runs the commands of the how-to guides that read files alone, each in a folder with these files.
+// TestHowTos runs the commands of the how-to guides that read only files.
 func TestHowTos(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/how-to/*.md")
 	if err != nil || len(pages) == 0 {
@@ -141,7 +138,7 @@ func TestHowTos(t *testing.T) {
 	}
 }
 
-// runLine runs a line as a shell does: with variables before it, < and >.
+// runLine runs a shell command with variable assignments and redirections.
 func runLine(t *testing.T, line string) {
 	t.Helper()
 	var args []string
@@ -180,8 +177,7 @@ func runLine(t *testing.T, line string) {
 	}
 }
 
-// TestReference: the reference has the help texts, the flags that most commands take once. With -update it
-// is written.
+// The reference page contains the help texts, with common flags listed once. -update writes it.
 func TestReference(t *testing.T) {
 	const path = "../../docs/reference/vzones.md"
 	const head = "<!-- The rest is written by go test ./cmd/vzones -run TestReference -update. -->\n"
@@ -226,8 +222,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestStatuses: a failure counts for more than mistakes, whichever comes first, and
-// warnings for nothing.
+// A failure takes precedence over findings, and warnings do not change the status.
 func TestStatuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"right.yaml": aYAML, "mistake.yaml": "vcentre:\n", "idle.conf": "[Disk]\n" + anINI} {
@@ -256,7 +251,6 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestFaults: what fails is printed, and the status says so.
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"vsphere.yaml": aYAML, "mistake.yaml": "vcentre:\n"} {
@@ -264,7 +258,7 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A shell's <(…) is a named pipe too.
+	// A shell's <(…) is a named pipe, too.
 	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -23,14 +23,14 @@ import (
 	"vzones/test/stack"
 )
 
-// The scale of a large cluster, and how long a request to one of its vCenters takes.
+// The size of the cluster, and the latency of a vCenter.
 const (
 	scaleVCenters, scaleNodes = 10, 500
 	scaleDelay                = 5 * time.Millisecond
 	scaleRequests             = 40
 )
 
-// scaled are the commands that are measured, with what each has to answer, and in what time.
+// scaled are the measured commands with their expected output and time limit.
 var scaled = []struct {
 	name   string
 	args   []string
@@ -45,10 +45,8 @@ var scaled = []struct {
 	{"explain", []string{"explain", "n9-c11--0040"}, "Node n9-c11--0040 ", findings, 2 * time.Second},
 }
 
-// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters, with 5,000 CSINodes. The Nodes
-// of one vCenter are stale. Making all that takes minutes, and how
-// long a command takes says something only where nothing else runs, so that it runs only if the variable
-// names the tool.
+// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters with 5,000 CSINodes, of which one vCenter's Nodes are
+// stale. It runs only if VZONES_SCALE names the tool: the setup takes minutes, and the times are valid only on an idle host.
 func TestScale(t *testing.T) {
 	tool := os.Getenv("VZONES_SCALE")
 	if tool == "" {
@@ -85,7 +83,7 @@ func TestScale(t *testing.T) {
 		}
 		took, most := time.Since(began), 0
 		for _, v := range s.Fleet.VCenters() {
-			most = max(most, v.Total()-max(v.Requests()["WaitForUpdatesEx"]-1, 0)) // but for further pages
+			most = max(most, v.Total()-max(v.Requests()["WaitForUpdatesEx"]-1, 0)) // Excludes further pages.
 		}
 		t.Logf("%-14s %5.1f s, %5.1f s of CPU, %d requests to a vCenter beside pages, %d bytes of output",
 			c.name, took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), most, stdout.Len())
@@ -119,7 +117,7 @@ func scaleFleet() string {
 	return b.String()
 }
 
-// populate makes Nodes that are initialized.
+// populate creates initialized Nodes.
 func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Cluster.AdminKubeconfig())
@@ -140,7 +138,7 @@ func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 	for i, v := range s.Fleet.VCenters() {
 		for _, m := range v.Machines() {
 			machines, zones = append(machines, m), append(zones, fmt.Sprint(i))
-			labels = append(labels, "z"+fmt.Sprint(max(i, 1))) // those of the first say the second's
+			labels = append(labels, "z"+fmt.Sprint(max(i, 1))) // The first vCenter's Nodes have the labels of the second.
 		}
 	}
 	make32(len(machines), func(i int) error {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestNoMistakeShowsAPassword: whatever is wrong around a password, no command shows
-// it or a part of it.
+// No error of a configuration, wherever it is, prints a password or a part of it.
 func TestNoMistakeShowsAPassword(t *testing.T) {
 	const (
 		block  = "vcenter:\n  east:\n    server: 10.0.0.1\n    user: user\n%s\n    port: 443\n"
@@ -50,7 +49,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 					var out, stderr bytes.Buffer
 					status := run(strings.Fields(command), strings.NewReader(text), &out, &stderr)
 					if i == 0 && status != findings {
-						break // a value that a field may have is no mistake, and shown
+						break // A valid value of another field is printed.
 					}
 					if status != findings {
 						t.Fatalf("%q: %s has status %d", line, command, status)
@@ -60,7 +59,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 						count++
 					}
 					if count%50 > 0 {
-						break // the others print the same
+						break // The other commands print the same errors.
 					}
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	"vzones/topology"
 )
 
-// TestDriver: how the cluster uses the CSI driver, and that nothing follows from what may not be asked.
+// An error of listing CSINodes must not lead to a conclusion about the driver.
 func TestDriver(t *testing.T) {
 	node := func(driver string, keys ...any) unstructured.Unstructured {
 		return unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"drivers": []any{map[string]any{"name": driver, "topologyKeys": keys}}}}}

@@ -14,7 +14,7 @@ import (
 	"vzones/topology"
 )
 
-// TestKinds: IDs are used once and in order, each kind is whole, and the code of check has exactly these.
+// IDs are unique and sorted, all fields are set, and the code uses exactly these IDs.
 func TestKinds(t *testing.T) {
 	id := regexp.MustCompile(`^VZ[13]\d\d$`)
 	last := ""
@@ -52,8 +52,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestCauses: findings with one cause are one, in which text and advice hold for all objects. The worst is
-// first, then the cause before its consequences.
+// Findings with one cause become one, with a text and advice that apply to all objects.
 func TestCauses(t *testing.T) {
 	got := Causes([]Finding{
 		{ID: "VZ301", VCenter: "east", Object: "Node b", Text: "zone is x", Command: "fix b", Nodes: []string{"b"}},
@@ -83,8 +82,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestEachKindIsFound: the scripts of check find each kind, but for those that need what simulated
-// vCenters do not have. Those are named here, with what tests them.
+// TestEachKindIsFound checks that the scripts provoke every kind of finding, except those that simulated vCenters cannot
+// cause. For these it lists the unit tests.
 func TestEachKindIsFound(t *testing.T) {
 	elsewhere := map[string]string{
 		"VZ104": "TestSteps",
@@ -117,8 +116,7 @@ func TestEachKindIsFound(t *testing.T) {
 	}
 }
 
-// TestTablesAreComplete: each conflict and each outcome that the daemon knows is a finding, or is
-// said not to be one.
+// Every conflict and every outcome of the daemon has a kind of finding or is explicitly excluded.
 func TestTablesAreComplete(t *testing.T) {
 	for _, kind := range topology.ConflictKinds() {
 		if _, ok := conflictKinds[kind]; !ok {

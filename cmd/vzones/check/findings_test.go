@@ -22,7 +22,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ids returns the IDs and objects of findings.
 func ids(found []Finding) []string {
 	all := make([]string, len(found))
 	for i, f := range found {
@@ -31,7 +30,7 @@ func ids(found []Finding) []string {
 	return all
 }
 
-// of returns facts about vCenter east, which was read, with Nodes in the state of these errors.
+// of returns facts about the readable vCenter east, with one Node per error.
 func of(errs ...error) *facts {
 	east := &vcenterFacts{
 		config: &config.VCenter{Name: "east"},
@@ -47,7 +46,6 @@ func of(errs ...error) *facts {
 	return f
 }
 
-// TestUnplaced: what is wrong with a Node is found, unless it waits for a vCenter.
 func TestUnplaced(t *testing.T) {
 	unread := inventory.State{VCenter: "west", Err: errors.New("down")}
 	f := of(
@@ -66,20 +64,19 @@ func TestUnplaced(t *testing.T) {
 	if got := ids(nodes.unplaced()); got[0] != "VZ163 Node node-1" {
 		t.Errorf("a Node that is not initialized: got the findings %q, want VZ163 about node-1 first", got)
 	}
-	// What is unknown while a vCenter cannot be read is found there.
+	// A finding about the unreadable vCenter covers the unknown Node.
 	f.vcenters = append(f.vcenters, &vcenterFacts{config: &config.VCenter{Name: "west"}, state: &unread, way: &preflight{}, survey: &world.Survey{Err: unread.Err}})
 	if got := ids(nodes.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
 		t.Errorf("a vCenter is not read: got the findings %q, want VZ159 about node-2 and not VZ160 about node-3", got)
 	}
-	// That is not so if its machine is in another one.
+	// It does not if the Node's VM is in another vCenter.
 	f.nodes[2].Place.VCenter = "east"
 	if got := ids(nodes.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
 		t.Errorf("the VM is in a vCenter that was read: got the findings %q, want VZ160 about node-3", got)
 	}
 }
 
-// TestUnread: an object whose tags may not be read is found, but for a folder that vSphere makes unless a place
-// below it is not known.
+// System folders are reported only if the place of a VM below is unknown.
 func TestUnread(t *testing.T) {
 	f := of()
 	object := func(of, id, path string, parent *world.Object) *world.Object {
@@ -105,7 +102,6 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is not a vCenter.
 func TestWhyUnread(t *testing.T) {
 	east := of().vcenters[0]
 	east.state.Snapshot = nil
@@ -135,7 +131,6 @@ func TestWhyUnread(t *testing.T) {
 	}
 }
 
-// TestCommandLine: a command that is printed is the one that is meant.
 func TestCommandLine(t *testing.T) {
 	for want, words := range map[string][]string{
 		"govc find /":                 {"govc", "find", "/"},
@@ -154,7 +149,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestByName: a Node without a UUID is found where names decide, whatever the Node says beside it.
 func TestByName(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*facts)

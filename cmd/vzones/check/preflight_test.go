@@ -50,14 +50,14 @@ func TestReached(t *testing.T) {
 	if n := v.Sessions(); n != 0 {
 		t.Errorf("got %d sessions, want none", n)
 	}
-	// A name is resolved.
+	// This server name has to be resolved.
 	cfg.Server = "localhost"
 	if r := runPreflight(t, &cfg); r.Failed != stepDone {
 		t.Errorf("the vCenter by a name: got %+v, want no failed step", r)
 	}
 }
 
-// listen returns where something answers that is not a vCenter.
+// listen returns the configuration of a server that is not a vCenter.
 func listen(t *testing.T, cfg config.VCenter, s *httptest.Server) config.VCenter {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -74,7 +74,6 @@ func listen(t *testing.T, cfg config.VCenter, s *httptest.Server) config.VCenter
 	return cfg
 }
 
-// TestSteps: each step fails in its way.
 func TestSteps(t *testing.T) {
 	v, cfg := startVCenter(t)
 	for name, c := range map[string]struct {
@@ -110,7 +109,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestNoNameServer: where no DNS server answers in time, the name is what fails.
+// If DNS servers time out, the failed step is the name resolution.
 func TestNoNameServer(t *testing.T) {
 	usual := net.DefaultResolver
 	defer func() { net.DefaultResolver = usual }()
@@ -130,7 +129,7 @@ func page(text string) *httptest.Server {
 	}))
 }
 
-// TestSideBySide: vCenters that hang take the time of one, and the context ends all.
+// vCenters that hang are tried concurrently, and cancellation stops all of them.
 func TestSideBySide(t *testing.T) {
 	v, cfg := startVCenter(t)
 	v.Hang()

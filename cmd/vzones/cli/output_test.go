@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTableFits: a table's lines fit, unless it has so many columns that one character of each is too much.
+// A table with very many columns may be wider, because each keeps one character.
 func TestTableFits(t *testing.T) {
 	for n := 1; n < 60; n++ {
 		row := slices.Repeat([]string{strings.Repeat("é", 200)}, n)
@@ -24,8 +24,7 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// TestDataCannotChangeTheTerminal: control characters in a name stay what they are for a program, and are
-// none for a terminal.
+// JSON and YAML preserve control characters for programs, but escape them for the terminal.
 func TestDataCannotChangeTheTerminal(t *testing.T) {
 	name := "é😀\u009b2J \x1b[2J \x7f \u202e \u0085 \u2066 \u200b \ufeff \U000e0041 \" \\ \n"
 	for format, read := range map[Format]func([]byte, any) error{
@@ -48,11 +47,11 @@ func TestDataCannotChangeTheTerminal(t *testing.T) {
 	}
 }
 
-// TestEachCharacter is read from YAML and JSON as it was, and none is printed that a terminal does not show. Of a
-// template's output the latter alone holds.
+// Every character survives YAML and JSON, and none reaches the terminal unprintable. For a JSONPath template only the
+// second is true.
 func TestEachCharacter(t *testing.T) {
 	for first := rune(1); first < utf8.MaxRune; first += 1 << 12 {
-		if first > 0x20000 && first != 0xe0001 { // CJK, private and unassigned
+		if first > 0x20000 && first != 0xe0001 { // Skips CJK, private and unassigned characters.
 			continue
 		}
 		var names []string

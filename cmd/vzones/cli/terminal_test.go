@@ -11,10 +11,10 @@ import (
 	"vzones/test/fixture"
 )
 
-// slowVariable makes the test a command that takes so long, with progress.
+// slowVariable turns the test binary into a command that takes this long, with progress.
 const slowVariable = "VZONES_TEST_SLOW"
 
-// tableVariable makes the test a command that prints a table with a red row.
+// tableVariable turns the test binary into a command that prints a table with a red row.
 const tableVariable = "VZONES_TEST_TABLE"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 	_, _ = os.Stdout.WriteString("the answer\n")
 }
 
-// TestProgress: what takes longer than two seconds is named on a terminal, and nowhere else.
 func TestProgress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("terminals are made on Linux")
@@ -56,8 +55,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestColors: on a terminal a row has its color and the columns of the others; nowhere else, and not
-// where NO_COLOR is set, has it a color.
+// Colors appear only on a terminal without NO_COLOR, and do not affect the alignment.
 func TestColors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("terminals are made on Linux")

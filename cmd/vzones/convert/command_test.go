@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestAFileThatCannotBeWrittenIsRemoved: half of a Secret is none.
 func TestAFileThatCannotBeWrittenIsRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.yaml")
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)

@@ -22,7 +22,7 @@ import (
 
 var aRef = config.SecretRef{Namespace: "kube-system", Name: "vsphere-cloud-secret"}
 
-// decodeSecret reads a manifest as kubectl does.
+// decodeSecret parses a manifest as kubectl does.
 func decodeSecret(t testing.TB, manifest config.Password) map[string]string {
 	t.Helper()
 	var s corev1.Secret
@@ -39,8 +39,7 @@ func TestConvert(t *testing.T) { testConvert(t, "good", 15) }
 
 func TestINIConvert(t *testing.T) { testConvert(t, "ini-good", 12) }
 
-// testConvert checks that the converted file means what the file did, but that the
-// accounts are in the Secret.
+// testConvert checks that converted files have the same meaning, with the accounts in the Secret.
 func testConvert(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
@@ -72,8 +71,7 @@ func testConvert(t *testing.T, folder string, least int) {
 	})
 }
 
-// checkAccounts checks that the Secret holds just the accounts: server, user and
-// password of each.
+// checkAccounts checks that the Secret contains exactly these accounts.
 func checkAccounts(t *testing.T, w *Written, accounts []string) {
 	t.Helper()
 	if len(accounts) == 0 {
@@ -198,7 +196,7 @@ func TestConvertChecksTheName(t *testing.T) {
 	}
 }
 
-// TestSecretManifests: any text that a file can hold comes back, for kubectl too.
+// Every text from a file survives the manifest, for kubectl too.
 func TestSecretManifests(t *testing.T) {
 	check := func(user, password string) bool {
 		user, password = strings.ToValidUTF8(user, "?")+"u", strings.ToValidUTF8(password, "?")+"p"
@@ -218,7 +216,7 @@ func TestSecretManifests(t *testing.T) {
 	}
 }
 
-// oddTexts are texts that some reader takes for something else.
+// oddTexts are texts that YAML parsers may misinterpret.
 func oddTexts() []string {
 	return []string{
 		"", " ", "yes", "null", "~", "0123", "1e3", "0x10", "1:20", "a: b", "a #b", "#", ";", `\`, `"`, `'`, `\"`, `a\`, "*a", "&a", "!a", "%a", "@a", "`",
@@ -227,7 +225,7 @@ func oddTexts() []string {
 	}
 }
 
-// TestYAMLTexts: any text comes back from what the writer writes.
+// Every text survives the YAML writer and reader.
 func TestYAMLTexts(t *testing.T) {
 	check := func(s string) bool {
 		s = strings.ToValidUTF8(s, "?") + "x"
@@ -267,7 +265,7 @@ func TestYAMLTexts(t *testing.T) {
 	}
 }
 
-// lines returns what a text is that was written and read again.
+// lines returns a text after writing and reading it.
 func lines(t *testing.T, s string) string {
 	t.Helper()
 	c := someContents()
@@ -293,7 +291,7 @@ func someContents() *contents {
 
 func TestMain(m *testing.M) { os.Exit(configtest.Main(m)) }
 
-// accountIn looks an account up in the data of a Secret, with less care than the daemon.
+// accountIn finds an account in the data of a Secret by a simpler algorithm than the daemon's.
 func accountIn(data map[string]string, server string) (user, password string) {
 	user, password = server+".username", server+".password"
 	for key, value := range data {
@@ -311,8 +309,7 @@ func sameAddress(a, b string) bool {
 	return a == b || errX == nil && errY == nil && x == y
 }
 
-// TestConvertWantsAccountsThatASecretHolds: an account that the daemon would not find
-// again in the Secret, or with another password, is a mistake.
+// An account that the daemon could not read back from the Secret is an error.
 func TestConvertWantsAccountsThatASecretHolds(t *testing.T) {
 	const (
 		another = ": is of another account than that of the same address in another entry, and a Secret has one for each address: " +

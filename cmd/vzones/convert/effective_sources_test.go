@@ -15,8 +15,7 @@ import (
 	"vzones/config/configtest"
 )
 
-// inForce are the values of an effective configuration, by their paths, with their
-// sources.
+// inForce returns the values of an effective configuration and their sources, by path.
 func inForce(t *testing.T, file string, data []byte) (values, sources map[string]string, ok bool) {
 	t.Helper()
 	w, err := Effective(file, data)
@@ -40,7 +39,7 @@ func inForce(t *testing.T, file string, data []byte) (values, sources map[string
 		case n.Kind == yaml.MappingNode:
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				key := n.Content[i]
-				if key.LineComment != "" { // Where the parser leaves that of a block of text.
+				if key.LineComment != "" { // The parser attaches the comment of a literal block to its key.
 					n.Content[i+1].LineComment = key.LineComment
 				}
 				walk(path+"/"+key.Value, n.Content[i+1])
@@ -57,7 +56,7 @@ func inForce(t *testing.T, file string, data []byte) (values, sources map[string
 
 var valueOfLine = regexp.MustCompile(`^(\s*(?:- *)?[A-Za-z-]+ *[:=] *)([^#;\s{&*|][^#;{]*)(.*)$`)
 
-// changed returns a line with another value, if it is a key with one.
+// changed returns a line with another value, if it has a value.
 func changed(line string) (string, bool) {
 	parts := valueOfLine.FindStringSubmatch(line)
 	if parts == nil {
@@ -83,8 +82,7 @@ func changed(line string) (string, bool) {
 	return parts[1] + value[:end+1] + more + value[end+1:] + parts[3], true
 }
 
-// TestSourcesAreWhereValuesComeFrom: of each file that is right, one line after the
-// other is changed. Then just the values change that name the line as their source.
+// testSources changes each line of each valid file in turn: exactly the values whose source is that line must change.
 func TestSourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "good", 15) }
 
 func TestINISourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "ini-good", 12) }
@@ -106,7 +104,7 @@ func testSources(t *testing.T, folder string, least int) {
 			edited := slices.Clone(lines)
 			edited[i] = other
 			after, sourcesAfter, ok := inForce(t, file, []byte(strings.Join(edited, "\n")))
-			// A server may be a vCenter's name, and a category another label's.
+			// Another value may contain this one: a vCenter's default name is its server, and labels may share a category.
 			if !ok || !maps.EqualFunc(before, after, func(_, _ string) bool { return true }) {
 				continue
 			}
@@ -114,7 +112,7 @@ func testSources(t *testing.T, folder string, least int) {
 			here := func(source string) bool { return strings.HasPrefix(source, fmt.Sprintf("%s:%d: ", file, i+1)) }
 			for path := range before {
 				was, is := here(sources[path]), here(sourcesAfter[path])
-				// What is not shown, and what is one of several values in the line.
+				// Passwords are not shown, and a line may list several values.
 				hidden := before[path] == "[redacted]" || strings.Contains(line, "topology-categories")
 				if differs := before[path] != after[path]; differs != is && (!is || !hidden) || was && !is || !is && sources[path] != sourcesAfter[path] {
 					t.Errorf("%q becomes %q: %s was %q, of %s, and is %q, of %s", line, other, path, before[path], sources[path], after[path], sourcesAfter[path])

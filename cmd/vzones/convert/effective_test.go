@@ -16,8 +16,8 @@ import (
 	"vzones/topology"
 )
 
-// meaning is what counts of a Config: not where it was read, and not the passwords.
-// Categories that only the CSI driver's file decides together are levels.
+// meaning returns a Config without positions and passwords. It moves categories that only the CSI driver's file format
+// resolves together to the levels.
 func meaning(c *config.Config) config.Config {
 	m := *c
 	m.File, m.Warnings = "", nil
@@ -51,7 +51,7 @@ func TestEffective(t *testing.T) { testEffective(t, "good", 15) }
 
 func TestINIEffective(t *testing.T) { testEffective(t, "ini-good", 12) }
 
-// testEffective compares with the golden files under testdata/effective.
+// testEffective compares the output with testdata/effective.
 func testEffective(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
@@ -85,8 +85,7 @@ var keyWithValue = regexp.MustCompile(`^(- )?"?[A-Za-z0-9./-]+"?: \S`)
 
 var keyOfPath = regexp.MustCompile(`([A-Za-z-]+)(\[\d+\])?$`)
 
-// checkSources checks that each value has a source, and that the line which it
-// names has the key.
+// checkSources checks that each value has a source, and that the source's line contains the key.
 func checkSources(t *testing.T, file string, data, written []byte) {
 	t.Helper()
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
@@ -110,15 +109,14 @@ func checkSources(t *testing.T, file string, data, written []byte) {
 			t.Errorf("no line: %s", line)
 			continue
 		}
-		// A path that ends in quotes is an entry's.
+		// A path that ends in quotes is the name of a vCenter.
 		if key := keyOfPath.FindStringSubmatch(rest); len(key) > 1 && !strings.Contains(lines[at-1], key[1]) {
 			t.Errorf("%s: line %d does not have it: %s", line, at, lines[at-1])
 		}
 	}
 }
 
-// TestEffectiveIsComplete: each key that has a meaning is shown, so that none is
-// forgotten which comes later.
+// Every key with an effect is shown, including keys that are added later.
 func TestEffectiveIsComplete(t *testing.T) {
 	d, err := load.Options{}.Load("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+
 		"labels:\n  region: r\n  zone: {inventory: cluster}\ntopology:\n  levels: [{label: a, tag: b}]\n"))
@@ -170,7 +168,7 @@ func TestEffectiveEnvironment(t *testing.T) {
 	}
 }
 
-// showsLines checks how often each line is there.
+// showsLines checks the number of occurrences of each line.
 func showsLines(t *testing.T, data []byte, lines map[string]int) {
 	t.Helper()
 	for line, count := range lines {
@@ -180,7 +178,7 @@ func showsLines(t *testing.T, data []byte, lines map[string]int) {
 	}
 }
 
-// TestEffectiveNamesAnyFile: a name with a line break does not end a comment.
+// A line break in the file name must not end the comment.
 func TestEffectiveNamesAnyFile(t *testing.T) {
 	w, err := Effective("a\nlabels: {zone: x}\u2028#", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount))
 	if err != nil {
@@ -205,7 +203,7 @@ func TestWritersRefuseMistakes(t *testing.T) {
 	}
 }
 
-// TestSkipFiles: where the daemon's files are not, its configuration can be read.
+// The configuration can be read without the files that it names.
 func TestSkipFiles(t *testing.T) {
 	data := []byte("vcenter:\n  10.0.0.1:\n    caFile: testdata/ca/not-there.pem\n" + configtest.AnAccount)
 	if _, err := load.Parse("f", data); err == nil {
@@ -217,8 +215,7 @@ func TestSkipFiles(t *testing.T) {
 	}
 }
 
-// TestIdleAccountInTheEnvironment: the file's account is idle whatever the environment
-// names beside the file's Secret.
+// The file's account stays unused if the file names a Secret, whatever the environment sets.
 func TestIdleAccountInTheEnvironment(t *testing.T) {
 	const file = "global: {secretName: s, secretNamespace: n, user: gu, password: gp}\nvcenter: {a: {server: a.b.c}}\n"
 	for variable, why := range map[string]string{

@@ -11,8 +11,7 @@ import (
 	"vzones/config/load"
 )
 
-// FuzzWrite checks what holds for any file that loads: what is written of it loads
-// too and means the same, and shows no password.
+// FuzzWrite checks that the output of every valid file is valid, means the same, and contains no password.
 func FuzzWrite(f *testing.F) {
 	for _, folder := range []string{"good", "ini-good", "csi"} {
 		for _, c := range configtest.Cases(f, folder) {
@@ -45,7 +44,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// moveAccount does to a vCenter what Convert does.
+// moveAccount applies the effect of ToYAML to a vCenter.
 func moveAccount(vc *config.VCenter) {
 	if vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == "" {
 		vc.Secret = aRef
@@ -57,7 +56,7 @@ func checkWritten(t *testing.T, data []byte, w *Written, want *config.Config) {
 	t.Helper()
 	for _, vc := range want.VCenters {
 		if load.IsPEM(vc.User) {
-			return // It does not load without its key.
+			return // A certificate without its key is invalid.
 		}
 	}
 	got, err := load.Options{SkipFiles: true}.Parse("f", w.Data)
@@ -72,8 +71,7 @@ func checkWritten(t *testing.T, data []byte, w *Written, want *config.Config) {
 	}
 }
 
-// TestAccountsThatAreCertificates: certificate and key go to the Secret as they are,
-// and the key is not shown.
+// Certificate and key are stored unchanged, and the key is not shown.
 func TestAccountsThatAreCertificates(t *testing.T) {
 	a := configtest.NewAccount(t, configtest.RSAKey(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
@@ -95,7 +93,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	}
 }
 
-// TestNamesThatYAMLTakesForSomethingElse: an entry of the INI format keeps its name.
+// Names of INI sections stay unchanged, even if YAML would parse them as another type.
 func TestNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 	for _, name := range []string{"<<", "=", "yes", "null", "~", "1_0", "1:20", "0x1", "!a", "&a", "*a", "-", "?", "{}"} {
 		data := []byte("[VirtualCenter \"" + name + "\"]\nserver = 10.0.0.1\nuser = u\npassword = p\n")

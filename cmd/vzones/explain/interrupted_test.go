@@ -17,13 +17,12 @@ import (
 	"vzones/test/fleet/fleettest"
 )
 
-// searchMethod is what a vCenter is searched with: when it is read, and once more directly.
+// searchMethod is the API call of both the first lookup and the direct search.
 const searchMethod = "FindAllByUuid"
 
 var errInterrupted = errors.New("interrupted")
 
-// TestInterruptedSearch: a direct search that Ctrl-C ends says nothing about the Node. The command has
-// failed, and prints no explanation.
+// If Ctrl-C interrupts the direct search, the command fails without an explanation.
 func TestInterruptedSearch(t *testing.T) {
 	f := fleettest.Start(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc\n    clusters: [{name: c, hosts: 1}]\n")
 	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gone", UID: "gone"}}
@@ -34,7 +33,6 @@ func TestInterruptedSearch(t *testing.T) {
 	run := func(ctx context.Context) (string, error) {
 		var out, errs bytes.Buffer
 		cmd := explain.Command(&cli.Tool{Stdout: &out, Stderr: &errs})
-		// The root command does the same.
 		cmd.SilenceErrors = true
 		cmd.SilenceUsage = true
 		cmd.SetArgs([]string{"gone", "-c", config})

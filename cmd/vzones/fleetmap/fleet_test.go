@@ -17,7 +17,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// readAt is when the fleets of the tests were read.
+// readAt is the time of the read in all fleets.
 var readAt = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
 // addHosts adds the hosts of a cluster. Their IDs begin with the name of the cluster.
@@ -37,7 +37,6 @@ func (f *fleet) addHosts(vcenter, dc, cluster string, n int, region, zone string
 	}
 }
 
-// hostOf returns the host with an ID.
 func (f *fleet) hostOf(id string) *host {
 	for _, h := range f.hosts {
 		if h.ID == id {
@@ -47,7 +46,6 @@ func (f *fleet) hostOf(id string) *host {
 	panic("no host " + id)
 }
 
-// addNode adds a Node on a host.
 func (f *fleet) addNode(name, id string, marks ...mark) *node {
 	h := f.hostOf(id)
 	n := &node{Name: name, Machine: fmt.Sprintf("VM /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
@@ -55,7 +53,7 @@ func (f *fleet) addNode(name, id string, marks ...mark) *node {
 	return n
 }
 
-// exampleFleet is a small fleet with one of each kind of mark.
+// exampleFleet is a small fleet with every kind of mark.
 func exampleFleet() *fleet {
 	f := &fleet{Read: readAt, HasNodes: true, Foreign: 1, VCenters: []*vcenter{
 		{Name: "paris"}, {Name: "milan", Marks: []mark{newMark(incomplete, "the tags of datacenter /dc-2 cannot be read: the account lacks the privilege System.Read")}},
@@ -89,7 +87,7 @@ func exampleFleet() *fleet {
 	return f
 }
 
-// largeFleet has three zones and twelve clusters in each of eight vCenters, and three Nodes on most hosts.
+// largeFleet has eight vCenters with three zones and twelve clusters each, and three Nodes on most hosts.
 func largeFleet(nodes int) *fleet {
 	const vcenters, clusters = 8, 12
 	f := &fleet{Read: readAt, HasNodes: true}
@@ -119,10 +117,10 @@ func largeFleet(nodes int) *fleet {
 	return f
 }
 
-// evil is a name that tries to break out of the page, and to change the terminal.
+// evil is a name that tries to break out of the page and to control the terminal.
 const evil = "</script></style></title><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=\"alert(1)\x1b[31m\x1b]0;title\a\r\n\u202e]]>&lt;{{.}}\x00\xff"
 
-// hostileFleet is a fleet in which each name is evil.
+// hostileFleet is a fleet in which every name is evil.
 func hostileFleet() *fleet {
 	h := &host{VCenter: evil, ID: evil, Name: evil, Cluster: evil, place: place{evil, evil, evil, evil}, Marks: []mark{newMark(undecided, evil)}}
 	alone := &host{VCenter: evil, ID: "2", Name: evil, Cluster: evil + "2", Standalone: true, Marks: []mark{newMark(untagged, evil)}}
@@ -136,7 +134,7 @@ func hostileFleet() *fleet {
 	}
 }
 
-// fleets returns those of the tests, arranged.
+// fleets returns all test fleets, arranged.
 func fleets() map[string]*fleet {
 	all := map[string]*fleet{"example": exampleFleet(), "large": largeFleet(3000), "hostile": hostileFleet()}
 	for _, f := range all {
@@ -163,8 +161,8 @@ func treeOf(t *testing.T, f *fleet, all bool) string {
 	return out.String()
 }
 
-// TestPage: the page is well formed and has each Node and host, and nothing in it runs or
-// loads anything, whatever names others chose. With VZONES_PAGES the pages are kept in that folder.
+// The page is well-formed, contains each Node and host, and neither runs nor loads anything. VZONES_PAGES is a directory
+// for the pages.
 func TestPage(t *testing.T) {
 	for name, f := range fleets() {
 		page := pageOf(t, f)
@@ -224,7 +222,6 @@ func TestPage(t *testing.T) {
 
 func isOdd(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }
 
-// TestHostileNames: names are text of the page, and nothing of them reaches a terminal as it is.
 func TestHostileNames(t *testing.T) {
 	f := hostileFleet()
 	f.arrange()
@@ -237,7 +234,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestFew: the tree leaves out hosts without problems first, and says how many.
+// The tree omits hosts without problems first.
 func TestFew(t *testing.T) {
 	f := largeFleet(3000)
 	f.arrange()
@@ -252,7 +249,6 @@ func TestFew(t *testing.T) {
 	}
 }
 
-// TestOrder: the order in which hosts and Nodes are read means nothing.
 func TestOrder(t *testing.T) {
 	want := ""
 	for seed := range uint64(20) {
@@ -270,7 +266,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestCounts: each region counts what is in it, and the fleet each object once.
+// Regions count their own objects, and the fleet counts each object once.
 func TestCounts(t *testing.T) {
 	for name, f := range fleets() {
 		nodes, problems := 0, 0
@@ -289,8 +285,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestSeveralPlaces: a host whose Nodes are in several zones is in each of them and counts once. A host whose Nodes
-// have their zone from elsewhere needs no tags. A mark that all hosts of a cluster have is the cluster's.
+// A host whose Nodes are in several zones appears in each of them, but is counted once. A host whose Nodes take their zone
+// from another path needs no tags. A mark of all hosts moves to their cluster.
 func TestSeveralPlaces(t *testing.T) {
 	f := &fleet{HasNodes: true, VCenters: []*vcenter{{Name: "v"}}}
 	f.addHosts("v", "/dc", "c", 2, "r", "a")

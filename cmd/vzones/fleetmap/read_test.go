@@ -9,7 +9,7 @@ import (
 	"vzones/topology"
 )
 
-// object returns an object of a path with tags, written category:name.
+// object returns an object with tags in the form category:name.
 func object(kind, path string, tags ...string) *topology.Object {
 	o := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: kind, ID: path}, Name: path[strings.LastIndex(path, "/")+1:], Path: path}
 	for _, t := range tags {
@@ -25,7 +25,6 @@ func byTags() topology.Policy {
 	}}
 }
 
-// TestResolve: a host has the region and zone that its own path gives, as far as it alone decides.
 func TestResolve(t *testing.T) {
 	unread := object("ClusterComputeResource", "/dc/host/c")
 	unread.TagsErr = errors.New("the tagging service is down")

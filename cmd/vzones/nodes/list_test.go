@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestManyValues: a cell has all taints and addresses of a Node, and what others chose is quoted.
+// A cell contains all taints and addresses of a Node, quoted.
 func TestManyValues(t *testing.T) {
 	n := Node{Name: "n", Taints: []string{
 		"node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute", "odd\x1b[2J:NoSchedule",

@@ -15,8 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestDeletion: a plan says which Nodes are deleted, such as with a configuration that lacks their
-// vCenter.
+// A configuration without a Node's vCenter may lead to its deletion.
 func TestDeletion(t *testing.T) {
 	absent, unknown := topology.Errorf(topology.ErrAbsent, "no vCenter has it"), topology.Errorf(topology.ErrUnknown, "not read")
 	found := topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
@@ -46,7 +45,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// lookWith is an initialized Node with zone a in a place, whose addresses are in error.
+// lookWith returns the Look of an initialized Node with zone a, whose place has another zone and whose addresses have an error.
 func lookWith(zone string, err error) *world.Look {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{topology.LabelZone: "a", v1.LabelFailureDomainBetaZone: "a"}}}
 	l := &world.Look{Node: n, Err: err, Plan: &plan.Plan{}}
@@ -59,7 +58,7 @@ func lookWith(zone string, err error) *world.Look {
 	return l
 }
 
-// TestOtherProblem: what is wrong with the addresses of a Node hides no label, and keeps none.
+// A problem of the addresses must not hide changes of labels.
 func TestOtherProblem(t *testing.T) {
 	cfg := &config.Config{Topology: config.Topology{Drift: config.DriftReport}}
 	cfg.Topology.Policy.Rules = topology.Rules{{Label: topology.LabelZone, Category: "zone"}}

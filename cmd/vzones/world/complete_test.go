@@ -17,8 +17,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestWhatIsNotReadIsNotWaitedFor: each kind of rule is read completely, and nothing is waited for that
-// the daemon does not read.
+// Every kind of rule is read completely, and Open does not wait for data that the daemon does not read.
 func TestWhatIsNotReadIsNotWaitedFor(t *testing.T) {
 	f := fleettest.Start(t, `
 vcenters:
@@ -51,7 +50,7 @@ vcenters:
 			if err := os.WriteFile(file, []byte(connections+rules), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // long before --timeout
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // Far less than --timeout.
 			defer cancel()
 			nodes := fixture.ServeNodes(t, []v1.Node{waiting("node-1", "")})
 			w, err := Open(ctx, &Flags{Config: file, Kubeconfig: nodes, Timeout: 10 * time.Minute})
@@ -66,7 +65,7 @@ vcenters:
 	}
 }
 
-// TestASlowLoginIsWaitedFor, since it has not failed.
+// A slow login is not a failure.
 func TestASlowLoginIsWaitedFor(t *testing.T) {
 	w := &World{fleetRun: fleetRun{fleet: vcenter.NewFleet(nil, nil, vcenter.Options{})}}
 	for _, c := range []struct {

@@ -32,7 +32,7 @@ func aPod(name string, change ...func(*v1.Pod)) *v1.Pod {
 	return p
 }
 
-// ownedBy makes a Pod that of a workload.
+// ownedBy makes a Pod part of a workload.
 func ownedBy(kind, name string) func(*v1.Pod) {
 	controller := true
 	return func(p *v1.Pod) {
@@ -40,20 +40,20 @@ func ownedBy(kind, name string) func(*v1.Pod) {
 	}
 }
 
-// TestFind finds the Pod of one workload in kube-system, whatever else has its labels elsewhere.
+// TestFind finds the only workload in kube-system, and ignores Pods with the same labels elsewhere.
 func TestFind(t *testing.T) {
 	set := ownedBy("DaemonSet", "ccm")
 	labeled := func(key, value string) func(*v1.Pod) {
 		return func(p *v1.Pod) { p.Labels = map[string]string{key: value} }
 	}
-	// The hostile Pod names a server of its own, and is the youngest.
+	// The hostile Pod names its own server and is the newest.
 	hostile := func(p *v1.Pod) {
 		p.CreationTimestamp = metav1.Now()
 		p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "VSPHERE_VCENTER", Value: "hostile.example.com"}}
 	}
 	for name, c := range map[string]struct {
 		pods []*v1.Pod
-		want string // the Pod, or part of the error
+		want string // The Pod, or a part of the error.
 	}{
 		"two of one DaemonSet":   {[]*v1.Pod{aPod("a", set), aPod("b", set)}, "Pod kube-system/a"},
 		"none":                   {nil, "no Pod of vsphere-cloud-controller-manager is found in namespace kube-system by the labels component=cloud-controller-manager or k8s-app="},
@@ -120,7 +120,7 @@ func TestNewestPodDecides(t *testing.T) {
 	}
 }
 
-// withEverything is a Pod with variables and volumes of all kinds.
+// withEverything returns a Pod with all kinds of variables and volumes.
 func withEverything(p *v1.Pod) {
 	c := &p.Spec.Containers[0]
 	c.Args = append(c.Args, "--node-labels=zone=$(WHERE),pod=$(POD_NAME)", "--concurrent-node-syncs=$$(X)")
@@ -192,7 +192,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 }
 
-// TestVariablesOfOtherKinds: what cannot be read is named, if something depends on it.
+// An unreadable variable is an error only if something depends on it.
 func TestVariablesOfOtherKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		from v1.EnvVarSource
@@ -210,7 +210,7 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 	}
 }
 
-// TestFlagsThatCannotBeRead: the flag is named, and its value is not, which may be a password.
+// The error names the flag but not its value, which may be a password.
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	for argument, want := range map[string]string{
 		"--tag-refresh=$(VSPHERE_PASSWORD)":   "--tag-refresh has a value that is not a duration: correct it",
@@ -235,7 +235,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestWithoutRights: what the account may not read is named.
+// The error names the object that the account may not read.
 func TestWithoutRights(t *testing.T) {
 	for resource, want := range map[string]string{
 		"pods": "looking for the Pods of the daemon: ", "secrets": `Pod kube-system/a: environment variable VSPHERE_PASSWORD: reading Secret kube-system/login: `, "configmaps": "reading ConfigMap kube-system/env: ",

@@ -70,7 +70,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// TestMistakes name the place and never a value.
+// Errors contain the position and no values.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [":      "f:1: the file is not valid YAML from here on",
@@ -86,18 +86,18 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
-	// What is null is empty, in names too.
+	// null is the empty string, for names too.
 	objects, err := ReadManifests("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
 	if err != nil || len(objects) != 1 || objects[0].String() != "Secret x" || !objects[0].Values[0].Content.IsEmpty() {
 		t.Errorf("reading a Secret with nulls: got %v, %v, want Secret x with an empty value", objects, err)
 	}
-	// A List in itself ends.
+	// A List that contains itself terminates.
 	if objects, err := ReadManifests("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {
 		t.Errorf("reading a List in itself: got %v, %v, want no objects", objects, err)
 	}
 }
 
-// FuzzReadManifests: whatever a file has, its objects are read, or the error names the file on one line.
+// Every file either can be read, or the error names it on one line.
 func FuzzReadManifests(f *testing.F) {
 	f.Add([]byte(several))
 	f.Add([]byte("apiVersion: v1\nkind: Secret\ndata: {a: !!binary e30=}\n"))

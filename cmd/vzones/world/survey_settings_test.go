@@ -74,7 +74,6 @@ func TestSurveySettings(t *testing.T) {
 	tidy(w)
 }
 
-// TestSurveyWithoutRights: each object says what is not known of it.
 func TestSurveyWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)
@@ -111,8 +110,7 @@ func TestSurveyWithoutRights(t *testing.T) {
 	tidy(w)
 }
 
-// TestSurveyOfObjectsThatTheTaggingServiceRefuses: its 403 means that the account lacks a privilege, or that it does not
-// know the object.
+// The tagging service returns 403 both without a privilege and for unknown objects.
 func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)
@@ -124,7 +122,7 @@ func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
 	east.DelayMethod(openREST, time.Second)
 	before := east.Requests()[openREST]
 	removed := make(chan error, 1)
-	// The host is removed after its read and before the read of its tags.
+	// Removes the host after the inventory is read and before its tags are.
 	go func() {
 		err := wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { return east.Requests()[openREST] > before, nil })
 		removed <- errors.Join(err, east.RemoveHost("h2"))
@@ -148,7 +146,7 @@ func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
 	tidy(w)
 }
 
-// TestSurveyCost: the number of requests does not depend on that of hosts and machines.
+// The number of requests does not depend on the number of hosts and VMs.
 func TestSurveyCost(t *testing.T) {
 	t.Parallel()
 	cost := func(hosts, machines int) int {
@@ -183,7 +181,7 @@ vcenters:
 	}
 }
 
-// TestSurveyCanceled logs out all the same.
+// A canceled survey logs out.
 func TestSurveyCanceled(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)

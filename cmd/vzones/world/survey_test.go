@@ -64,7 +64,7 @@ func TestSurveyObjects(t *testing.T) {
 	tidy(w)
 }
 
-// tidy checks that nothing of a survey is left in a vCenter.
+// tidy checks that a survey has left nothing in a vCenter.
 func tidy(w *surveyedFleet) {
 	w.Helper()
 	for _, v := range w.sim.VCenters() {
@@ -82,7 +82,7 @@ func tidy(w *surveyedFleet) {
 
 var everything = SurveyQuery{Categories: []string{"region", "zone"}, Definitions: true}
 
-// TestSurveyWithFaults: what cannot be read is an error of its part, and the rest is there.
+// A failed part has an error, and the other parts are complete.
 func TestSurveyWithFaults(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
@@ -102,10 +102,10 @@ func TestSurveyWithFaults(t *testing.T) {
 		east.Fault(method, nil)
 	}
 	const all = "tags categories"
-	for _, c := range []struct{ kind, want string }{ // a login that fails keeps later ones from being tried
+	for _, c := range []struct{ kind, want string }{ // The failed login comes last, because it prevents later logins.
 		{getTag, "tags"}, {"*", all}, {"POST /com/vmware/cis/session", all}, {"GET /com/vmware/cis/tagging/category/id:{id}", all},
 	} {
-		for _, status := range []int{503, 404} { // both as while vAPI starts
+		for _, status := range []int{503, 404} { // vAPI returns both while it starts.
 			east.FaultREST(c.kind, status)
 			s := w.read(everything)[0]
 			if errs := strings.Join(errorsOf(&s), " "); errs != c.want {
@@ -124,7 +124,7 @@ func TestSurveyWithFaults(t *testing.T) {
 	}
 }
 
-// TestSurveyInPages is the same as in one answer, also where further pages are denied.
+// Several pages give the same result as one, even if further pages fail.
 func TestSurveyInPages(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
@@ -141,7 +141,7 @@ func TestSurveyInPages(t *testing.T) {
 	tidy(w)
 }
 
-// TestSurveyOfOddAnswers: a vCenter whose answers make libraries panic has an error.
+// A vCenter whose responses make libraries panic gets an error.
 func TestSurveyOfOddAnswers(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
@@ -165,7 +165,7 @@ func TestSurveyOfOddAnswers(t *testing.T) {
 	}
 }
 
-// errorsOf names the parts of a survey that have an error.
+// errorsOf returns the names of the parts with an error.
 func errorsOf(s *Survey) (parts []string) {
 	untagged := false
 	for _, o := range s.Objects {
@@ -197,7 +197,7 @@ var needs = vcenter.Requirements{Tags: true, Categories: []string{"region", "zon
 
 const twoVCenters = vcentertest.TwoVCenters
 
-// A surveyedFleet is a simulated fleet and a Fleet that reads it.
+// surveyedFleet is a simulated fleet with a Fleet that reads it.
 type surveyedFleet struct {
 	*testing.T
 	ctx   context.Context
@@ -206,7 +206,7 @@ type surveyedFleet struct {
 	stop  func()
 }
 
-// surveyed waits for all vCenters to be read.
+// surveyed returns after all vCenters are read.
 func surveyed(t *testing.T, description string) *surveyedFleet {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
@@ -215,7 +215,7 @@ func surveyed(t *testing.T, description string) *surveyedFleet {
 	w := &surveyedFleet{T: t, ctx: ctx, sim: sim}
 	w.fleet = vcenter.NewFleet(cfgs, vcenter.FromFile, vcenter.Options{
 		Requirements: needs, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond,
-		Timeout: 20 * time.Second, // beside load, for hundreds of machines
+		Timeout: 20 * time.Second, // Hundreds of VMs on a busy host need this long.
 	})
 	changed, ended := w.fleet.Subscribe(), make(chan struct{})
 	go func() {
@@ -239,7 +239,6 @@ func (w *surveyedFleet) read(q SurveyQuery) []Survey {
 	return readSurveys(w.ctx, w.fleet.Sessions(), needs, q)
 }
 
-// moid returns the managed object ID of a machine.
 func (w *surveyedFleet) moid(machine string) string {
 	w.Helper()
 	m, err := w.sim.Machine(machine)

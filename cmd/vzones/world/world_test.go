@@ -22,7 +22,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// start starts vCenters, and returns flags for a cluster with a Node for each machine.
+// start starts vCenters, and returns flags for a cluster with one Node per VM.
 func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	t.Helper()
 	f := fleettest.Start(t, description)
@@ -33,7 +33,7 @@ func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	return f, &Flags{Config: fleettest.WriteConfig(t, f, t.TempDir()), Kubeconfig: fixture.ServeNodes(t, nodes), Timeout: 2 * time.Minute}
 }
 
-// waiting returns a Node that waits to be initialized.
+// waiting returns an uninitialized Node.
 func waiting(name, uuid string) v1.Node {
 	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
 	n.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
@@ -57,7 +57,6 @@ vcenters:
     vms: [{name: node-2, cluster: c1}]
 `
 
-// awaitNoSession waits until a vCenter has no session.
 func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return v.Sessions() == 0, nil })
@@ -66,11 +65,10 @@ func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 	}
 }
 
-// TestNothingIsLeft: neither a goroutine nor a session, whether a World was read, was interrupted, or
-// was refused, and Close may be called again.
+// Neither goroutines nor sessions remain after a success, an interruption or a rejected login. Close is idempotent.
 func TestNothingIsLeft(t *testing.T) {
 	f, flags := start(t, two)
-	first, err := Open(t.Context(), flags) // after it there are connections to the API server, which stay
+	first, err := Open(t.Context(), flags) // Opens the connections to the API server, which stay open.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +110,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 var errInterrupted = errors.New("interrupted")
 
-// TestMachinesThatAreGone: the vCenter is asked about a machine that a Node was found as and that it does not show.
+// The vCenter is asked about a VM in a Node's record that it does not show.
 func TestMachinesThatAreGone(t *testing.T) {
 	_, flags := start(t, two)
 	u, err := inventory.ParseUUID("11111111-2222-3333-4444-555555555555")
@@ -131,7 +129,7 @@ func TestMachinesThatAreGone(t *testing.T) {
 	}
 }
 
-// TestRejectedLoginIsNotRepeated, however long the vCenters have.
+// Even with a long timeout, a rejected login is not retried.
 func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	f, flags := start(t, two)
 	f.VCenter("west").RejectPassword()
@@ -152,7 +150,7 @@ func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestRequestTime: a vCenter that answers slowly can be read with a longer --timeout.
+// A longer --timeout allows slower responses.
 func TestRequestTime(t *testing.T) {
 	for _, c := range []struct {
 		flags Flags
@@ -171,7 +169,7 @@ func TestRequestTime(t *testing.T) {
 	}
 }
 
-// large describes vCenters with many machines.
+// large describes vCenters with many VMs.
 func large(vcenters, machines int) string {
 	var b strings.Builder
 	b.WriteString("vcenters:\n")
@@ -188,10 +186,10 @@ func large(vcenters, machines int) string {
 	return b.String()
 }
 
-// mostRequests is how many requests a command may send to one vCenter.
+// mostRequests is the maximum number of requests to one vCenter per command.
 const mostRequests = 40
 
-// TestRequests: their number is bounded, and does not depend on that of Nodes.
+// The number of requests does not depend on the number of Nodes.
 func TestRequests(t *testing.T) {
 	for _, machines := range []int{5, 500} {
 		f, flags := start(t, large(2, machines))
@@ -206,7 +204,7 @@ func TestRequests(t *testing.T) {
 		}
 		w.Close()
 		for _, v := range f.VCenters() {
-			n := v.Total() - max(v.Requests()["WaitForUpdatesEx"]-1, 0) // how many pages there are depends on the machine's speed
+			n := v.Total() - max(v.Requests()["WaitForUpdatesEx"]-1, 0) // The number of pages depends on the speed of the host.
 			t.Logf("%d VMs: %d requests to vCenter %s beside pages", machines, n, v.Name())
 			if n > mostRequests {
 				t.Errorf("%d VMs: vCenter %s had %d requests: %v", machines, v.Name(), v.Total(), v.Requests())
