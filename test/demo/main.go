@@ -160,6 +160,6 @@ func (d *demo) end(daemon *stack.Daemon) error {
 			return fmt.Errorf("the daemon left %d sessions open on vCenter %s", n, v.Name())
 		}
 	}
-	d.step("Stopped the daemon: SIGTERM to exit in %v, no session left on any vCenter. All is right.", took.Round(time.Millisecond))
+	d.step("Stopped the daemon: SIGTERM to exit in %v, no session left on any vCenter. All checks passed.", took.Round(time.Millisecond))
 	return nil
 }
