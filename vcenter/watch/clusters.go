@@ -23,8 +23,8 @@ type clusterReader struct {
 	session Session
 	tree    *model.Tree
 	enabled bool
-	// due reports whether the next read repeats those already known.
-	due bool
+	// rereadAll reports whether the next read repeats those already known.
+	rereadAll bool
 }
 
 // read reads the configurations of the clusters among objects. A configuration that is too large
@@ -34,16 +34,16 @@ func (r *clusterReader) read(ctx context.Context, objects []types.ManagedObjectR
 		return false, nil
 	}
 	for _, ref := range objects {
-		before := r.tree.Property(ref, model.ClusterConfig)
-		if ref.Type != "ClusterComputeResource" || before != nil && !r.due {
+		previous := r.tree.Property(ref, model.ClusterConfig)
+		if ref.Type != "ClusterComputeResource" || previous != nil && !r.rereadAll {
 			continue
 		}
 		if err := r.readOne(ctx, ref); err != nil {
 			return changed, err
 		}
-		changed = changed || !reflect.DeepEqual(before, r.tree.Property(ref, model.ClusterConfig))
+		changed = changed || !reflect.DeepEqual(previous, r.tree.Property(ref, model.ClusterConfig))
 	}
-	r.due = false
+	r.rereadAll = false
 	return changed, nil
 }
 

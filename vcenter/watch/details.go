@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// refusedFor is the time before a rejected VM is added again.
-	refusedFor = 5 * time.Minute
-	// readAtOnce bounds the new VMs whose details are read at once, which is faster than waiting for
+	// rejectedFor is the time before a rejected VM is added again.
+	rejectedFor = 5 * time.Minute
+	// maxImmediateReads bounds the new VMs whose details are read at once, which is faster than waiting for
 	// the filter but transfers them twice.
-	readAtOnce = 50
+	maxImmediateReads = 50
 	// listRequestsMax bounds the requests of one tryAll.
 	listRequestsMax = 64
-	// namedRequestsMax is listRequestsMax for VMs known only from a Node's annotation.
-	namedRequestsMax = 16
-	// askMax bounds the VMs per round whose existence is checked.
-	askMax = 20
+	// annotatedRequestsMax is listRequestsMax for VMs known only from a Node's annotation.
+	annotatedRequestsMax = 16
+	// existenceChecksMax bounds the VMs per round whose existence is checked.
+	existenceChecksMax = 20
 )
 
 // A detailList is the list view of the VMs whose details are watched. The model goroutine owns it.
@@ -40,8 +40,8 @@ type detailList struct {
 	view types.ManagedObjectReference
 	// listed has the VMs in the view, by managed object ID.
 	listed map[string]*listing
-	// refused has the time of the last rejection. The VM may not exist, or be hidden from the account.
-	refused map[string]time.Time
+	// rejected has the time of the last rejection. The VM may not exist, or be hidden from the account.
+	rejected map[string]time.Time
 }
 
 type listing struct {
@@ -64,38 +64,38 @@ func (d *detailList) create(ctx context.Context) error {
 }
 
 // isTried reports whether the vCenter has accepted or rejected the VM.
-func (d *detailList) isTried(id string) bool { return d.listed[id] != nil || !d.refused[id].IsZero() }
+func (d *detailList) isTried(id string) bool { return d.listed[id] != nil || !d.rejected[id].IsZero() }
 
-func (d *detailList) waitsFor(id string) bool {
-	return !d.model.HasDetails(id) && d.refused[id].IsZero()
+func (d *detailList) isPending(id string) bool {
+	return !d.model.HasDetails(id) && d.rejected[id].IsZero()
 }
 
-func (d *detailList) retryRefused() {
-	maps.DeleteFunc(d.refused, func(_ string, at time.Time) bool { return time.Since(at) >= refusedFor })
+func (d *detailList) expireRejections() {
+	maps.DeleteFunc(d.rejected, func(_ string, at time.Time) bool { return time.Since(at) >= rejectedFor })
 }
 
 // outside returns the VMs outside the configured datacenters, sorted: left are VMs of Nodes that
 // have left the index and are still reported, named are known only from a Node's annotation and
 // apply to that Node only.
-func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
+func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	for id := range annotated {
-		if !d.model.Has(id) && d.refused[id].IsZero() {
-			named = append(named, id)
+		if !d.model.Has(id) && d.rejected[id].IsZero() {
+			annotatedOnly = append(annotatedOnly, id)
 		}
 	}
 	for id, l := range d.listed {
 		if !d.model.Has(id) && !l.annotatedOnly && uuids[d.model.UUID(id)] {
-			left = append(left, id)
+			departed = append(departed, id)
 		}
 	}
-	slices.Sort(named)
-	slices.Sort(left)
-	return left, named
+	slices.Sort(annotatedOnly)
+	slices.Sort(departed)
+	return departed, annotatedOnly
 }
 
 // set replaces the VMs in the view, except for those rejected lately.
-func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) (changed bool, err error) {
-	wanted := make(map[string]bool, len(ids)+len(named))
+func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *progress) (changed bool, err error) {
+	wanted := make(map[string]bool, len(ids)+len(annotatedOnly))
 	missing := func(ids []string) (refs []types.ManagedObjectReference) {
 		for _, id := range ids {
 			if !wanted[id] && !d.isTried(id) {
@@ -106,7 +106,7 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 		return refs
 	}
 	add := missing(ids)
-	addNamed := missing(named)
+	addAnnotated := missing(annotatedOnly)
 	for _, id := range ids {
 		if l := d.listed[id]; l != nil {
 			l.annotatedOnly = false
@@ -121,47 +121,47 @@ func (d *detailList) set(ctx context.Context, ids, named []string, p *progress) 
 			delete(d.listed, id)
 		}
 	}
-	if len(add) == 0 && len(remove) == 0 && len(addNamed) == 0 {
+	if len(add) == 0 && len(remove) == 0 && len(addAnnotated) == 0 {
 		return false, nil
 	}
 	if len(remove) > 0 {
 		// The view no longer contains deleted VMs.
-		if _, err := d.modify(ctx, nil, remove); err != nil && !d.refusesWhole(err) {
+		if _, err := d.modify(ctx, nil, remove); err != nil && !d.rejectsAll(err) {
 			return false, fmt.Errorf("no longer following %d VMs: %w", len(remove), err)
 		}
 	}
 	if err := d.addMachines(ctx, add, p); err != nil {
 		return false, fmt.Errorf("following %d VMs: %w", len(ids), err)
 	}
-	if err := d.addNamed(ctx, addNamed, p); err != nil {
-		return false, fmt.Errorf("following %d VMs that Nodes name: %w", len(addNamed), err)
+	if err := d.addAnnotated(ctx, addAnnotated, p); err != nil {
+		return false, fmt.Errorf("following %d VMs that Nodes name: %w", len(addAnnotated), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Following VMs", "vms", len(ids), "added", len(add), "named", len(addNamed), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Following VMs", "vms", len(ids), "added", len(add), "named", len(addAnnotated), "removed", len(remove))
 	return true, nil
 }
 
 // addMachines adds VMs and reads their details, unless the filter is about to report them. If there
 // are many, readRest reads later what the filter has not reported by then.
 func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
-	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.refusesWhole, p)
+	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.rejectsAll, p)
 	if err != nil {
 		return err
 	}
 	switch {
-	case p.waits():
+	case p.isWaiting():
 		return nil
-	case p.phase == ready && len(listed) > readAtOnce:
-		p.await()
+	case p.phase == ready && len(listed) > maxImmediateReads:
+		p.startTimer()
 		return nil
 	}
 	return d.read(ctx, listed, goneOrDenied)
 }
 
-// addNamed adds VMs known only from annotations, and reads them. They may not exist, have
+// addAnnotated adds VMs known only from annotations, and reads them. They may not exist, have
 // another type or be hidden, so a fault never ends the watch.
-func (d *detailList) addNamed(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
+func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
-	listed, err := d.tryAll(ctx, machines, namedRequestsMax, isFault, p)
+	listed, err := d.tryAll(ctx, machines, annotatedRequestsMax, isFault, p)
 	if err != nil {
 		return err
 	}
@@ -174,32 +174,32 @@ func (d *detailList) addNamed(ctx context.Context, machines []types.ManagedObjec
 // tryAll adds VMs with at most the given number of requests and returns those accepted. Some
 // vCenters return the rejected VMs, others reject the whole request: then its halves are
 // tried, down to single VMs. VMs without an answer are tried again later.
-func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, most int, refusesWhole func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
+func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(machines) == 0 {
 		return nil, nil
 	}
 	parts := [][]types.ManagedObjectReference{machines}
 	for n := 0; len(parts) > 0; n++ {
-		if n == most {
-			p.await()
+		if n == maxRequests {
+			p.startTimer()
 			break
 		}
 		part := parts[0]
 		parts = parts[1:]
-		refused, err := d.modify(ctx, part, nil)
+		rejected, err := d.modify(ctx, part, nil)
 		switch {
 		case err == nil:
-		case !refusesWhole(err):
+		case !rejectsAll(err):
 			return nil, err
 		case len(part) == 1:
-			refused = part
+			rejected = part
 		default:
 			parts = append([][]types.ManagedObjectReference{part[:len(part)/2], part[len(part)/2:]}, parts...)
 			continue
 		}
 		for _, ref := range part {
-			if slices.Contains(refused, ref) {
-				d.refused[ref.Value] = time.Now()
+			if slices.Contains(rejected, ref) {
+				d.rejected[ref.Value] = time.Now()
 				continue
 			}
 			d.listed[ref.Value] = &listing{}
@@ -209,7 +209,7 @@ func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectR
 	return listed, nil
 }
 
-func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (refused []types.ManagedObjectReference, err error) {
+func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (rejected []types.ManagedObjectReference, err error) {
 	res, err := methods.ModifyListView(ctx, d.session.Client(), &types.ModifyListView{This: d.view, Add: add, Remove: remove})
 	if err != nil {
 		return nil, err
@@ -217,12 +217,12 @@ func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObje
 	return res.Returnval, nil
 }
 
-// refusesWhole reports whether one VM made the vCenter reject the whole request.
-func (d *detailList) refusesWhole(err error) bool {
+// rejectsAll reports whether one VM made the vCenter reject the whole request.
+func (d *detailList) rejectsAll(err error) bool {
 	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
-// readRest reads the details that the filter has not reported. addNamed has read those of its VMs.
+// readRest reads the details that the filter has not reported. addAnnotated has read those of its VMs.
 func (d *detailList) readRest(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
 	for id, l := range d.listed {
@@ -246,16 +246,16 @@ func (d *detailList) isDoubtful(id string) bool {
 	if l := d.listed[id]; l != nil {
 		return !l.reported && !d.model.Has(id)
 	}
-	return !d.refused[id].IsZero() && d.model.Has(id)
+	return !d.rejected[id].IsZero() && d.model.Has(id)
 }
 
 // checkDoubtful asks about a random selection of doubtful VMs, so that each is asked about
 // eventually.
 func (d *detailList) checkDoubtful(ask func(id string)) {
-	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.refused))
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.rejected))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !d.isDoubtful(id) })
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	for _, id := range ids[:min(askMax, len(ids))] {
+	for _, id := range ids[:min(existenceChecksMax, len(ids))] {
 		ask(id)
 	}
 }
@@ -267,10 +267,10 @@ func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.R
 	case !d.isDoubtful(id):
 	case reply == inventory.Gone:
 		d.model.Forget(id)
-		d.refused[id] = time.Now()
+		d.rejected[id] = time.Now()
 		return true
 	case isNew && d.listed[id] == nil:
-		delete(d.refused, id)
+		delete(d.rejected, id)
 		klog.FromContext(ctx).Info("The vCenter does not let a VM be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
 	}
 	return false

@@ -23,7 +23,7 @@ func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	n1 := identity(t, stranger)
 	w, _ := newWatch(nil, func(o *Options) { o.Datacenters = []string{"dc1"} })
 	w.details.listed = map[string]*listing{"vm-1": {}, "vm-2": {}, "vm-3": {}}
-	w.details.refused["vm-5"] = time.Now()
+	w.details.rejected["vm-5"] = time.Now()
 	details := func(id, uuid string) {
 		w.model.Tree.Apply(&types.ObjectUpdate{Obj: model.MachineRef(id), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}})
 	}
@@ -68,9 +68,9 @@ func TestMachinesThatMayBeGone(t *testing.T) {
 				u := update(types.ObjectUpdateKindEnter, "config.uuid", stranger)
 				w.model.ApplyIndex("f", &u)
 			}
-			if w.details.refused["vm-1"] = time.Now(); c.listed {
+			if w.details.rejected["vm-1"] = time.Now(); c.listed {
 				w.details.listed["vm-1"] = &listing{reported: c.reported}
-				delete(w.details.refused, "vm-1")
+				delete(w.details.rejected, "vm-1")
 			}
 			asked := false
 			w.details.checkDoubtful(func(string) { asked = true })
@@ -108,7 +108,7 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 			there bool
 			want  int
 		}{
-			{want: 1}, {after: refusedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2},
+			{want: 1}, {after: rejectedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2},
 			{enter: true, want: 3}, {want: 3}, {there: true, want: 4}, {there: true, want: 4},
 		} {
 			time.Sleep(c.after)
@@ -120,7 +120,7 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 			if c.there {
 				w.details.takeReply(t.Context(), "vm-1", inventory.There, w.homeReplies.add("vm-1", inventory.There))
 			}
-			w.details.retryRefused()
+			w.details.expireRejections()
 			if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || list.requests != c.want || len(w.details.listed) > 0 {
 				t.Errorf("%d: %d requests, on the list %v, %v", i, list.requests, w.details.listed, err)
 			}
@@ -152,7 +152,7 @@ func TestATemplateIsNotForgotten(t *testing.T) {
 				}
 			}
 			report(update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "config.template", known))
-			w.details.refused["vm-1"] = time.Now()
+			w.details.rejected["vm-1"] = time.Now()
 			reply, err := AskAbout(t.Context(), w.session, "vm-1")
 			if err != nil || w.details.takeReply(t.Context(), "vm-1", reply, true) {
 				t.Errorf("forgotten, %v", err)
@@ -224,7 +224,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 	}
 	many := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: indexed}}}
 	followed := []string{stranger}
-	for i := range readAtOnce + 1 {
+	for i := range maxImmediateReads + 1 {
 		uuid := fmt.Sprintf("99999999-2222-3333-4444-%012d", i)
 		followed = append(followed, uuid)
 		many.FilterSet[0].ObjectSet = append(many.FilterSet[0].ObjectSet, entered(fmt.Sprintf("vm-%d", 10+i), uuid))
@@ -258,7 +258,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 		"many, not reported": {func(w *Watch, follow func(...string)) {
 			followMany(w, follow)
 			time.Sleep(syncTime)
-		}, readAtOnce + 1},
+		}, maxImmediateReads + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 				}
 				follow(stranger)
 				ended := make(chan error, 1)
-				go func() { ended <- w.follow(ctx) }()
+				go func() { ended <- w.runModel(ctx) }()
 				w.poller.updates <- index("vm-1", stranger)
 				synctest.Wait()
 				c.do(w, follow)

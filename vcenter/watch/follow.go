@@ -33,39 +33,39 @@ const (
 
 type progress struct {
 	phase phase
-	// began is the start of the watch, zero once its duration was logged.
-	began time.Time
+	// startedAt is the start of the watch, zero once its duration was logged.
+	startedAt time.Time
 	// due ends the wait for details; nil if there is none.
-	due <-chan time.Time
-	// late reports whether the wait before the first snapshot has ended.
-	late bool
+	timer <-chan time.Time
+	// expired reports whether the wait before the first snapshot has ended.
+	expired bool
 }
 
-func (p *progress) await() {
-	if p.due == nil {
-		p.due = time.After(syncTime)
+func (p *progress) startTimer() {
+	if p.timer == nil {
+		p.timer = time.After(syncTime)
 	}
 }
 
 func (p *progress) indexed() {
 	p.phase = syncing
-	p.await()
+	p.startTimer()
 }
 
-func (p *progress) expired() { p.late, p.due = true, nil }
+func (p *progress) expire() { p.expired, p.timer = true, nil }
 
 func (p *progress) complete() {
 	p.phase = ready
-	if !p.late {
-		p.due = nil
+	if !p.expired {
+		p.timer = nil
 	}
 }
 
-// waits reports whether the first snapshot still waits for details.
-func (p *progress) waits() bool { return p.phase == syncing && !p.late }
+// isWaiting reports whether the first snapshot still waits for details.
+func (p *progress) isWaiting() bool { return p.phase == syncing && !p.expired }
 
-// follow is the model goroutine: it applies changes, maintains the detail list and publishes.
-func (w *Watch) follow(ctx context.Context) error {
+// runModel is the model goroutine: it applies changes, maintains the detail list and publishes.
+func (w *Watch) runModel(ctx context.Context) error {
 	retry := time.NewTicker(w.opts.TagRefresh)
 	defer retry.Stop()
 	for {
@@ -80,10 +80,10 @@ func (w *Watch) follow(ctx context.Context) error {
 			}
 		}
 		if !w.behind && !w.partial {
-			for _, done := range w.waiting {
+			for _, done := range w.catchUps {
 				close(done)
 			}
-			w.waiting = nil
+			w.catchUps = nil
 		}
 	}
 }
@@ -94,25 +94,25 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 	case page := <-w.poller.updates:
 		w.behind = false
 		return w.receive(ctx, page)
-	case <-w.poller.rests:
+	case <-w.poller.pauses:
 		w.behind = true
 		return false, nil
 	case done := <-w.inbox.catchUps:
-		w.waiting = append(w.waiting, done)
+		w.catchUps = append(w.catchUps, done)
 		if w.behind {
-			w.inbox.Poll()
+			w.inbox.EndPause()
 		}
 		return false, nil
 	case <-w.inbox.interestChanged:
 		if w.behind {
 			// A Node that joins gets no VM while the index may lack another match.
 			w.unpublished = true
-			w.poller.hurry.Notify()
+			w.poller.pollNow.Notify()
 			return false, nil
 		}
 	case asked := <-w.prober.answered:
-		if asked.After(w.contact) {
-			w.contact = asked
+		if asked.After(w.lastContact) {
+			w.lastContact = asked
 		}
 		w.reportContact(ctx, true)
 		return false, nil
@@ -122,16 +122,16 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 			w.unpublished = w.details.takeReply(ctx, id, reply, isNew) || isNew || w.unpublished
 		}
 	case reading := <-w.tags.found:
-		w.unpublished = w.tags.take(reading, w.model) || w.unpublished
-	case <-w.progress.due:
-		w.progress.expired()
+		w.unpublished = w.tags.apply(reading, w.model) || w.unpublished
+	case <-w.progress.timer:
+		w.progress.expire()
 		w.unpublished = true
 		return true, w.details.readRest(ctx)
-	case <-w.tags.due:
+	case <-w.tags.nextAllowed:
 		w.tags.request()
 		return false, nil
 	case <-retry:
-		w.clusters.due = true
+		w.clusters.rereadAll = true
 		w.details.checkDoubtful(w.inbox.AskHome)
 	case <-ctx.Done():
 		return false, ctx.Err()
@@ -141,8 +141,8 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 
 // receive applies a page of changes, nil if there are none, and reports whether there is
 // something to publish.
-func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
-	w.contact = time.Now()
+func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed bool, err error) {
+	w.lastContact = time.Now()
 	relevant, err := w.apply(page)
 	if err != nil {
 		return false, err
@@ -173,7 +173,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 		if err := w.vanished(f); err != nil {
 			return false, err
 		}
-		ofNames := w.names.reports(f.Filter)
+		isNamesFilter := w.names.recordReport(f.Filter)
 		if err := faults.CheckRef(f.Filter); err != nil {
 			return false, err
 		}
@@ -186,8 +186,8 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 				return false, err
 			}
 			unsetMissing(u)
-			relevant = relevant || !ofNames
-			w.applyObject(f.Filter, u, ofNames)
+			relevant = relevant || !isNamesFilter
+			w.applyObject(f.Filter, u, isNamesFilter)
 		}
 	}
 	if err := cmp.Or(w.model.Err(), w.datacenters.tree.Err(), w.names.err()); err != nil {
@@ -196,21 +196,21 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	if w.partial {
 		return relevant, nil
 	}
-	w.names.received()
+	w.names.completeChange()
 	if w.datacenters.changed() {
 		return false, DatacentersChanged
 	}
 	return relevant, nil
 }
 
-func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, ofNames bool) {
+func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, isNamesFilter bool) {
 	switch {
 	case w.views.index[filter]:
 		w.model.ApplyIndex(filter.Value, u)
 		if u.Kind == types.ObjectUpdateKindEnter {
-			delete(w.details.refused, u.Obj.Value)
+			delete(w.details.rejected, u.Obj.Value)
 		}
-	case ofNames:
+	case isNamesFilter:
 		w.names.apply(filter, u)
 	case w.views.details[filter]:
 		w.model.Tree.Apply(u)
@@ -252,7 +252,7 @@ func unsetMissing(u *types.ObjectUpdate) {
 // matchNames looks up the Nodes without a UUID if names have changed. Guests may change their host
 // names all the time, and most are no Node's.
 func (w *Watch) matchNames(ctx context.Context) error {
-	if !w.names.news {
+	if !w.names.hasUpdates {
 		return nil
 	}
 	changed, err := w.names.update(ctx, w.inbox.interest.Load().names, w.model)
@@ -263,13 +263,13 @@ func (w *Watch) matchNames(ctx context.Context) error {
 // reportContact reports that the vCenter has answered, if the last snapshot is up to date.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
 	if w.progress.phase == ready && !w.partial && !w.unpublished {
-		w.reporter.Contact(ctx, w.contact, probed)
+		w.reporter.Contact(ctx, w.lastContact, probed)
 	}
 }
 
 func (w *Watch) logProgress(ctx context.Context) {
-	if w.progress.phase == loading && time.Since(w.logged) >= progressTime {
-		w.logged = time.Now()
+	if w.progress.phase == loading && time.Since(w.lastProgressLog) >= progressTime {
+		w.lastProgressLog = time.Now()
 		klog.FromContext(ctx).Info("Reading the VMs of the vCenter", "vms", w.model.Len())
 	}
 }
@@ -285,43 +285,43 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	named := w.names.machines
+	byName := w.names.machines
 	w.unpublished = changed || w.unpublished
 	w.unpublished = w.model.ApplySummaries() || w.unpublished
 	w.unpublished = w.model.SetAnnotated(annotated) || w.unpublished
-	w.details.retryRefused()
-	left, annotatedOnly := w.outside(i.uuids, annotated)
-	ids := w.model.Wanted(i.uuids, slices.Concat(left, eligible(i, named)))
+	w.details.expireRejections()
+	departed, annotatedOnly := w.outside(i.uuids, annotated)
+	ids := w.model.Wanted(i.uuids, slices.Concat(departed, eligible(i, byName)))
 	changed, err = w.details.set(ctx, ids, annotatedOnly, &w.progress)
 	if err != nil {
 		return err
 	}
 	w.unpublished = w.unpublished || changed
 	shown := slices.Concat(ids, annotatedOnly)
-	above := w.model.Above(w.model.Eligible(shown), w.inbox.required.Load().Paths)
+	above := w.model.WithAncestors(w.model.Eligible(shown), w.inbox.required.Load().Paths)
 	changed, err = w.clusters.read(ctx, above)
 	if err != nil {
 		return err
 	}
 	w.unpublished = w.unpublished || changed
 	if w.opts.Tags {
-		w.tags.follow(above, w.model.Tree)
+		w.tags.setObjects(above, w.model.Tree)
 	}
 	if w.progress.phase == syncing && w.isSynced(ids, above) {
 		w.progress.complete()
 	}
-	if w.progress.due != nil {
-		w.poller.hurry.Notify()
+	if w.progress.timer != nil {
+		w.poller.pollNow.Notify()
 	}
-	if joining := i.isJoining(w.model, named); w.poller.joining.Swap(joining) != joining && joining {
-		w.inbox.Poll()
+	if joining := i.isJoining(w.model, byName); w.poller.joining.Swap(joining) != joining && joining {
+		w.inbox.EndPause()
 	}
 	if w.progress.phase == ready && w.unpublished {
 		w.unpublished = false
-		w.publishSnapshot(ctx, model.View{Machines: shown, Outside: left, AnnotatedOnly: annotatedOnly, Names: named})
+		w.publishSnapshot(ctx, model.View{Machines: shown, Outside: departed, AnnotatedOnly: annotatedOnly, Names: byName})
 	}
 	if w.progress.phase == ready && w.tags.unpublished {
-		w.reporter.TagNames(ctx, w.tags.published())
+		w.reporter.TagNames(ctx, w.tags.publish())
 	}
 	return nil
 }
@@ -339,7 +339,7 @@ func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string
 }
 
 // outside returns the VMs outside the configured datacenters, none if all datacenters are watched.
-func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (left, named []string) {
+func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	if len(w.opts.Datacenters) == 0 {
 		return nil, nil
 	}
@@ -349,9 +349,9 @@ func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool
 // isSynced reports whether the first snapshot can be published.
 func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) bool {
 	switch {
-	case w.progress.late:
+	case w.progress.expired:
 		return true
-	case slices.ContainsFunc(ids, w.details.waitsFor):
+	case slices.ContainsFunc(ids, w.details.isPending):
 		return false
 	}
 	return !w.opts.Tags || len(above) == 0 || w.model.TagsSettled(above)
@@ -361,19 +361,19 @@ func (w *Watch) publishSnapshot(ctx context.Context, v model.View) {
 	v.Incomplete = w.datacenters.incomplete()
 	v.Hosts = w.hosts
 	snap := w.model.Snapshot(v)
-	snap.Homes = w.homeReplies.of(w.model)
+	snap.Homes = w.homeReplies.forSnapshot(w.model)
 	if snap.Incomplete != nil {
 		snap.VisibleDatacenters = w.datacenters.visible
 	}
-	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
+	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.lastContact, TagNames: w.tags.publish()})
 	w.logRead(ctx, snap)
 }
 
 func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
-	if w.progress.began.IsZero() {
+	if w.progress.startedAt.IsZero() {
 		return
 	}
-	took := time.Since(w.progress.began).Round(time.Millisecond)
-	w.progress.began = time.Time{}
+	took := time.Since(w.progress.startedAt).Round(time.Millisecond)
+	w.progress.startedAt = time.Time{}
 	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
 }

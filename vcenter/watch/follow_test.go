@@ -50,10 +50,10 @@ func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
 		"published":     {func(w *Watch) { w.progress.complete() }, true},
 	} {
 		w, r := newWatch(nil, nil)
-		w.contact = time.Now()
+		w.lastContact = time.Now()
 		c.is(w)
 		w.reportContact(t.Context(), true)
-		if at, _ := r.contact(); at.Equal(w.contact) != c.counts {
+		if at, _ := r.contact(); at.Equal(w.lastContact) != c.counts {
 			t.Errorf("%s: contact %v", name, at)
 		}
 	}
@@ -66,7 +66,7 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	filter := indexFilter(w)
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- w.follow(ctx) }()
+	go func() { done <- w.runModel(ctx) }()
 	send := func(set *types.UpdateSet) (time.Time, *inventory.Snapshot) {
 		w.poller.updates <- set
 		// The next message is taken only when this page has been dealt with.
@@ -111,11 +111,11 @@ func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &counting{}
 		w, _ := newWatch(server, nil)
-		w.progress.late = true // details are not waited for
+		w.progress.expired = true // details are not waited for
 		filter := indexFilter(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- w.follow(ctx) }()
+		go func() { ended <- w.runModel(ctx) }()
 		w.poller.updates <- &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
 			Filter: filter, ObjectSet: []types.ObjectUpdate{update(types.ObjectUpdateKindEnter, "config.uuid", stranger)},
 		}}}
@@ -128,12 +128,12 @@ func TestBehind(t *testing.T) {
 		if len(caughtUp()) == 0 {
 			t.Error("not up to date although the poller does not rest")
 		}
-		w.poller.rests <- struct{}{}
-		w.poller.hurry.Clear()
+		w.poller.pauses <- struct{}{}
+		w.poller.pollNow.Clear()
 		w.inbox.Follow(NewInterest([]inventory.Identity{identity(t, stranger)}, nil))
 		waits := caughtUp()
-		if server.read > 0 || len(waits) > 0 || len(w.poller.hurry) == 0 || len(w.poller.soon) == 0 {
-			t.Errorf("during a rest: %d VMs read, up to date %d, the next poll is hurried %d, is soon %d", server.read, len(waits), len(w.poller.hurry), len(w.poller.soon))
+		if server.read > 0 || len(waits) > 0 || len(w.poller.pollNow) == 0 || len(w.poller.endPause) == 0 {
+			t.Errorf("during a rest: %d VMs read, up to date %d, the next poll is hurried %d, is soon %d", server.read, len(waits), len(w.poller.pollNow), len(w.poller.endPause))
 		}
 		w.poller.updates <- nil
 		synctest.Wait()

@@ -33,7 +33,7 @@ type Inbox struct {
 	// interestChanged signals a new interest, or other paths in required.
 	interestChanged signal.Signal
 	// probe requests a proof that the vCenter answers, poll the end of a pause between polls.
-	probe, poll signal.Signal
+	probe, endPause signal.Signal
 	// refreshTags requests a read of tags, readNames one with recent names.
 	refreshTags, readNames signal.Signal
 	homes                  homeQuestions
@@ -44,7 +44,7 @@ type Inbox struct {
 // NewInbox returns an inbox with an empty interest.
 func NewInbox(required *Requirements) *Inbox {
 	i := &Inbox{
-		interestChanged: signal.New(), probe: signal.New(), poll: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
+		interestChanged: signal.New(), probe: signal.New(), endPause: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
 		catchUps: make(chan chan<- struct{}),
 	}
 	i.homes.changed = signal.New()
@@ -54,26 +54,26 @@ func NewInbox(required *Requirements) *Inbox {
 }
 
 // Follow replaces the interest.
-func (i *Inbox) Follow(now *Interest) {
-	i.interest.Store(now)
+func (i *Inbox) Follow(interest *Interest) {
+	i.interest.Store(interest)
 	i.interestChanged.Notify()
 }
 
-// Require replaces the requirements. Without goesOn the caller restarts the watch.
-func (i *Inbox) Require(now *Requirements, goesOn bool) {
-	before := i.required.Swap(now)
+// Require replaces the requirements. Without watchContinues the caller restarts the watch.
+func (i *Inbox) Require(required *Requirements, watchContinues bool) {
+	previous := i.required.Swap(required)
 	switch {
-	case !goesOn:
-	case !slices.Equal(before.Paths, now.Paths):
+	case !watchContinues:
+	case !slices.Equal(previous.Paths, required.Paths):
 		i.interestChanged.Notify()
 		i.refreshTags.Notify()
-	case !slices.Equal(before.Categories, now.Categories):
+	case !slices.Equal(previous.Categories, required.Categories):
 		i.refreshTags.Notify()
 	}
 }
 
-// Poll ends the pause after a change of VMs without a Node.
-func (i *Inbox) Poll() { i.poll.Notify() }
+// EndPause ends the pause after a change of VMs without a Node.
+func (i *Inbox) EndPause() { i.endPause.Notify() }
 
 // CatchUp waits until a snapshot contains every change reported so far.
 func (i *Inbox) CatchUp(ctx context.Context) error {
@@ -130,25 +130,25 @@ func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEn
 // annotatedIn returns the managed object IDs in one vCenter that annotations name.
 func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	ids := map[string]bool{}
-	for _, was := range i.annotated {
-		if was.IsIn(entry, instance) {
-			ids[was.ID] = true
+	for _, home := range i.annotated {
+		if home.IsIn(entry, instance) {
+			ids[home.ID] = true
 		}
 	}
 	return ids
 }
 
 // NewInterest returns the interest in these Nodes. The previous one may be nil.
-func NewInterest(ids []inventory.Identity, before *Interest) *Interest {
+func NewInterest(ids []inventory.Identity, previous *Interest) *Interest {
 	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, joining: map[string][]inventory.UUID{}}
-	if before != nil {
-		i.lastJoined = before.lastJoined
+	if previous != nil {
+		i.lastJoined = previous.lastJoined
 	}
 	for _, id := range ids {
 		if id.Joins {
 			key := id.MachineKey()
 			i.joining[key] = id.UUIDs
-			if before == nil || !before.has(key) {
+			if previous == nil || !previous.isJoined(key) {
 				i.lastJoined = time.Now()
 			}
 		}
@@ -165,7 +165,7 @@ func NewInterest(ids []inventory.Identity, before *Interest) *Interest {
 	return i
 }
 
-func (i *Interest) has(key string) bool {
+func (i *Interest) isJoined(key string) bool {
 	_, ok := i.joining[key]
 	return ok
 }

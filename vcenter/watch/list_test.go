@@ -66,16 +66,16 @@ func TestHalving(t *testing.T) {
 			for passes := 0; len(left) > 0; passes++ {
 				list.requests = 0
 				p := &progress{phase: ready}
-				if _, err := w.details.tryAll(t.Context(), left, listRequestsMax, w.details.refusesWhole, p); err != nil {
+				if _, err := w.details.tryAll(t.Context(), left, listRequestsMax, w.details.rejectsAll, p); err != nil {
 					t.Fatal(err)
 				}
 				left = slices.DeleteFunc(slices.Clone(add), func(r types.ManagedObjectReference) bool { return w.details.isTried(r.Value) })
-				if list.requests > listRequestsMax || passes == 100 || (len(left) > 0) != (p.due != nil) {
-					t.Fatalf("%d requests in pass %d, %d left, tried again: %v", list.requests, passes, len(left), p.due != nil)
+				if list.requests > listRequestsMax || passes == 100 || (len(left) > 0) != (p.timer != nil) {
+					t.Fatalf("%d requests in pass %d, %d left, tried again: %v", list.requests, passes, len(left), p.timer != nil)
 				}
 			}
-			if len(w.details.refused) != bad || len(w.details.listed) != len(add)-bad || w.details.listed["vm-0"] != nil {
-				t.Errorf("%d refused, %d listed", len(w.details.refused), len(w.details.listed))
+			if len(w.details.rejected) != bad || len(w.details.listed) != len(add)-bad || w.details.listed["vm-0"] != nil {
+				t.Errorf("%d refused, %d listed", len(w.details.rejected), len(w.details.listed))
 			}
 		})
 	}

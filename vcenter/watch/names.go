@@ -34,29 +34,29 @@ type nameLookup struct {
 
 	// filters report names; the value is true after the first report. whole is set once each filter
 	// has reported all names.
-	filters filters
-	whole   bool
+	filters  filters
+	complete bool
 	// byID has the names of each VM, nil while names are not watched.
 	byID map[string]machineNames
 	// news reports whether names have changed since the last update.
-	news bool
-	// idle is when the last Node without a UUID disappeared, zero while there is one.
-	idle time.Time
+	hasUpdates bool
+	// idleSince is when the last Node without a UUID disappeared, zero while there is one.
+	idleSince time.Time
 }
 
 // machineNames are the VM's name and its guest host name, in lower case.
 type machineNames struct {
-	own, host string
-	filter    types.ManagedObjectReference
+	name, hostName string
+	filter         types.ManagedObjectReference
 }
 
-// reports reports whether the filter watches names, and records that it has reported some.
-func (n *nameLookup) reports(filter types.ManagedObjectReference) bool {
+// recordReport reports whether the filter watches names, and records that it has reported some.
+func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 	if _, ok := n.filters[filter]; !ok {
 		return false
 	}
 	n.filters[filter] = true
-	n.news = true
+	n.hasUpdates = true
 	return true
 }
 
@@ -66,28 +66,28 @@ func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectU
 		return
 	}
 	id := u.Obj.Value
-	now := n.byID[id]
+	names := n.byID[id]
 	if u.Kind == types.ObjectUpdateKindLeave {
 		// Another filter may have reported the VM since, as in Model.ApplyIndex.
-		if now.filter == filter {
+		if names.filter == filter {
 			delete(n.byID, id)
 		}
 		return
 	}
-	now.filter = filter
+	names.filter = filter
 	for _, change := range u.ChangeSet {
 		switch change.Name {
 		case "name":
 			name, _ := change.Val.(string)
-			now.own = strings.ToLower(name)
+			names.name = strings.ToLower(name)
 			if len(name) > maxNodeName {
-				now.own = ""
+				names.name = ""
 			}
 		case model.GuestHostName:
-			now.host = strings.ToLower(model.HostNameOf(change.Val))
+			names.hostName = strings.ToLower(model.HostNameOf(change.Val))
 		}
 	}
-	n.byID[id] = now
+	n.byID[id] = names
 }
 
 func (n *nameLookup) err() error {
@@ -97,55 +97,55 @@ func (n *nameLookup) err() error {
 	return nil
 }
 
-// received ends a complete change.
-func (n *nameLookup) received() {
-	n.whole = n.whole || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
+// completeChange ends a complete change.
+func (n *nameLookup) completeChange() {
+	n.complete = n.complete || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
 }
 
 // find returns the indexed VMs whose guest host name or own name is a Node's, by the Node's name,
 // sorted by ID. A VM with the names of two Nodes is in both lists. The result is nil until all names are known.
 func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]inventory.NameEntry {
-	if !n.whole || len(nodes) == 0 {
+	if !n.complete || len(nodes) == 0 {
 		return nil
 	}
-	all := make(map[string][]inventory.NameEntry, len(nodes))
+	found := make(map[string][]inventory.NameEntry, len(nodes))
 	for _, node := range nodes {
-		all[node] = nil
+		found[node] = nil
 	}
 	for id, names := range n.byID {
 		if !m.Has(id) {
 			continue
 		}
-		if node, ok := nodes[names.host]; ok {
-			all[node] = append(all[node], inventory.NameEntry{Entry: m.Entry(id), ByHostName: true})
+		if node, ok := nodes[names.hostName]; ok {
+			found[node] = append(found[node], inventory.NameEntry{Entry: m.Entry(id), ByHostName: true})
 		}
-		if node, ok := nodes[names.own]; ok && names.own != names.host {
-			all[node] = append(all[node], inventory.NameEntry{Entry: m.Entry(id)})
+		if node, ok := nodes[names.name]; ok && names.name != names.hostName {
+			found[node] = append(found[node], inventory.NameEntry{Entry: m.Entry(id)})
 		}
 	}
-	for _, entries := range all {
+	for _, entries := range found {
 		slices.SortFunc(entries, func(a, b inventory.NameEntry) int { return strings.Compare(a.ID, b.ID) })
 	}
-	return all
+	return found
 }
 
 // update starts or stops watching names, repeats find, and reports whether its result has changed.
 func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *model.Model) (changed bool, err error) {
-	n.news = false
+	n.hasUpdates = false
 	switch {
 	case len(nodes) > 0:
-		n.idle = time.Time{}
+		n.idleSince = time.Time{}
 		if n.byID == nil {
-			if err := n.begin(ctx); err != nil {
+			if err := n.start(ctx); err != nil {
 				return false, err
 			}
 		}
 	case n.byID == nil:
 		return false, nil
-	case n.idle.IsZero():
-		n.idle = time.Now()
-	case time.Since(n.idle) >= namesLinger:
-		if err := n.end(ctx); err != nil {
+	case n.idleSince.IsZero():
+		n.idleSince = time.Now()
+	case time.Since(n.idleSince) >= namesLinger:
+		if err := n.stop(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -155,9 +155,9 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 	return changed, nil
 }
 
-// begin starts watching names. The root folder's name makes each filter report something even
+// start starts watching names. The root folder's name makes each filter report something even
 // without VMs.
-func (n *nameLookup) begin(ctx context.Context) error {
+func (n *nameLookup) start(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
 	klog.FromContext(ctx).Info("Watching the names of VMs, since a Node reports no system UUID")
 	for _, view := range n.views.containers {
@@ -171,17 +171,17 @@ func (n *nameLookup) begin(ctx context.Context) error {
 	for f := range n.filters {
 		n.filters[f] = false
 	}
-	n.received()
+	n.completeChange()
 	return nil
 }
 
-// end stops watching names, unless the account lacks the permission to destroy a filter.
-func (n *nameLookup) end(ctx context.Context) error {
+// stop stops watching names, unless the account lacks the permission to destroy a filter.
+func (n *nameLookup) stop(ctx context.Context) error {
 	for f := range n.filters {
 		_, err := methods.DestroyPropertyFilter(ctx, n.views.session.Client(), &types.DestroyPropertyFilter{This: f})
 		switch {
 		case faults.Denied(err):
-			n.idle = time.Now()
+			n.idleSince = time.Now()
 			return nil
 		case err != nil && !faults.Gone(err):
 			return fmt.Errorf("ending the watch of VMs' names: %w", err)

@@ -103,12 +103,12 @@ func TestNamesAreWatched(t *testing.T) {
 	}
 	looked("", "unknown")
 	server.refuses = vcentertest.SOAPFault(types.NoPermission{})
-	w.names.idle = time.Now().Add(-namesLinger)
-	if looked("", "unknown"); w.names.byID == nil || time.Since(w.names.idle) >= namesLinger {
+	w.names.idleSince = time.Now().Add(-namesLinger)
+	if looked("", "unknown"); w.names.byID == nil || time.Since(w.names.idleSince) >= namesLinger {
 		t.Error("names are not watched on where the account may not end it")
 	}
 	server.refuses = nil
-	w.names.idle = time.Now().Add(-namesLinger)
+	w.names.idleSince = time.Now().Add(-namesLinger)
 	if looked("", "unknown"); server.destroyed != 1 || w.names.byID != nil {
 		t.Errorf("%d filters destroyed, %d names kept", server.destroyed, len(w.names.byID))
 	}

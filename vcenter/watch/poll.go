@@ -19,8 +19,8 @@ import (
 const (
 	// updatesPerPage is the requested page size. The server's own limit is 100 by default.
 	updatesPerPage = 1000
-	// pollsAtOnce is the burst of polls before they are limited to one per second.
-	pollsAtOnce = 5
+	// pollBurst is the burst of polls before they are limited to one per second.
+	pollBurst = 5
 )
 
 // A feed reads the pages of changes of one property collector. It is not safe for concurrent use.
@@ -39,9 +39,9 @@ type feed struct {
 // next returns the next page, nil if nothing changes within the given time. The first page has
 // a longer deadline, because the server collects everything for it. A page that is too large is
 // requested again with fewer objects.
-func (f *feed) next(ctx context.Context, within time.Duration) (*types.UpdateSet, error) {
-	seconds := int32(within / time.Second)
-	deadline := within + f.timeout
+func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSet, error) {
+	seconds := int32(maxWait / time.Second)
+	deadline := maxWait + f.timeout
 	if f.version == "" {
 		deadline = max(deadline, f.firstPage)
 	}
@@ -78,10 +78,10 @@ type poller struct {
 	// rests a token at the start of each pause.
 	arrived chan struct{}
 	updates chan *types.UpdateSet
-	rests   chan struct{}
-	// hurry ends any wait before the next poll, soon only the pause after a change of VMs without a
+	pauses  chan struct{}
+	// pollNow ends any wait before the next poll, soon only the pause after a change of VMs without a
 	// Node.
-	hurry, soon signal.Signal
+	pollNow, endPause signal.Signal
 	// joining reports whether a recently joined Node has no VM yet. The model goroutine sets it.
 	joining atomic.Bool
 }
@@ -92,14 +92,14 @@ type poller struct {
 // pollTime first, so that such changes cause no more polls than an idle vCenter, and the alarm
 // watches the VMs of Nodes.
 func (p *poller) run(ctx context.Context) error {
-	pace := rate.NewLimiter(rate.Every(time.Second), pollsAtOnce)
+	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)
 	urgent := true
-	within := p.pollTime
+	maxWait := p.pollTime
 	for first := true; ; {
 		// Earlier requests are met by this poll.
-		p.hurry.Clear()
-		p.soon.Clear()
-		page, err := p.next(ctx, within)
+		p.pollNow.Clear()
+		p.endPause.Clear()
+		page, err := p.next(ctx, maxWait)
 		if err != nil {
 			return err
 		}
@@ -116,39 +116,39 @@ func (p *poller) run(ctx context.Context) error {
 		if isPartial(page) {
 			continue
 		}
-		turn := pace.Reserve()
-		within = p.pollTime
+		reservation := pace.Reserve()
+		maxWait = p.pollTime
 		if !urgent && !p.joining.Load() {
 			// The poll after the pause returns at once, so that the model catches up.
-			within = 0
-			if err := p.rest(ctx); err != nil {
+			maxWait = 0
+			if err := p.pause(ctx); err != nil {
 				return err
 			}
 		}
 		urgent = false
 		select {
-		case <-time.After(turn.Delay()):
-		case <-p.hurry:
-			turn.Cancel()
+		case <-time.After(reservation.Delay()):
+		case <-p.pollNow:
+			reservation.Cancel()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (p *poller) rest(ctx context.Context) error {
-	p.alarm.armed.Notify()
+func (p *poller) pause(ctx context.Context) error {
+	p.alarm.arm.Notify()
 	select {
-	case p.rests <- struct{}{}:
+	case p.pauses <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case <-time.After(p.pollTime):
-	case <-p.soon:
-	case <-p.hurry:
+	case <-p.endPause:
+	case <-p.pollNow:
 		// The pace reads hurry, too.
-		p.hurry.Notify()
+		p.pollNow.Notify()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -161,14 +161,14 @@ type alarm struct {
 	feed
 	// create makes the collector at first use.
 	create func(context.Context) (types.ManagedObjectReference, error)
-	// armed starts a poll, trigger ends the poller's pause.
-	armed, trigger signal.Signal
+	// arm starts a poll, trigger ends the poller's pause.
+	arm, trigger signal.Signal
 }
 
 func (a *alarm) run(ctx context.Context) error {
 	for {
 		select {
-		case <-a.armed:
+		case <-a.arm:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -199,28 +199,28 @@ func isPartial(page *types.UpdateSet) bool {
 
 // A prober checks that the vCenter answers.
 type prober struct {
-	session Session
-	asked   signal.Signal
+	session   Session
+	requested signal.Signal
 	// answered receives the start of each successful probe.
 	answered chan time.Time
-	// every is the time between two probes until arrived is closed.
-	every   time.Duration
-	arrived <-chan struct{}
+	// interval is the time between two probes until arrived is closed.
+	interval time.Duration
+	arrived  <-chan struct{}
 }
 
 // run requests the vCenter's time when asked, because a blocked poll proves nothing, and at an
 // interval until the first page, which may take minutes. A failed probe ends the watch.
 func (p *prober) run(ctx context.Context) error {
-	again := time.NewTicker(p.every)
-	defer again.Stop()
-	loading := again.C
+	ticker := time.NewTicker(p.interval)
+	defer ticker.Stop()
+	ticks := ticker.C
 	arrived := p.arrived
 	for {
 		select {
-		case <-p.asked:
-		case <-loading:
+		case <-p.requested:
+		case <-ticks:
 		case <-arrived:
-			loading = nil
+			ticks = nil
 			arrived = nil
 			continue
 		case <-ctx.Done():

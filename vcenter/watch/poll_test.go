@@ -73,9 +73,9 @@ func TestTheNextPoll(t *testing.T) {
 		"of other VMs, then of a Node's VM": {[]*types.UpdateSet{page("index")}, func(_ *poller, s *pollServer) {
 			s.pages["nodes"] <- page("alarm")
 		}, time.Second},
-		"of other VMs, then a Node joins": {[]*types.UpdateSet{page("index")}, func(p *poller, _ *pollServer) { p.soon.Notify() }, time.Second},
+		"of other VMs, then a Node joins": {[]*types.UpdateSet{page("index")}, func(p *poller, _ *pollServer) { p.endPause.Notify() }, time.Second},
 		"of other VMs, then details are waited for": {[]*types.UpdateSet{page("index")}, func(p *poller, _ *pollServer) {
-			p.hurry.Notify()
+			p.pollNow.Notify()
 		}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,10 +87,10 @@ func TestTheNextPoll(t *testing.T) {
 				}
 				changes := feed{session: server, pollTime: pollTime, timeout: time.Second, objects: updatesPerPage}
 				soon := signal.New()
-				a := &alarm{feed: changes, armed: signal.New(), trigger: soon, create: func(context.Context) (types.ManagedObjectReference, error) {
+				a := &alarm{feed: changes, arm: signal.New(), trigger: soon, create: func(context.Context) (types.ManagedObjectReference, error) {
 					return types.ManagedObjectReference{Type: "PropertyCollector", Value: "nodes"}, nil
 				}}
-				p := &poller{feed: changes, views: v, alarm: a, arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), rests: make(chan struct{}, 10), hurry: signal.New(), soon: soon}
+				p := &poller{feed: changes, views: v, alarm: a, arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), pauses: make(chan struct{}, 10), pollNow: signal.New(), endPause: soon}
 				p.collector = types.ManagedObjectReference{Type: "PropertyCollector", Value: "all"}
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 2)

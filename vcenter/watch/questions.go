@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// askHomeAgain is the minimum time between two questions about one VM.
-	askHomeAgain = 10 * time.Second
-	// replyLasts is the validity of a reply.
-	replyLasts = time.Hour
+	// askHomeInterval is the minimum time between two questions about one VM.
+	askHomeInterval = 10 * time.Second
+	// replyTTL is the validity of a reply.
+	replyTTL = time.Hour
 )
 
 // homeQuestions are the missing homes of Nodes to ask the vCenter about, by managed object ID.
@@ -75,7 +75,7 @@ func (h *homeAsker) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		ids := h.questions.take()
-		maps.DeleteFunc(asked, func(_ string, at time.Time) bool { return time.Since(at) >= askHomeAgain })
+		maps.DeleteFunc(asked, func(_ string, at time.Time) bool { return time.Since(at) >= askHomeInterval })
 		maps.DeleteFunc(ids, func(id string, _ bool) bool { return !asked[id].IsZero() })
 		if len(ids) == 0 {
 			continue
@@ -151,8 +151,8 @@ func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error
 }
 
 type homeReply struct {
-	reply inventory.Reply
-	at    time.Time
+	reply      inventory.Reply
+	receivedAt time.Time
 }
 
 // homeReplies has the replies of this watch by managed object ID. The model goroutine owns it.
@@ -164,25 +164,25 @@ func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
 	return isNew
 }
 
-// of returns the replies for a snapshot, after comparing them with the index: an indexed VM whose
+// forSnapshot returns the replies for a snapshot, after comparing them with the index: an indexed VM whose
 // UUID is not the Node's is another VM.
-func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
-	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.at) > replyLasts })
+func (h homeReplies) forSnapshot(m *model.Model) map[string]inventory.Reply {
+	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.receivedAt) > replyTTL })
 	if len(h) == 0 {
 		return nil
 	}
-	now := make(map[string]inventory.Reply, len(h))
+	replies := make(map[string]inventory.Reply, len(h))
 	for id, r := range h {
 		switch {
 		case !m.Has(id):
-			now[id] = r.reply
+			replies[id] = r.reply
 		case m.IsIndexed(id):
-			now[id] = inventory.Other
+			replies[id] = inventory.Other
 		default:
-			now[id] = inventory.There
+			replies[id] = inventory.There
 		}
 	}
-	return now
+	return replies
 }
 
 // Slots bound the concurrent searches in one vCenter, to leave room for other calls.
@@ -225,12 +225,12 @@ func DisconnectedHost(ctx context.Context, s Session) (name string, err error) {
 	}
 	const power = "runtime.powerState"
 	err = s.Retrieve(ctx, model.ViewSpec(view, "HostSystem", "name", model.HostConnected, power), func(o *types.ObjectContent) {
-		is := map[string]any{"name": o.Obj.Value}
+		properties := map[string]any{"name": o.Obj.Value}
 		for _, p := range o.PropSet {
-			is[p.Name] = p.Val
+			properties[p.Name] = p.Val
 		}
-		if state, known := is[model.HostConnected]; known && state != types.HostSystemConnectionStateConnected && is[power] != types.HostSystemPowerStateStandBy {
-			n := fmt.Sprint(is["name"])
+		if state, known := properties[model.HostConnected]; known && state != types.HostSystemConnectionStateConnected && properties[power] != types.HostSystemPowerStateStandBy {
+			n := fmt.Sprint(properties["name"])
 			name = min(cmp.Or(name, n), n)
 		}
 	})

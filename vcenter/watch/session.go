@@ -42,8 +42,8 @@ const machinesPerRequest = 1000
 
 // ReadMachines reads VMs and their ancestors into a tree.
 func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObjectReference, hosts model.HostFacts, into *model.Tree) error {
-	for some := range slices.Chunk(machines, machinesPerRequest) {
-		if err := s.Retrieve(ctx, model.MachineSpec(some, hosts), into.Add); err != nil {
+	for chunk := range slices.Chunk(machines, machinesPerRequest) {
+		if err := s.Retrieve(ctx, model.MachineSpec(chunk, hosts), into.Add); err != nil {
 			return err
 		}
 		if err := into.Err(); err != nil {

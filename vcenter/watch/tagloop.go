@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// tagsMore is the pause before the rest of a partial read.
-	tagsMore = 5 * time.Second
-	// namesPause is the minimum time between two requested reads, unless refresh is shorter.
-	namesPause = 15 * time.Second
+	// partialReadPause is the pause before the rest of a partial read.
+	partialReadPause = 5 * time.Second
+	// requestedReadPause is the minimum time between two requested reads, unless refresh is shorter.
+	requestedReadPause = 15 * time.Second
 	// retryAfterMax bounds the pause that a tagging service requests.
 	retryAfterMax = 5 * time.Minute
 )
@@ -34,11 +34,11 @@ type tagLoop struct {
 	// refresh is the time between two reads, retryMin the minimum after a failure.
 	refresh, retryMin time.Duration
 
-	// query is the last query, askedFor the time of the last requested read, and postponed fires for
+	// query is the last query, lastRequested the time of the last requested read, and postponed fires for
 	// the next one.
-	query     tags.Query
-	askedFor  time.Time
-	postponed <-chan time.Time
+	query         tags.Query
+	lastRequested time.Time
+	postponed     <-chan time.Time
 }
 
 // run reads tags when the objects change, at the refresh interval, on request, and sooner after a
@@ -49,7 +49,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 	defer next.Stop()
 	retries := l.newRetries()
 	for {
-		awaited, err := l.wait(ctx, next.C)
+		requested, err := l.wait(ctx, next.C)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 		}
 		next.Reset(l.pauseAfter(result, &retries))
 		select {
-		case l.found <- tagReading{result, required.Categories, awaited}:
+		case l.found <- tagReading{result, required.Categories, requested}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -77,7 +77,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 }
 
 // wait waits for the next read, prepares its query, and reports whether the read was requested.
-func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool, err error) {
+func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bool, err error) {
 	for {
 		l.query.Age = tags.NamesFor
 		select {
@@ -87,8 +87,8 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 			l.query.Age = l.refresh / 2
 			return false, nil
 		case <-l.inbox.readNames:
-			if left := min(namesPause, l.refresh) - time.Since(l.askedFor); left > 0 {
-				l.postponed = time.After(left)
+			if remaining := min(requestedReadPause, l.refresh) - time.Since(l.lastRequested); remaining > 0 {
+				l.postponed = time.After(remaining)
 				continue
 			}
 		case <-l.postponed:
@@ -100,7 +100,7 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 			return false, ctx.Err()
 		}
 		l.query.Age = l.refresh / 2
-		l.askedFor = time.Now()
+		l.lastRequested = time.Now()
 		l.postponed = nil
 		return true, nil
 	}
@@ -117,8 +117,8 @@ func (l *tagLoop) examine(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, new(*session.RESTLoginError)) || rest.Answered(err) {
 		return nil
 	}
-	if silent := l.session.Ping(ctx); silent != nil {
-		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), silent)
+	if pingErr := l.session.Ping(ctx); pingErr != nil {
+		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), pingErr)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (l *tagLoop) pauseAfter(a tags.Attachments, retries *wait.Backoff) time.Dur
 	case a.Err != nil:
 		return max(retries.Step(), min(rest.RetryAfter(a.Err), retryAfterMax))
 	case a.More:
-		return min(tagsMore, l.refresh)
+		return min(partialReadPause, l.refresh)
 	}
 	return l.refresh
 }

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// tagChangesMax and tagChangesPause are burst and interval of the reads that changes of the
+	// changeReadBurst and changeReadInterval are burst and interval of the reads that changes of the
 	// inventory cause.
-	tagChangesMax   = 10
-	tagChangesPause = 500 * time.Millisecond
+	changeReadBurst    = 10
+	changeReadInterval = 500 * time.Millisecond
 )
 
 type tagReading struct {
 	tags.Attachments
 	// categories are those whose names Named applies to.
 	categories []string
-	// awaited reports whether the read was requested.
-	awaited bool
+	// requested reports whether the read was requested.
+	requested bool
 }
 
 // tagObjects are objects with their inventory paths, which are used in logs.
@@ -43,23 +43,23 @@ type tagSchedule struct {
 	wanted chan tagObjects
 	found  chan tagReading
 	// named is the age of the model's tag names, unpublished whether to publish it.
-	named       inventory.TagNames
+	tagNames    inventory.TagNames
 	unpublished bool
 	// pace limits reads caused by changes of the inventory. due fires when the next one is allowed; nil
 	// if none is needed.
-	pace *rate.Limiter
-	due  <-chan time.Time
+	pace        *rate.Limiter
+	nextAllowed <-chan time.Time
 }
 
 func newTagSchedule() *tagSchedule {
 	return &tagSchedule{
 		wanted: make(chan tagObjects, 1), found: make(chan tagReading),
-		pace: rate.NewLimiter(rate.Every(tagChangesPause), tagChangesMax),
+		pace: rate.NewLimiter(rate.Every(changeReadInterval), changeReadBurst),
 	}
 }
 
 // follow requests the tags of these objects, if they have changed.
-func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tree) {
+func (t *tagSchedule) setObjects(refs []types.ManagedObjectReference, tree *model.Tree) {
 	if slices.Equal(refs, t.refs) {
 		return
 	}
@@ -68,18 +68,18 @@ func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tr
 	for _, ref := range refs {
 		t.paths[ref] = tree.Path(ref)
 	}
-	if t.due == nil {
+	if t.nextAllowed == nil {
 		t.request()
 	}
 }
 
 // request requests a read now or as soon as the pace allows.
 func (t *tagSchedule) request() {
-	t.due = nil
-	turn := t.pace.Reserve()
-	if wait := turn.Delay(); wait > 0 {
-		turn.Cancel()
-		t.due = time.After(wait)
+	t.nextAllowed = nil
+	reservation := t.pace.Reserve()
+	if wait := reservation.Delay(); wait > 0 {
+		reservation.Cancel()
+		t.nextAllowed = time.After(wait)
 		return
 	}
 	select {
@@ -89,16 +89,16 @@ func (t *tagSchedule) request() {
 	t.wanted <- tagObjects{t.refs, t.paths}
 }
 
-// take applies a reading and reports whether the model has changed.
-func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
-	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
-	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)
-	t.named = named
+// apply applies a reading and reports whether the model has changed.
+func (t *tagSchedule) apply(r tagReading, m *model.Model) (changed bool) {
+	tagNames := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
+	t.unpublished = t.unpublished || r.requested || tagNames.ReadAt != t.tagNames.ReadAt || !slices.Equal(tagNames.Categories, t.tagNames.Categories)
+	t.tagNames = tagNames
 	return m.SetTags(r.Attachments)
 }
 
-// published returns the age of the tag names, and marks it as published.
-func (t *tagSchedule) published() inventory.TagNames {
+// publish returns the age of the tag names, and marks it as published.
+func (t *tagSchedule) publish() inventory.TagNames {
 	t.unpublished = false
-	return t.named
+	return t.tagNames
 }

@@ -215,12 +215,12 @@ func (d *datacenters) incomplete() error {
 // matching returns the wanted datacenters, the entries without a match, and the paths of all
 // datacenters in the tree, sorted.
 func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
-	var all []config.Datacenter
+	var found []config.Datacenter
 	for _, ref := range t.OfType("Datacenter") {
-		all = append(all, config.Datacenter{ID: ref.Value, Name: t.Name(ref), Path: t.Path(ref)})
+		found = append(found, config.Datacenter{ID: ref.Value, Name: t.Name(ref), Path: t.Path(ref)})
 		visible = append(visible, quote.Name(t.Path(ref)))
 	}
-	matched, unmatched := config.MatchDatacenters(wanted, all)
+	matched, unmatched := config.MatchDatacenters(wanted, found)
 	for _, d := range matched {
 		refs = append(refs, types.ManagedObjectReference{Type: "Datacenter", Value: d.ID})
 	}

@@ -62,14 +62,14 @@ type Watch struct {
 	partial bool
 	// behind reports whether polling pauses, so that the model may lack changes of VMs without a
 	// Node. The channels in waiting are closed once it is up to date.
-	behind  bool
-	waiting []chan<- struct{}
+	behind   bool
+	catchUps []chan<- struct{}
 	// interest is the inbox's, but does not change while the model is behind.
 	interest *Interest
 	// unpublished reports whether the last snapshot is out of date.
 	unpublished bool
-	// contact is the time of the vCenter's last answer, logged that of the last progress line.
-	contact, logged time.Time
+	// lastContact is the time of the vCenter's last answer, logged that of the last progress line.
+	lastContact, lastProgressLog time.Time
 }
 
 // New returns a watch that continues from memory. It makes no request before Run.
@@ -83,12 +83,12 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	w := &Watch{
 		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
 		model: m, hosts: hosts, views: v,
-		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
-		details:     &detailList{session: s, hosts: filtered, model: m, listed: map[string]*listing{}, refused: map[string]time.Time{}},
-		names:       &nameLookup{views: v},
-		clusters:    &clusterReader{session: s, tree: m.Tree, enabled: hosts.Groups && memory.separateClusters},
-		tags:        newTagSchedule(),
-		logged:      time.Now(), progress: progress{began: time.Now()},
+		datacenters:     newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
+		details:         &detailList{session: s, hosts: filtered, model: m, listed: map[string]*listing{}, rejected: map[string]time.Time{}},
+		names:           &nameLookup{views: v},
+		clusters:        &clusterReader{session: s, tree: m.Tree, enabled: hosts.Groups && memory.separateClusters},
+		tags:            newTagSchedule(),
+		lastProgressLog: time.Now(), progress: progress{startedAt: time.Now()},
 	}
 	w.tagLoop = &tagLoop{
 		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,
@@ -96,16 +96,16 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	}
 	changes := feed{session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage, objects: updatesPerPage}
 	w.alarm = &alarm{
-		feed: changes, armed: signal.New(), trigger: inbox.poll,
+		feed: changes, arm: signal.New(), trigger: inbox.endPause,
 		create: func(ctx context.Context) (types.ManagedObjectReference, error) {
 			return v.newDetailCollector(ctx, w.details.view)
 		},
 	}
 	w.poller = &poller{
 		feed: changes, views: v, alarm: w.alarm,
-		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), rests: make(chan struct{}), hurry: signal.New(), soon: inbox.poll,
+		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet), pauses: make(chan struct{}), pollNow: signal.New(), endPause: inbox.endPause,
 	}
-	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
+	w.prober = &prober{session: s, requested: inbox.probe, answered: make(chan time.Time), interval: opts.PollTime, arrived: w.poller.arrived}
 	w.homes = &homeAsker{
 		session: s, slots: opts.Slots, questions: &inbox.homes, catchUp: inbox.CatchUp,
 		replies: make(chan map[string]inventory.Reply), unanswered: map[string]bool{},
@@ -137,7 +137,7 @@ func (w *Watch) run(ctx context.Context) error {
 	}
 	run("asking whether it answers", w.prober.run)
 	run("asking about VMs that are not shown", w.homes.run)
-	run("applying changes", w.follow)
+	run("applying changes", w.runModel)
 	err := g.Wait()
 	if w.progress.phase >= syncing && !faults.Recovered(err) {
 		w.memory.model = w.model

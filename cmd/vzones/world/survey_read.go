@@ -231,7 +231,7 @@ func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*
 		if ref == r.session.Client().ServiceContent.RootFolder {
 			continue
 		}
-		parent, err := r.tree.Above(r.vcenter, ref)
+		parent, err := r.tree.Parent(r.vcenter, ref)
 		if o.Parent = all[parent]; err == nil && o.Parent == nil {
 			err = fmt.Errorf("%s cannot be read: give the account the role Read-only there", r.ref(parent).Located(""))
 		}

@@ -38,33 +38,33 @@ type guestNetwork struct {
 	nics []inventory.NIC
 	// partial reports whether addresses of interfaces without a virtual device were dropped.
 	partial bool
-	// refused is why the whole report is ignored, nil if it is not.
-	refused error
+	// ignored is why the whole report is ignored, nil if it is not.
+	ignored error
 }
 
 // guestNetworkOf converts the report. A report that exceeds a bound is ignored as a whole, because
 // the dropped part might decide.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
-	left := maxAddresses
-	leftGuestMade := maxGuestMade
+	remaining := maxAddresses
+	remainingGuestMade := maxGuestMade
 	interfaces := 0
 	r := guestNetwork{nics: make([]inventory.NIC, 0, min(len(guest.GuestNicInfo), maxInterfaces))}
 	for i := range guest.GuestNicInfo {
 		n := &guest.GuestNicInfo[i]
 		if n.DeviceConfigId == -1 {
-			r.guestMade(n, &leftGuestMade)
+			r.addGuestMade(n, &remainingGuestMade)
 			continue
 		}
-		left -= reportedBy(n)
+		remaining -= reportedBy(n)
 		interfaces++
 		switch {
 		case interfaces > maxInterfaces:
-			return guestNetwork{refused: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
-		case left < 0:
-			return guestNetwork{refused: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
+		case remaining < 0:
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
 		case len(n.Network) > maxNetworkName:
-			return guestNetwork{refused: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
 		}
 		r.nics = append(r.nics, nicOf(n))
 	}
@@ -79,9 +79,9 @@ func reportedBy(n *types.GuestNicInfo) int {
 	return max(len(n.IpAddress), len(n.IpConfig.IpAddress))
 }
 
-// guestMade adds an interface without a virtual device if the bound allows it.
-func (r *guestNetwork) guestMade(n *types.GuestNicInfo, left *int) {
-	if *left -= max(1, reportedBy(n)); *left < 0 {
+// addGuestMade adds an interface without a virtual device if the bound allows it.
+func (r *guestNetwork) addGuestMade(n *types.GuestNicInfo, remaining *int) {
+	if *remaining -= max(1, reportedBy(n)); *remaining < 0 {
 		r.partial = true
 		return
 	}
@@ -97,14 +97,14 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 	if len(n.MacAddress) <= maxMAC {
 		nic.MAC = n.MacAddress
 	}
-	var all, unusable, secondary addressSet
+	var addresses, unusable, secondary addressSet
 	for _, s := range n.IpAddress {
-		all.add(s)
+		addresses.add(s)
 	}
 	if n.IpConfig != nil {
 		for i := range n.IpConfig.IpAddress {
 			c := &n.IpConfig.IpAddress[i]
-			all.add(c.IpAddress)
+			addresses.add(c.IpAddress)
 			switch usabilityOf(c) {
 			case isUnusable:
 				unusable.add(c.IpAddress)
@@ -113,7 +113,7 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 			}
 		}
 	}
-	nic.Addresses = all.list
+	nic.Addresses = addresses.list
 	nic.Unusable = unusable.list
 	nic.Secondary = secondary.list
 	return nic
@@ -122,18 +122,18 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 // addressSet is a list of distinct addresses, without invalid ones.
 type addressSet struct {
 	list []netip.Addr
-	has  map[netip.Addr]bool
+	seen map[netip.Addr]bool
 }
 
 func (l *addressSet) add(s string) {
 	a, ok := addressOf(s)
-	if !ok || l.has[a] {
+	if !ok || l.seen[a] {
 		return
 	}
-	if l.has == nil {
-		l.has = map[netip.Addr]bool{}
+	if l.seen == nil {
+		l.seen = map[netip.Addr]bool{}
 	}
-	l.has[a] = true
+	l.seen[a] = true
 	l.list = append(l.list, a)
 }
 
@@ -166,8 +166,8 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 	}
 	// A virtual IP has a full-length prefix. DHCPv6 leases have it, too.
 	a, ok := addressOf(c.IpAddress)
-	floats := ok && int(c.PrefixLength) == a.Unmap().BitLen() && c.Origin != string(types.NetIpConfigInfoIpAddressOriginDhcp)
-	if floats || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
+	isVirtual := ok && int(c.PrefixLength) == a.Unmap().BitLen() && c.Origin != string(types.NetIpConfigInfoIpAddressOriginDhcp)
+	if isVirtual || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
 		return isSecondary
 	}
 	return isFine

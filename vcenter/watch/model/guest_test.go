@@ -128,8 +128,8 @@ func TestReportsAreBounded(t *testing.T) {
 				t.Errorf("%s: kept a long name", name)
 			}
 		}
-		if kept != c.kept || (got.refused != nil) != c.refused || got.partial != c.partial || len(got.nics) > maxInterfaces+maxGuestMade {
-			t.Errorf("%s: %d addresses of %d interfaces, partial %t, %v", name, kept, len(got.nics), got.partial, got.refused)
+		if kept != c.kept || (got.ignored != nil) != c.refused || got.partial != c.partial || len(got.nics) > maxInterfaces+maxGuestMade {
+			t.Errorf("%s: %d addresses of %d interfaces, partial %t, %v", name, kept, len(got.nics), got.partial, got.ignored)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (h *Memberships) Of(t *Tree, host types.ManagedObjectReference) (groups, do
 
 // groupsOf ignores the groups of a cluster that the host has left.
 func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topology.Membership {
-	cluster, ok := t.parent(host)
+	cluster, ok := t.parentRef(host)
 	read := t.objects[cluster]
 	if !ok || read == nil || cluster.Type != "ClusterComputeResource" {
 		return nil

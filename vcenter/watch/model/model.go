@@ -23,75 +23,75 @@ type Model struct {
 	Tree *Tree
 	// index has all VMs by managed object ID.
 	index map[string]entry
-	// unknown has the VMs in index whose UUID was never known.
-	unknown map[string]inventory.FirstSeen
+	// withoutUUID has the VMs in index whose UUID was never known.
+	withoutUUID map[string]inventory.FirstSeen
 	// annotated has the VMs in unknown that annotations of Nodes name.
 	annotated map[string]inventory.Entry
 	tags      tags.Attachments
 	// complete reports whether the initial read has ended.
 	complete bool
 	// before is the previous watch's model, nil once this one is complete.
-	before *Model
+	previousModel *Model
 
 	// Snapshots share byUUID, recent and unread, which are therefore replaced, never changed. recent
 	// overrides byUUID. byUUID and unread are nil while they have to be rebuilt.
 	byUUID, recent map[inventory.UUID][]inventory.Entry
-	unread         map[string]inventory.FirstSeen
+	unreadableCopy map[string]inventory.FirstSeen
 	// touched has the VMs that changed since recent was built, by each old and new UUID; touches is
 	// their number.
-	touched map[inventory.UUID][]string
-	touches int
-	// lost has the UUIDs of Nodes that were in the index, with the time they left it, zero for those
+	touched    map[inventory.UUID][]string
+	touchCount int
+	// lostAt has the UUIDs of Nodes that were in the index, with the time they left it, zero for those
 	// still there.
-	lost     map[inventory.UUID]time.Time
+	lostAt   map[inventory.UUID]time.Time
 	previous previousSnapshot
 }
 
 // New returns an empty model. If before is of the same vCenter, its UUIDs remain valid for VMs whose
 // configuration cannot be read now. It may be nil.
-func New(vcenter string, about types.ServiceContent, before *Model) *Model {
+func New(vcenter string, about types.ServiceContent, previous *Model) *Model {
 	instance := about.About.InstanceUuid
-	if before != nil && before.instance != instance {
-		before = nil
+	if previous != nil && previous.instance != instance {
+		previous = nil
 	}
 	return &Model{
 		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
-		index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{},
-		annotated: map[string]inventory.Entry{}, before: before, lost: map[inventory.UUID]time.Time{},
+		index: map[string]entry{}, withoutUUID: map[string]inventory.FirstSeen{},
+		annotated: map[string]inventory.Entry{}, previousModel: previous, lostAt: map[inventory.UUID]time.Time{},
 	}
 }
 
 // Complete ends the initial read of the index.
-func (m *Model) Complete() { m.complete, m.before = true, nil }
+func (m *Model) Complete() { m.complete, m.previousModel = true, nil }
 
 // ApplyIndex applies a filter's change to the index.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	id := u.Obj.Value
-	now, known := m.index[id]
+	updated, known := m.index[id]
 	if u.Kind == types.ObjectUpdateKindLeave {
-		if now.filter != filter {
+		if updated.lastFilter != filter {
 			return
 		}
-		m.touch(id, now.uuid)
+		m.touch(id, updated.uuid)
 		delete(m.index, id)
-		m.setUnknown(id, false)
+		m.setWithoutUUID(id, false)
 		return
 	}
-	if !known && m.before != nil {
-		now = m.before.index[id].earlier()
+	if !known && m.previousModel != nil {
+		updated = m.previousModel.index[id].remembered()
 	}
-	now.filter = filter
-	m.touch(id, now.uuid)
-	now.apply(u.ChangeSet)
-	m.touch(id, now.uuid)
-	m.index[id] = now
-	m.setUnknown(id, now.uuid.IsZero())
+	updated.lastFilter = filter
+	m.touch(id, updated.uuid)
+	updated.apply(u.ChangeSet)
+	m.touch(id, updated.uuid)
+	m.index[id] = updated
+	m.setWithoutUUID(id, updated.uuid.IsZero())
 }
 
 // Forget removes a VM that is gone although no filter reported it.
 func (m *Model) Forget(id string) {
 	ref := MachineRef(id)
-	m.ApplyIndex(m.index[id].filter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
+	m.ApplyIndex(m.index[id].lastFilter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
 	m.Tree.Remove(ref)
 }
 
@@ -101,36 +101,36 @@ func (m *Model) touch(id string, u inventory.UUID) {
 	if m.byUUID == nil || u.IsZero() || slices.Contains(m.touched[u], id) {
 		return
 	}
-	if m.touches++; m.touches > m.mostRecent() {
+	if m.touchCount++; m.touchCount > m.recentLimit() {
 		m.byUUID = nil
 		m.recent = nil
 		m.touched = nil
-		m.touches = 0
+		m.touchCount = 0
 		return
 	}
 	m.touched[u] = append(m.touched[u], id)
 }
 
-// mostRecent bounds recent and touches.
-func (m *Model) mostRecent() int { return recentMax + len(m.byUUID)/8 }
+// recentLimit bounds recent and touches.
+func (m *Model) recentLimit() int { return recentMax + len(m.byUUID)/8 }
 
-func (m *Model) setUnknown(id string, isUnknown bool) {
-	_, wasUnknown := m.unknown[id]
-	if isUnknown == wasUnknown {
+func (m *Model) setWithoutUUID(id string, isWithout bool) {
+	_, wasUnknown := m.withoutUUID[id]
+	if isWithout == wasUnknown {
 		return
 	}
-	if isUnknown {
-		m.unknown[id] = m.firstSeen(id)
+	if isWithout {
+		m.withoutUUID[id] = m.firstSeen(id)
 	} else {
-		delete(m.unknown, id)
+		delete(m.withoutUUID, id)
 	}
-	m.unread = nil
+	m.unreadableCopy = nil
 }
 
 // firstSeen returns when a VM without a UUID was first seen, by this watch or the previous one.
 func (m *Model) firstSeen(id string) inventory.FirstSeen {
-	if m.before != nil {
-		if first, ok := m.before.unknown[id]; ok {
+	if m.previousModel != nil {
+		if first, ok := m.previousModel.withoutUUID[id]; ok {
 			return first
 		}
 	}
@@ -140,7 +140,7 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 // ApplySummaries takes missing UUIDs from the summaries of VMs watched in detail, and reports
 // whether it found any.
 func (m *Model) ApplySummaries() (found bool) {
-	for id := range m.unknown {
+	for id := range m.withoutUUID {
 		uuid, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string(SummaryUUID))
 		if err != nil {
 			continue
@@ -150,22 +150,22 @@ func (m *Model) ApplySummaries() (found bool) {
 		found = true
 		m.index[id] = e
 		m.touch(id, uuid)
-		m.setUnknown(id, false)
+		m.setWithoutUUID(id, false)
 	}
 	return found
 }
 
 // SetAnnotated sets the managed object IDs that annotations of Nodes name, and reports whether
 // that changes anything for VMs without a UUID.
-func (m *Model) SetAnnotated(all map[string]bool) bool {
-	before := m.annotated
+func (m *Model) SetAnnotated(ids map[string]bool) bool {
+	previous := m.annotated
 	m.annotated = map[string]inventory.Entry{}
-	for id := range m.unknown {
-		if all[id] {
+	for id := range m.withoutUUID {
+		if ids[id] {
 			m.annotated[id] = m.Entry(id)
 		}
 	}
-	return !maps.Equal(before, m.annotated)
+	return !maps.Equal(previous, m.annotated)
 }
 
 // SetTags sets the tags of objects and reports whether they have changed.
@@ -229,11 +229,11 @@ func (m *Model) refreshIndex() {
 	if m.byUUID != nil && len(m.touched) == 0 {
 		return
 	}
-	if m.byUUID == nil || len(m.recent)+len(m.touched) > m.mostRecent() {
+	if m.byUUID == nil || len(m.recent)+len(m.touched) > m.recentLimit() {
 		m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
 		m.recent = nil
 		m.touched = map[inventory.UUID][]string{}
-		m.touches = 0
+		m.touchCount = 0
 		for id, e := range m.index {
 			if !e.uuid.IsZero() {
 				m.byUUID[e.uuid] = append(m.byUUID[e.uuid], e.public(id))
@@ -247,31 +247,31 @@ func (m *Model) refreshIndex() {
 	recent := make(map[inventory.UUID][]inventory.Entry, len(m.recent)+len(m.touched))
 	maps.Copy(recent, m.recent)
 	for u, ids := range m.touched {
-		before, ok := recent[u]
+		outdated, ok := recent[u]
 		if !ok {
-			before = m.byUUID[u]
+			outdated = m.byUUID[u]
 		}
-		now := slices.DeleteFunc(slices.Clone(before), func(e inventory.Entry) bool { return slices.Contains(ids, e.ID) })
+		updated := slices.DeleteFunc(slices.Clone(outdated), func(e inventory.Entry) bool { return slices.Contains(ids, e.ID) })
 		for _, id := range ids {
 			if e := m.index[id]; e.uuid == u {
-				now = append(now, e.public(id))
+				updated = append(updated, e.public(id))
 			}
 		}
-		slices.SortFunc(now, byID)
-		recent[u] = now
+		slices.SortFunc(updated, byID)
+		recent[u] = updated
 	}
 	m.recent = recent
 	clear(m.touched)
-	m.touches = 0
+	m.touchCount = 0
 }
 
 func byID(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) }
 
 func (m *Model) unreadable() map[string]inventory.FirstSeen {
-	if m.unread == nil && len(m.unknown) > 0 {
-		m.unread = maps.Clone(m.unknown)
+	if m.unreadableCopy == nil && len(m.withoutUUID) > 0 {
+		m.unreadableCopy = maps.Clone(m.withoutUUID)
 	}
-	return m.unread
+	return m.unreadableCopy
 }
 
 // SummaryUUID is read only for VMs watched in detail, which include VMs without a UUID. For all VMs
@@ -287,11 +287,11 @@ type entry struct {
 	// uuid is zero if it was never known. If readable is false, it was read earlier or comes from the
 	// summary.
 	uuid inventory.UUID
-	// filter is the last one that reported the VM. After a move between configured datacenters, the
+	// lastFilter is the last one that reported the VM. After a move between configured datacenters, the
 	// new filter may report it before the old filter reports that it left.
-	filter   string
-	readable bool
-	template bool
+	lastFilter string
+	readable   bool
+	template   bool
 	// secondary is the last known role in a Fault Tolerance pair.
 	secondary bool
 }
@@ -313,8 +313,8 @@ func (e *entry) apply(changes []types.PropertyChange) {
 	}
 }
 
-// earlier returns the part of an entry that outlives its watch.
-func (e entry) earlier() entry {
+// remembered returns the part of an entry that outlives its watch.
+func (e entry) remembered() entry {
 	return entry{uuid: e.uuid, template: e.template, secondary: e.secondary}
 }
 
@@ -323,15 +323,15 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// namedMax bounds the VMs without a UUID that are watched in detail, so that messages can name
+	// withoutUUIDMax bounds the VMs without a UUID that are watched in detail, so that messages can name
 	// them by their paths.
-	namedMax = 10
-	// namedAfter is the grace period for new VMs without a UUID. Most are clones, which get one
+	withoutUUIDMax = 10
+	// withoutUUIDGrace is the grace period for new VMs without a UUID. Most are clones, which get one
 	// within seconds.
-	namedAfter = 20 * time.Second
-	// lostFor is how long there is no grace period after a Node's VM has disappeared, because a new
+	withoutUUIDGrace = 20 * time.Second
+	// lostWindow is how long there is no grace period after a Node's VM has disappeared, because a new
 	// VM may be that VM, registered again.
-	lostFor = time.Hour
+	lostWindow = time.Hour
 )
 
 // Wanted returns the managed object IDs of the VMs to watch in detail, sorted: VMs with one of the
@@ -345,53 +345,53 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 			}
 		}
 	}
-	ids = append(ids, m.toName(m.haveLost(uuids))...)
+	ids = append(ids, m.watchedWithoutUUID(m.haveLost(uuids))...)
 	ids = slices.AppendSeq(ids, maps.Keys(m.annotated))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// haveLost reports whether one of the UUIDs has left the index within lostFor.
+// haveLost reports whether one of the UUIDs has left the index within lostWindow.
 func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
-	maps.DeleteFunc(m.lost, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
+	maps.DeleteFunc(m.lostAt, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
-		at, known := m.lost[u]
+		lostAt, known := m.lostAt[u]
 		shown := len(m.Entries(u)) > 0
 		switch {
-		case shown && (!known || !at.IsZero()):
-			m.lost[u] = time.Time{}
+		case shown && (!known || !lostAt.IsZero()):
+			m.lostAt[u] = time.Time{}
 		case shown || !known:
-		case at.IsZero():
-			m.lost[u] = time.Now()
+		case lostAt.IsZero():
+			m.lostAt[u] = time.Now()
 			lost = true
-		case time.Since(at) < lostFor:
+		case time.Since(lostAt) < lostWindow:
 			lost = true
 		}
 	}
 	return lost
 }
 
-// toName returns up to namedMax VMs without a UUID, sorted by ID. If lost is set, the newest come
+// watchedWithoutUUID returns up to withoutUUIDMax VMs without a UUID, sorted by ID. If lost is set, the newest come
 // first and there is no grace period.
-func (m *Model) toName(lost bool) []string {
-	var some []string
-	for _, id := range slices.SortedFunc(maps.Keys(m.unknown), func(a, b string) int {
-		if newer := m.unknown[b].At.Compare(m.unknown[a].At); lost && newer != 0 {
+func (m *Model) watchedWithoutUUID(lost bool) []string {
+	var ids []string
+	for _, id := range slices.SortedFunc(maps.Keys(m.withoutUUID), func(a, b string) int {
+		if newer := m.withoutUUID[b].At.Compare(m.withoutUUID[a].At); lost && newer != 0 {
 			return newer
 		}
 		return strings.Compare(a, b)
 	}) {
-		if first := m.unknown[id]; len(some) < namedMax && (lost || !first.Arrived || time.Since(first.At) >= namedAfter) {
-			some = append(some, id)
+		if first := m.withoutUUID[id]; len(ids) < withoutUUIDMax && (lost || !first.Arrived || time.Since(first.At) >= withoutUUIDGrace) {
+			ids = append(ids, id)
 		}
 	}
-	return some
+	return ids
 }
 
 // Eligible removes the VMs without a UUID that no annotation names.
 func (m *Model) Eligible(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		_, unknown := m.unknown[id]
+		_, unknown := m.withoutUUID[id]
 		_, annotated := m.annotated[id]
 		return unknown && !annotated
 	})
@@ -410,14 +410,14 @@ func (m *Model) UUID(id string) inventory.UUID {
 }
 
 // Above returns the VMs and their ancestors on the given paths, or on all if there are none, sorted.
-func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
+func (m *Model) WithAncestors(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {
-		for _, start := range m.Tree.starts(MachineRef(id)) {
+		for _, start := range m.Tree.pathStarts(MachineRef(id)) {
 			if len(paths) > 0 && !slices.Contains(paths, start.kind) {
 				continue
 			}
-			m.Tree.addUpTo(seen, start.ref)
+			m.Tree.addWithAncestors(seen, start.ref)
 		}
 	}
 	refs := make([]types.ManagedObjectReference, 0, len(seen))

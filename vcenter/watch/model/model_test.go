@@ -114,10 +114,10 @@ func TestArrivalsAreNamedOnceAMachineIsLost(t *testing.T) {
 			t.Errorf("once it is gone %v are followed", got)
 		}
 		time.Sleep(time.Second)
-		for i := range namedMax {
+		for i := range withoutUUIDMax {
 			enter(fmt.Sprint("vm-2", i))
 		}
-		if got := wanted(u); len(got) != namedMax || slices.Contains(got, "vm-1") {
+		if got := wanted(u); len(got) != withoutUUIDMax || slices.Contains(got, "vm-1") {
 			t.Errorf("beside many that came later %v are followed", got)
 		}
 		if got := wanted(); len(got) > 0 {

@@ -33,14 +33,14 @@ func Upwards(name string) *types.TraversalSpec {
 }
 
 func machineSelection() []types.BaseSelectionSpec {
-	again := func() []types.BaseSelectionSpec {
+	ancestors := func() []types.BaseSelectionSpec {
 		return []types.BaseSelectionSpec{&types.SelectionSpec{Name: "up"}}
 	}
 	return []types.BaseSelectionSpec{
 		Upwards("up"),
-		&types.TraversalSpec{Type: "VirtualMachine", Path: "runtime.host", SelectSet: again()},
-		&types.TraversalSpec{Type: "VirtualMachine", Path: "resourcePool", SelectSet: again()},
-		&types.TraversalSpec{Type: "VirtualMachine", Path: "parentVApp", SelectSet: again()},
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "runtime.host", SelectSet: ancestors()},
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "resourcePool", SelectSet: ancestors()},
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "parentVApp", SelectSet: ancestors()},
 	}
 }
 
@@ -100,7 +100,7 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 	return spec
 }
 
-// properties are one object's properties, converted by keptOf. It lacks properties that are unset
+// properties are one object's properties, converted by convert. It lacks properties that are unset
 // or not readable.
 type properties map[string]any
 
@@ -112,17 +112,17 @@ func (p properties) set(name string, value any) {
 	case faultTolerance + ".role":
 		name = faultTolerance
 	}
-	kept := keptOf(name, value)
-	if kept == nil {
+	converted := convert(name, value)
+	if converted == nil {
 		delete(p, name)
 		return
 	}
-	p[name] = kept
+	p[name] = converted
 }
 
-// keptOf converts a reported value. It returns nil for properties that were not requested and for
+// convert converts a reported value. It returns nil for properties that were not requested and for
 // invalid values. The result shares no memory with a longer string.
-func keptOf(name string, value any) any {
+func convert(name string, value any) any {
 	if value == nil {
 		return nil
 	}

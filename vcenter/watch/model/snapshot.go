@@ -50,7 +50,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	p := snapshotBuilder{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &Memberships{Facts: v.Hosts},
 		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
-		before: m.previous,
+		previous: m.previous,
 	}
 	for _, id := range v.Machines {
 		if machine := p.machine(id); machine != nil {
@@ -76,13 +76,13 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 }
 
 // keepRole keeps the VM's Fault Tolerance role while its configuration cannot be read.
-func (m *Model) keepRole(id string, now *inventory.Machine) {
+func (m *Model) keepRole(id string, machine *inventory.Machine) {
 	e, indexed := m.index[id]
 	switch {
-	case now.UUID.IsZero():
-		now.Secondary = e.secondary
-	case indexed && e.secondary != now.Secondary:
-		e.secondary = now.Secondary
+	case machine.UUID.IsZero():
+		machine.Secondary = e.secondary
+	case indexed && e.secondary != machine.Secondary:
+		e.secondary = machine.Secondary
 		m.index[id] = e
 	}
 }
@@ -96,8 +96,8 @@ type snapshotBuilder struct {
 	objects map[types.ManagedObjectReference]*topology.Object
 	// paths are the shared paths by their first object above a VM.
 	paths map[types.ManagedObjectReference]topology.Path
-	// before is reused where nothing has changed.
-	before previousSnapshot
+	// previous is reused where nothing has changed.
+	previous previousSnapshot
 }
 
 type previousSnapshot struct {
@@ -106,11 +106,11 @@ type previousSnapshot struct {
 }
 
 // unchanged returns before if both are equal, now otherwise.
-func unchanged[T any](before, now *T) *T {
-	if before != nil && reflect.DeepEqual(before, now) {
-		return before
+func unchanged[T any](previous, current *T) *T {
+	if previous != nil && reflect.DeepEqual(previous, current) {
+		return previous
 	}
-	return now
+	return current
 }
 
 func (p *snapshotBuilder) machine(id string) *inventory.Machine {
@@ -140,8 +140,8 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	r := read.guestNetwork()
 	m.NICs = r.nics
 	m.Partial = r.partial
-	m.Refused = r.refused
-	if len(r.nics) == 0 && !r.partial && r.refused == nil {
+	m.Refused = r.ignored
+	if len(r.nics) == 0 && !r.partial && r.ignored == nil {
 		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
 	}
 	m.Static, _ = read[GuestMetadata].([]netip.Addr)
@@ -150,7 +150,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		m.WasOff = m.Power.IsOff()
 		m.Power = inventory.PowerUnknown
 	}
-	for _, start := range p.tree.starts(ref) {
+	for _, start := range p.tree.pathStarts(ref) {
 		if start.unset != "" {
 			broken := fmt.Errorf("property %s of %s is not set: give the account the role Read-only there, or leave the %s path out of topology.paths",
 				start.unset, m.Ref.Located(m.InventoryPath), start.kind)
@@ -174,7 +174,7 @@ func (p *snapshotBuilder) path(kind topology.PathKind, from types.ManagedObjectR
 		path.Kind = kind
 		return path
 	}
-	refs, broken := p.tree.upTo(p.vcenter, from)
+	refs, broken := p.tree.pathToRoot(p.vcenter, from)
 	path := topology.Path{Kind: kind, Broken: broken}
 	for _, ref := range refs {
 		path.Objects = append(path.Objects, p.object(ref))
@@ -196,7 +196,7 @@ func (p *snapshotBuilder) object(ref types.ManagedObjectReference) *topology.Obj
 	}
 	o.Tags, o.TagsErr = p.tags.Of(ref)
 	o.HostGroups, o.FaultDomain = p.hosts.Of(p.tree, ref)
-	o = unchanged(p.before.objects[ref], o)
+	o = unchanged(p.previous.objects[ref], o)
 	p.objects[ref] = o
 	return o
 }

@@ -40,20 +40,20 @@ const errWeight = faults.RefusedAnswer("what the vCenter reports of the Nodes' V
 // Err returns the bound that the tree exceeds, nil if there is none. The tree then lacks objects.
 func (t *Tree) Err() error { return t.err }
 
-// keep stores an object whose weight was before, unless it exceeds a bound.
-func (t *Tree) keep(ref types.ManagedObjectReference, p properties, before int) {
-	after := p.weight()
+// store stores an object whose weight was before, unless it exceeds a bound.
+func (t *Tree) store(ref types.ManagedObjectReference, p properties, oldWeight int) {
+	newWeight := p.weight()
 	if err := faults.CheckRef(ref); err != nil {
 		t.err = err
 		return
 	}
-	if t.weight+after-before > maxWeight {
+	if t.weight+newWeight-oldWeight > maxWeight {
 		t.err = errWeight
-		t.weight -= before
+		t.weight -= oldWeight
 		delete(t.objects, ref)
 		return
 	}
-	t.weight += after - before
+	t.weight += newWeight - oldWeight
 	t.objects[ref] = p
 }
 
@@ -66,7 +66,7 @@ func (t *Tree) Add(o *types.ObjectContent) {
 	}
 	p.setUnreadable(o.MissingSet)
 	t.Remove(o.Obj)
-	t.keep(o.Obj, p, 0)
+	t.store(o.Obj, p, 0)
 }
 
 // Apply applies a filter's change of an object.
@@ -78,17 +78,17 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 		return
 	}
 	p := t.objects[u.Obj]
-	before := 0
+	oldWeight := 0
 	if p == nil {
 		p = properties{}
 	} else {
-		before = p.weight()
+		oldWeight = p.weight()
 	}
 	for _, change := range u.ChangeSet {
 		p.set(change.Name, change.Val)
 	}
 	p.setUnreadable(u.MissingSet)
-	t.keep(u.Obj, p, before)
+	t.store(u.Obj, p, oldWeight)
 }
 
 // Remove removes an object.
@@ -107,9 +107,9 @@ func (t *Tree) Property(ref types.ManagedObjectReference, name string) any {
 // SetUnread records why a property cannot be read.
 func (t *Tree) SetUnread(ref types.ManagedObjectReference, name string, err error) {
 	if p := t.objects[ref]; p != nil {
-		before := p.weight()
+		oldWeight := p.weight()
 		p[name] = unreadProperty{err}
-		t.keep(ref, p, before)
+		t.store(ref, p, oldWeight)
 	}
 }
 
@@ -128,8 +128,8 @@ func (t *Tree) OfType(kind string) []types.ManagedObjectReference {
 	return refs
 }
 
-// parent returns the parent of an object. A VM in a vApp has no folder, only the vApp.
-func (t *Tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
+// parentRef returns the parent of an object. A VM in a vApp has no folder, only the vApp.
+func (t *Tree) parentRef(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
 	p := t.objects[ref]
 	if above, ok := p.ref("parent"); ok {
 		return above, true
@@ -137,26 +137,26 @@ func (t *Tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectRefe
 	return p.ref("parentVApp")
 }
 
-// start is the first object of a path above a VM.
-type start struct {
+// pathStart is the first object of a path above a VM.
+type pathStart struct {
 	kind topology.PathKind
 	ref  types.ManagedObjectReference
 	// unset is the missing property of the VM, empty if the path exists.
 	unset string
 }
 
-// starts returns a VM's paths in the order of placement. A VM that is no template has all of them:
+// pathStarts returns a VM's paths in the order of placement. A VM that is no template has all of them:
 // a missing property is not assigned yet, or not readable.
-func (t *Tree) starts(machine types.ManagedObjectReference) []start {
-	from := func(kind topology.PathKind, property string) start {
+func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
+	pathFrom := func(kind topology.PathKind, property string) pathStart {
 		ref, ok := t.objects[machine].ref(property)
 		if !ok {
-			return start{kind: kind, unset: property}
+			return pathStart{kind: kind, unset: property}
 		}
-		return start{kind: kind, ref: ref}
+		return pathStart{kind: kind, ref: ref}
 	}
-	return []start{
-		from(topology.ComputePath, "runtime.host"), from(topology.PoolPath, "resourcePool"),
+	return []pathStart{
+		pathFrom(topology.ComputePath, "runtime.host"), pathFrom(topology.PoolPath, "resourcePool"),
 		{kind: topology.FolderPath, ref: machine},
 	}
 }
@@ -180,33 +180,33 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 		return p
 	}
 	path := "/" + t.Name(ref)
-	above, ok := t.parent(ref)
+	above, ok := t.parentRef(ref)
 	for range maxDepth {
 		if !ok || above == t.root || t.objects[above] == nil {
 			break
 		}
-		if known, isKnown := t.paths[above]; isKnown {
-			path = known + path
+		if cached, isCached := t.paths[above]; isCached {
+			path = cached + path
 			break
 		}
 		path = "/" + t.Name(above) + path
-		above, ok = t.parent(above)
+		above, ok = t.parentRef(above)
 	}
-	if long := len(path) - maxPath; long > 0 {
-		path = "…" + strings.ToValidUTF8(path[long:], "")
+	if excess := len(path) - maxPath; excess > 0 {
+		path = "…" + strings.ToValidUTF8(path[excess:], "")
 	}
 	t.paths[ref] = path
 	return path
 }
 
-// addUpTo adds an object and its ancestors to a set.
-func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
+// addWithAncestors adds an object and its ancestors to a set.
+func (t *Tree) addWithAncestors(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
 	for range maxDepth {
 		if t.objects[ref] == nil || set[ref] {
 			return
 		}
 		set[ref] = true
-		above, ok := t.parent(ref)
+		above, ok := t.parentRef(ref)
 		if !ok || ref == t.root {
 			return
 		}
@@ -214,17 +214,17 @@ func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.Mana
 	}
 }
 
-// Above returns the parent of an object, or an error if it cannot be read.
-func (t *Tree) Above(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
-	above, ok := t.parent(ref)
+// Parent returns the parent of an object, or an error if it cannot be read.
+func (t *Tree) Parent(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
+	above, ok := t.parentRef(ref)
 	if !ok {
 		return above, fmt.Errorf("the parent of %s cannot be read: give the account the role Read-only there", located(vcenter, ref, t.Path(ref)))
 	}
 	return above, nil
 }
 
-// upTo returns the objects from ref to the root. The error is the reason why it does not reach it.
-func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+// pathToRoot returns the objects from ref to the root. The error is the reason why it does not reach it.
+func (t *Tree) pathToRoot(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
 	for range maxDepth {
 		if t.objects[ref] == nil {
@@ -234,7 +234,7 @@ func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.M
 		if ref == t.root {
 			return refs, nil
 		}
-		above, err := t.Above(vcenter, ref)
+		above, err := t.Parent(vcenter, ref)
 		if err != nil {
 			return refs, err
 		}

@@ -50,9 +50,9 @@ func TestPathsAreBounded(t *testing.T) {
 			if limit := (maxPath + len("…")) * len(tree.objects); total > limit {
 				t.Errorf("all paths have %d bytes, want at most %d", total, limit)
 			}
-			refs, err := tree.upTo("east", folder(1))
+			refs, err := tree.pathToRoot("east", folder(1))
 			if c.name == "nested too deeply, with long names" {
-				refs, err = tree.upTo("east", folder(990))
+				refs, err = tree.pathToRoot("east", folder(990))
 			}
 			if len(refs) > maxDepth || (err == nil) != c.ends {
 				t.Errorf("%d objects lead upwards, %v; want at most %d, and an end: %t", len(refs), err, maxDepth, c.ends)
