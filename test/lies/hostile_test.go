@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	// mostMemory bounds the peak of the daemon's resident memory, in bytes. The Pod's limit is 512 MiB.
+	// mostMemory is the limit of the daemon's peak resident memory in bytes. The Pod's limit is 512 MiB.
 	mostMemory = 300 << 20
-	// hostileTime is for how long the daemon runs beside a hostile vCenter at least.
+	// hostileTime is the minimum run time of the daemon with a hostile vCenter.
 	hostileTime = 6 * time.Second
-	// hostileUUID is the UUID of the VM in the hostile vCenter.
+	// hostileUUID is the BIOS UUID of the VM in the hostile vCenter.
 	hostileUUID = "42000000-bad0-4000-8000-000000000001"
 )
 
-// A hostile vCenter answers as its owner wants. What it does not answer otherwise is well-formed and as short as can be.
+// A hostile vCenter sends hostile responses; all other responses are minimal and valid.
 type hostile struct {
-	// beforeLogin answers the first request, without a login.
+	// beforeLogin is the response to the first request, before a login.
 	beforeLogin string
-	// updates is the content of an answer to the n-th poll for changes.
+	// updates returns the content of the response to the n-th poll for changes.
 	updates func(n int) string
-	// attached answers the request for the tags of objects, and tag is the name of each.
+	// attached is the response to a request for attached tags, tag the name of every tag.
 	attached, tag string
-	// logged is what the daemon logs of the answer.
+	// logged is the daemon's expected log text.
 	logged string
 
 	polls atomic.Int64
 }
 
-// TestHostileVCenters: whatever one vCenter answers, the daemon stays below its limit of memory, and the Nodes of
-// another vCenter are initialized.
+// TestHostileVCenters: with a hostile vCenter, the daemon stays below its memory limit, and the Nodes of an honest
+// vCenter are initialized.
 func TestHostileVCenters(t *testing.T) {
 	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
@@ -99,7 +99,7 @@ vcenters:
     vms: [{name: joins, count: %d, cluster: a}]
 `
 
-// play runs a daemon between the hostile vCenter and an honest one, of which a Node joins meanwhile.
+// play runs a daemon with the hostile and the honest vCenter. A Node of the honest vCenter joins meanwhile.
 func (h *hostile) play(t *testing.T, s *stack.Stack, binary, node string) {
 	front := vcentertest.NewFront(t, h)
 	ca := filepath.Join(t.TempDir(), "east.pem")
@@ -174,12 +174,12 @@ func nestedFault(levels int) string {
 	return fault("SystemError", strings.Repeat(begin, levels)+strings.Repeat(end, levels))
 }
 
-// update is a page of changes that a filter reports. Further pages are to come if it is partial.
+// update returns a page of changes reported by a filter. partial announces further pages.
 func update(filter string, partial bool, objects string) string {
 	return fmt.Sprintf(`<version>1</version><filterSet><filter type="PropertyFilter">%s</filter>%s</filterSet><truncated>%t</truncated>`, filter, objects, partial)
 }
 
-// object is a new object with properties.
+// object returns a new object with properties.
 func object(kind, id string, properties ...string) string {
 	return fmt.Sprintf(`<objectSet><kind>enter</kind><obj type="%s">%s</obj>%s</objectSet>`, kind, id, strings.Join(properties, ""))
 }
@@ -192,13 +192,13 @@ func reference(name, kind, id string) string {
 	return `<changeSet><name>` + name + `</name><op>assign</op><val type="` + kind + `" xsi:type="ManagedObjectReference">` + id + `</val></changeSet>`
 }
 
-// The filters of a watch in the order in which it creates them.
+// The filters of a watch in creation order.
 const (
 	details = "filter-1"
 	index   = "filter-2"
 )
 
-// theVM is the VM of the Node that belongs to the hostile vCenter.
+// theVM returns the VM of the hostile vCenter's Node.
 func theVM() string {
 	return object("VirtualMachine", "vm-1", property("config.uuid", "xsd:string", hostileUUID))
 }
@@ -220,7 +220,7 @@ func denseProperties(t *testing.T) func(int) string {
 	return func(int) string { return page }
 }
 
-// folders are nested 990 deep, with names of 4,000 bytes.
+// folders returns a VM in 990 nested folders with names of 4,000 bytes.
 func folders(n int) string {
 	switch n {
 	case 0:
@@ -235,7 +235,7 @@ func folders(n int) string {
 	return ""
 }
 
-// endlessPages are of 4,000 further VMs each.
+// endlessPages returns 4,000 new VMs per page.
 func endlessPages(n int) string {
 	var b strings.Builder
 	for i := range 4000 {
@@ -244,7 +244,7 @@ func endlessPages(n int) string {
 	return update(index, true, b.String())
 }
 
-// changingUUIDs are of the same VMs, with other UUIDs in each page.
+// changingUUIDs returns the same VMs with new UUIDs in each page.
 func changingUUIDs(n int) string {
 	if n == 0 {
 		return update(index, false, theVM())
@@ -256,7 +256,7 @@ func changingUUIDs(n int) string {
 	return update(index, n > 1, b.String())
 }
 
-// unasked are pages of one folder, with large values of properties that were not asked for.
+// unasked returns large values of unrequested properties of one folder.
 func unasked(n int) string {
 	if n == 0 {
 		return update(index, false, theVM())
@@ -264,7 +264,7 @@ func unasked(n int) string {
 	return update(details, true, object("Folder", "group-d1", property(fmt.Sprint("p", n), "xsd:string", strings.Repeat("x", 3<<20))))
 }
 
-// manyTags are the tags that are attached to the VM.
+// manyTags returns n tags attached to the VM.
 func manyTags(n int) string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -273,7 +273,7 @@ func manyTags(n int) string {
 	return `[{"object_id":{"id":"vm-1","type":"VirtualMachine"},"tag_ids":[` + strings.Join(ids, ",") + `]}]`
 }
 
-// ServeHTTP answers compressed, as little as that takes to send.
+// ServeHTTP compresses its responses to reduce the cost of sending them.
 func (h *hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Encoding", "gzip")

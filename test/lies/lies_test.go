@@ -9,8 +9,8 @@ import (
 	"vzones/test/cluster"
 )
 
-// TestLies: what a kubelet says harms that kubelet's Node only (promise 9). What is
-// gained all the same is in the table, with the reason.
+// TestLies: lies of a kubelet affect only its own Node (promise 9). The table lists the accepted exceptions with
+// the reason.
 func TestLies(t *testing.T) {
 	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
@@ -22,7 +22,7 @@ func TestLies(t *testing.T) {
 	w.playAll(t, all, true)
 }
 
-// playAll plays the lies that are told where all machines can be read, or the others.
+// playAll plays the lies with the given value of certain.
 func (w *world) playAll(t *testing.T, all []lie, certain bool) {
 	for i := range all {
 		if all[i].certain != certain {
@@ -34,7 +34,7 @@ func (w *world) playAll(t *testing.T, all []lie, certain bool) {
 				out := w.play(&all[i], at)
 				out.check(t, &all[i])
 				if t.Failed() {
-					w.renew() // the next one begins as if this one had not been
+					w.renew() // the next lie starts with a clean world
 				}
 			})
 			w.t = t
@@ -66,8 +66,8 @@ func (out *playResult) check(t *testing.T, l *lie) {
 	}
 }
 
-// testUncertainty: what the lies could not bring about does happen when the doubt ends. So
-// deletions in this world are possible.
+// testUncertainty proves that deletions are possible in this world: once the unreadable VM is readable, the spared
+// Node is deleted.
 func (w *world) testUncertainty(t *testing.T) {
 	w.t = t
 	if err := w.s.Fleet.VCenter("east").SetSummaryUUID("ghost-vm", "42000000-beef-4000-8000-000000000001"); err != nil {

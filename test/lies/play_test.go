@@ -17,19 +17,18 @@ import (
 	"vzones/test/stack"
 )
 
-// flooded is a longer line than the daemon logs about an honest Node.
+// flooded is the maximum length of a log line about an honest Node.
 const flooded = 4 << 10
 
-// A playResult is what came of a lie.
+// A playResult is the result of a lie.
 type playResult struct {
-	// gained has what was gained, and how.
+	// gained describes each gain.
 	gained map[gain]string
-	// unlike says how the liar's Node is not what it was to become.
+	// unlike describes the difference between the liar's Node and the expected outcome.
 	unlike error
 }
 
-// play lets a kubelet lie at a moment, and returns what came of it. Afterwards its Node is
-// gone.
+// play plays a lie at a moment and deletes the liar's Node afterwards.
 func (w *world) play(l *lie, at moment) playResult {
 	w.t.Helper()
 	w.advance()
@@ -46,7 +45,7 @@ func (w *world) play(l *lie, at moment) playResult {
 	if l.left[waiting] != "" {
 		within = quietPeriod
 	}
-	// An impostor is first, and the other Nodes get what is left.
+	// An impostor must precede the Nodes that compete for the same VM.
 	if l.becomes == impostor {
 		out.unlike = w.becomes(k, l.becomes)
 	}
@@ -61,7 +60,7 @@ func (w *world) play(l *lie, at moment) playResult {
 	return out
 }
 
-// send has a kubelet register and lie, and returns the API server's answer.
+// send registers the kubelet's Node with the lie and returns the API server's error.
 func (w *world) send(k *kubelet, l *lie, at moment) error {
 	w.t.Helper()
 	n := k.node(k.name)
@@ -89,8 +88,7 @@ func (w *world) send(k *kubelet, l *lie, at moment) error {
 	}
 }
 
-// rewrite has a kubelet change its Node, which takes two requests: what is no part of the
-// status, and the status.
+// rewrite makes a kubelet change its Node: one request for metadata and spec, and one for the status.
 func (w *world) rewrite(k *kubelet, l *lie) error {
 	was, err := k.nodes.Get(w.ctx(), k.name, metav1.GetOptions{})
 	if err != nil {
@@ -112,7 +110,7 @@ func (w *world) rewrite(k *kubelet, l *lie) error {
 	return err
 }
 
-// restrict puts a label on a Node that its kubelet may not write, as administrators do.
+// restrict sets a label that kubelets may not write, as an administrator.
 func (w *world) restrict(node string) {
 	w.t.Helper()
 	for {
@@ -128,8 +126,8 @@ func (w *world) restrict(node string) {
 	}
 }
 
-// victims notes what the lie did to others: a Node joins, another one is not ready any
-// more whose machine is gone, and then nothing has happened to those that run.
+// victims records the effects of the lie on other Nodes: a Node joins, a Node whose VM is gone becomes not ready,
+// and running Nodes must not change.
 func (w *world) victims(gained map[gain]string, within time.Duration) {
 	w.t.Helper()
 	joined := w.join(within)
@@ -150,7 +148,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 		gained[keeping] = err.Error() + w.lastEvent(w.gone.Name)
 		w.remove(w.gone.Name)
 	}
-	// The daemon has looked for dead Nodes since the lie. It does so twice more.
+	// The daemon has checked the Nodes that are not ready since the lie. Wait for two more checks.
 	stays := map[string]*v1.Node{"runs": w.runs, "spared": w.spared}
 	if w.certain {
 		delete(stays, "spared")
@@ -170,7 +168,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	})
 }
 
-// lastEvent is the last that the daemon logged about a Node.
+// lastEvent returns the daemon's last log line about a Node.
 func (w *world) lastEvent(node string) string {
 	last := ": it says nothing"
 	for line := range strings.Lines(w.d.Log()) {
@@ -181,7 +179,7 @@ func (w *world) lastEvent(node string) string {
 	return last
 }
 
-// differs notes how a Node is not what it was without the lie.
+// differs records the changes of a Node.
 func differs(now, was *v1.Node, gained map[gain]string) {
 	note := func(g gain, what string, has, had any) {
 		if !equality.Semantic.DeepEqual(has, had) {
@@ -195,7 +193,7 @@ func differs(now, was *v1.Node, gained map[gain]string) {
 	note(waiting, "taints", now.Spec.Taints, was.Spec.Taints)
 }
 
-// becomes waits until the liar's Node is what it has to become.
+// becomes waits until the liar's Node has the expected outcome.
 func (w *world) becomes(k *kubelet, what outcome) error {
 	w.t.Helper()
 	own := w.machine("liar-vm")
@@ -223,7 +221,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 	return w.await(timeout, func(nodes map[string]*v1.Node) error { return is(nodes[k.name]) })
 }
 
-// untouched says what vzones has written to a Node that it should not.
+// untouched returns an error if vzones has written to a Node that it must not write to.
 func untouched(n *v1.Node, what outcome) error {
 	switch {
 	case n == nil:
@@ -241,7 +239,7 @@ func untouched(n *v1.Node, what outcome) error {
 	return nil
 }
 
-// isOf says how a Node is not that of a machine.
+// isOf returns an error unless a Node has the metadata of a VM.
 func isOf(n *v1.Node, m fleet.Machine) error {
 	if n == nil {
 		return errors.New("its Node is gone")
@@ -266,7 +264,7 @@ func isOf(n *v1.Node, m fleet.Machine) error {
 		return fmt.Errorf("its provider ID is %.100q, not %q", id, m.ProviderID())
 	}
 	if n.Spec.ProviderID == "" {
-		// The Node was never initialized: vzones keeps its labels, and does not write its addresses.
+		// The Node was never initialized: vzones keeps its labels up to date and does not write its addresses.
 		return nil
 	}
 	for _, a := range n.Status.Addresses {
@@ -277,7 +275,7 @@ func isOf(n *v1.Node, m fleet.Machine) error {
 	return nil
 }
 
-// isReported looks for the Event about a Node that is not where its labels say.
+// isReported checks for an Event about a Node whose labels do not match its VM.
 func (w *world) isReported(node string) error {
 	events, err := w.s.Client.CoreV1().Events("").List(w.ctx(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=TopologyDrift"})
 	if err == nil && len(events.Items) == 0 {
@@ -286,7 +284,7 @@ func (w *world) isReported(node string) error {
 	return err
 }
 
-// recordGains notes what vzones gave to the liar's own Node.
+// recordGains records the effects of the lie on the liar's own Node.
 func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	w.t.Helper()
 	n := w.get(k.name)
@@ -298,7 +296,7 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 		gained[ownZone] = fmt.Sprintf("it has zone %s, and its VM is in west-b", z)
 	}
 	if !stack.Initialized(n) || l.becomes == reported {
-		// The kubelet wrote the provider ID and the addresses.
+		// The provider ID and the addresses were written by the kubelet.
 		return
 	}
 	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// restricted is a label that only administrators may write.
+	// restricted is a label that kubelets may not write.
 	restricted = "node-restriction.kubernetes.io/tier"
-	// leveled is the label of a level.
+	// leveled is the label of a further level.
 	leveled = "example.com/cluster"
-	// excluded is the label that the selector of the configuration leaves out.
+	// excluded is the label excluded by the configured selector.
 	excluded = "example.com/elsewhere"
 )
 
-// firstComes is why a Node gains what a machine has that no other Node had before.
+// firstComes is the reason why a Node may take a VM that no other Node has had.
 const firstComes = "nothing but a kubelet says which VM it runs on: the first to name a VM has it"
 
-// tenantsName is why a Node without a UUID gains what a tenant's machine has.
+// tenantsName is the reason why a Node without a UUID may take a tenant's VM.
 const tenantsName = "nothing but the name says which VM is the Node's, and its own has no such name and no running VMware Tools"
 
-// first are the gains of a Node that names a machine before its own Node does.
+// first returns the gains of a Node that names a VM before the VM's own Node does.
 func first() map[gain]string {
 	return map[gain]string{waiting: firstComes, addresses: firstComes, identity: firstComes, ownZone: firstComes}
 }
 
-// table is what a kubelet may lie about. The first is the truth: nothing is gained by it.
+// table returns all lies. The first is the truth, which must gain nothing.
 func table() []lie {
 	var all []lie
 	for _, part := range [][]lie{truth(), systemUUIDs(), providerIDs(), annotations(), addressLies(), labels(), taints(), names()} {
@@ -103,7 +103,7 @@ func annotate(n *v1.Node, key, value string) {
 func annotations() []lie {
 	const about = "annotations"
 	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.machine("liar-vm").ProviderID() }
-	// at tells where its machine was, which counts with a provider ID or without the taint.
+	// at sets the home annotation, which applies with a provider ID or without the taint.
 	long := func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }
 	at := func(where func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
@@ -157,7 +157,7 @@ func annotations() []lie {
 	}
 }
 
-// runner and joiner are the machines of victims.
+// runner and joiner return the VMs of victims.
 func runner(w *world) fleet.Machine { return w.machine("runs-vm") }
 func joiner(w *world) fleet.Machine { return w.joiner }
 

@@ -25,24 +25,22 @@ import (
 )
 
 const (
-	// ghostUUID is that of the machine whose configuration cannot be read, which no
-	// vCenter tells.
+	// ghostUUID is the UUID of the VM with an unreadable configuration. No vCenter reports it.
 	ghostUUID = "42000000-dead-4000-8000-000000000001"
-	// nobodysUUID is that of no machine.
+	// nobodysUUID belongs to no VM.
 	nobodysUUID = "42000000-0000-4000-8000-00000000ffff"
-	// period is how often the daemon looks at Nodes that are not ready.
+	// period is the interval of the daemon's checks of Nodes that are not ready.
 	period = 300 * time.Millisecond
-	// timeout is how long something may take that has to happen. It happens within a
-	// second, unless the machine is busy.
+	// timeout bounds the wait for an expected effect, which takes less than a second on an idle
+	// host.
 	timeout = 30 * time.Second
-	// quietPeriod is how long what must not happen is waited for.
+	// quietPeriod is the wait for effects that must not occur.
 	quietPeriod = 2 * time.Second
 )
 
-// theFleet: Nodes and machines have different names, so that neither gives the other away.
-// Liars have a machine in another zone than their victims, and another vCenter than the
-// unreadable machine. Beside each lie a Node joins whose machine was not followed before, one
-// of joins-0000 and so on.
+// theFleet: Nodes and VMs have different names, so that neither identifies the other. The liars' VM is in another
+// zone than the victims and in another vCenter than the unreadable VM. For each lie a Node joins whose VM
+// (joins-0000 and so on) was not watched in detail before.
 const theFleet = `
 vcenters:
 - name: east
@@ -74,7 +72,7 @@ topology:
   levels: [{label: ` + leveled + `, inventory: cluster}]
 `
 
-// A world is a cluster with Nodes that have something to lose.
+// A world is a cluster with Nodes that lies could harm.
 type world struct {
 	t      *testing.T
 	s      *stack.Stack
@@ -82,25 +80,22 @@ type world struct {
 	config string
 	d      *stack.Daemon
 
-	// runs is a running Node, and spared one that is not ready and whose machine cannot
-	// be read: nothing but that doubt keeps it from being deleted. Both are as they have
-	// to stay.
+	// runs is a running Node. spared is not ready and its VM is unreadable, so only that doubt
+	// prevents its deletion. Both must not change.
 	runs, spared *v1.Node
-	// joins is what becomes of a Node that joins while nobody lies, but for what is its
-	// machine's alone.
+	// joins is a joined Node without a lie, apart from the fields specific to its VM.
 	joins *v1.Node
-	// joiner is the machine whose Node joins beside the lie that is played, gone the one
-	// of a Node that dies. next is the number of that lie, and dead are the further
-	// machines that were destroyed.
+	// joiner is the VM whose Node joins during the current lie, and gone the VM of a dying Node.
+	// next is the number of the lie, and dead the remaining destroyed VMs.
 	joiner, gone fleet.Machine
 	next         int
 	dead         []fleet.Machine
 	lies, began  int
-	// certain says that nothing is unreadable any more. Then there is no Node spared.
+	// certain means that all VMs are readable and the Node spared does not exist.
 	certain bool
 }
 
-// newWorld starts a world in which so many lies can be played.
+// newWorld starts a world for the given number of lies.
 func newWorld(t *testing.T, lies int) *world {
 	t.Helper()
 	s, err := stack.Start(t.Context(), stack.Options{Fleet: fmt.Sprintf(theFleet, 2*lies+2)})
@@ -116,13 +111,12 @@ func newWorld(t *testing.T, lies int) *world {
 	if w.binary, err = stack.Binary(t.Context(), filepath.Join("..", ".."), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	// What a list view cannot have ends the whole request, as in a vCenter that takes an
-	// ID for malformed.
+	// An invalid object fails the whole request, as in a vCenter that considers the ID malformed.
 	s.Fleet.VCenter("west").FaultListing(&types.InvalidRequest{})
 	if w.config, err = s.WriteConfig(theConfig); err != nil {
 		t.Fatal(err)
 	}
-	// With datacenters the daemon asks for what Nodes say that their machines are.
+	// With datacenters the daemon searches for the VMs that Nodes claim.
 	config := w.read(w.config)
 	for _, name := range s.Fleet.Names() {
 		entry := []byte("  " + name + ":\n")
@@ -144,7 +138,7 @@ func (w *world) read(file string) []byte {
 	return content
 }
 
-// renew makes the world as it was before anybody lied.
+// renew resets the world to its state before the first lie.
 func (w *world) renew() {
 	w.t.Helper()
 	if w.d != nil {
@@ -162,7 +156,7 @@ func (w *world) renew() {
 		return
 	}
 	spared := cluster.NodeSpec{Name: "spared", SystemUUID: ghostUUID, ProviderID: "vsphere://" + ghostUUID}.Node()
-	// The Node was initialized long ago, with a VM in west.
+	// The Node was initialized earlier, with a VM in west.
 	spared.Spec.Taints = nil
 	spared.Annotations = map[string]string{nodeinfo.KeyMachine: "west/vm-4711"}
 	w.create(spared)
@@ -172,12 +166,12 @@ func (w *world) renew() {
 	w.begin()
 }
 
-// begin starts the daemon and remembers how everything is while nobody lies.
+// begin starts the daemon and records the state without lies.
 func (w *world) begin() {
 	w.t.Helper()
 	var err error
 	if w.d, err = w.s.StartDaemon(w.binary, w.config, "--node-monitor-period="+period.String(), "--node-status-update-frequency=1s",
-		// The VM of the spared Node was never seen.
+		// The daemon has never seen the VM of the spared Node.
 		"--deletion-hold=1s"); err != nil {
 		w.t.Fatal(err)
 	}
@@ -191,8 +185,8 @@ func (w *world) begin() {
 	})
 	w.runs = w.get("runs")
 	w.spared = w.get("spared")
-	// Here, where no list of machines changes: the simulator loses what happens to a
-	// machine in the moment in which its list view does.
+	// Destroy VMs while the list of watched VMs does not change: the simulator loses an update that
+	// coincides with a change of its list view.
 	for _, m := range w.dead {
 		if err := w.s.Fleet.VCenter("east").Destroy(m.Name); err != nil {
 			w.t.Fatal(err)
@@ -205,7 +199,7 @@ func (w *world) begin() {
 	w.remove("joins")
 }
 
-// advance takes the next machines for victims.
+// advance selects the next victims' VMs.
 func (w *world) advance() {
 	w.t.Helper()
 	w.joiner = w.machine(fmt.Sprintf("joins-%04d", w.next))
@@ -214,8 +208,8 @@ func (w *world) advance() {
 	w.next++
 }
 
-// dying makes machines that are to be destroyed, and their Nodes. The daemon has to see
-// them beside the unreadable machine, or that may be theirs.
+// dying creates VMs that are destroyed later, and their Nodes. The daemon must have seen these VMs next to the
+// unreadable VM; otherwise the unreadable VM could be theirs.
 func (w *world) dying() {
 	w.t.Helper()
 	w.began++
@@ -232,15 +226,14 @@ func (w *world) dying() {
 	}
 }
 
-// join registers the Node joins, and returns it when it is initialized, or as it is when
-// it was not in time.
+// join registers the Node joins and returns it when it is initialized, or its state after the timeout.
 func (w *world) join(within time.Duration) *v1.Node {
 	w.t.Helper()
 	w.create(cluster.NodeSpec{Name: "joins", SystemUUID: w.joiner.UUID}.Node())
 	return w.initialized("joins", within)
 }
 
-// truthful is what the Node joins has to become.
+// truthful returns the expected state of the Node joins.
 func (w *world) truthful() *v1.Node {
 	n := w.joins.DeepCopy()
 	n.Spec.ProviderID = w.joiner.ProviderID()
@@ -254,14 +247,13 @@ func (w *world) truthful() *v1.Node {
 	return n
 }
 
-// complete reports whether a Node has all that it gets.
+// complete reports whether a Node has everything that vzones writes.
 func complete(n *v1.Node) bool {
 	return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] != "" && n.Annotations[nodeinfo.KeyLabels] != "" &&
 		slices.ContainsFunc(n.Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
 }
 
-// initialized waits until a Node is initialized and has its addresses and annotations,
-// which come later, and returns it as it is then, or at the end of that time.
+// initialized waits until a Node is complete and returns it, or its state after the timeout.
 func (w *world) initialized(node string, within time.Duration) *v1.Node {
 	w.t.Helper()
 	var now *v1.Node
@@ -274,7 +266,7 @@ func (w *world) initialized(node string, within time.Duration) *v1.Node {
 	return now
 }
 
-// A kubelet writes to the API server as the kubelet of a Node does.
+// A kubelet writes to the API server with the credentials of a Node's kubelet.
 type kubelet struct {
 	name  string
 	uuid  string
@@ -307,7 +299,7 @@ func (w *world) kubelet(l *lie) *kubelet {
 	return k
 }
 
-// node is the Node as an honest kubelet registers it.
+// node returns the Node as registered by an honest kubelet.
 func (k *kubelet) node(name string) *v1.Node {
 	return cluster.NodeSpec{Name: name, SystemUUID: k.uuid}.Node()
 }
@@ -328,7 +320,7 @@ func (w *world) create(n *v1.Node) {
 	}
 }
 
-// get returns a Node, nil if there is none.
+// get returns a Node, or nil if it does not exist.
 func (w *world) get(name string) *v1.Node {
 	w.t.Helper()
 	n, err := w.s.Client.CoreV1().Nodes().Get(w.t.Context(), name, metav1.GetOptions{})
@@ -348,8 +340,7 @@ func (w *world) remove(name string) {
 	}
 }
 
-// await waits until ask returns nil of all Nodes, by name, and returns its last error if
-// it does not in time.
+// await waits until ask returns nil for the Nodes by name. After the timeout it returns the last error.
 func (w *world) await(within time.Duration, ask func(map[string]*v1.Node) error) error {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
@@ -376,5 +367,4 @@ func (w *world) until(what string, ask func(map[string]*v1.Node) error) {
 	}
 }
 
-// tail is the end of a log.
 func tail(log string) string { return log[max(0, len(log)-4<<10):] }

@@ -1,4 +1,4 @@
-// Package logcapture collects the log of the process, for tests of what the daemon logs.
+// Package logcapture captures the log of the process for tests.
 package logcapture
 
 import (
@@ -17,7 +17,7 @@ import (
 // Verbosity is the highest verbosity that the daemon allows.
 const Verbosity = 7
 
-// A Log collects what klog writes. It may be read while others write.
+// A Log contains the output of klog. It is safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -30,7 +30,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String returns what has been logged so far.
+// String returns the output so far.
 func (l *Log) String() string {
 	klog.Flush()
 	l.mu.Lock()
@@ -38,13 +38,13 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// Capture collects what klog writes until the test ends, at Verbosity, as text or as JSON.
+// Capture captures klog's output until the test ends, at Verbosity, as text or JSON.
 func Capture(t *testing.T, asJSON bool) *Log {
 	t.Helper()
 	return CaptureAt(t, Verbosity, asJSON)
 }
 
-// CaptureAt is Capture at another verbosity.
+// CaptureAt is Capture with another verbosity.
 func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 	t.Helper()
 	state := klog.CaptureState()
@@ -63,7 +63,7 @@ func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 	return l
 }
 
-// Formats returns a logger for each format of the log, "text" and "json". Both write into the buffer.
+// Formats returns a logger for each log format, "text" and "json". Both write to out.
 func Formats(out *bytes.Buffer) map[string]klog.Logger {
 	asJSON, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
 	return map[string]klog.Logger{

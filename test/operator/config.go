@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// anotherConfig writes a copy of vsphere.yaml in which other keys stand.
+// anotherConfig writes a copy of vsphere.yaml with some keys replaced.
 func anotherConfig(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: config FILE MORE")
@@ -15,7 +15,7 @@ func anotherConfig(ts *testscript.TestScript, _ bool, args []string) {
 	writeConfig(ts, args[0], []byte(ts.ReadFile("vsphere.yaml")), ts.ReadFile(args[1]))
 }
 
-// writeEntries writes vsphere.yaml, which has one vCenter, with an entry for each of its datacenters.
+// writeEntries replaces the single vCenter entry of vsphere.yaml with an entry per datacenter.
 func writeEntries(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: entries NAME FILE DATACENTER…")

@@ -24,7 +24,7 @@ import (
 	"vzones/test/stack"
 )
 
-// createNode creates a Node as a kubelet registers it.
+// createNode creates a Node as a kubelet does.
 func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	if len(args) == 0 {
@@ -67,8 +67,8 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// allHaveAddresses reports whether each Node is initialized and has addresses, which the framework
-// writes after it has removed its taint.
+// allHaveAddresses reports whether each Node is initialized and has addresses, which the framework writes after it
+// has removed the taint.
 func allHaveAddresses(nodes []*v1.Node) bool {
 	for _, n := range nodes {
 		if !slices.ContainsFunc(n.Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP }) {
@@ -87,8 +87,7 @@ func allInitialized(nodes []*v1.Node) bool {
 	return len(nodes) > 0
 }
 
-// hasEvent returns a function that reports whether vzones has recorded an Event on a Node, and has
-// written on each initialized one which machine it has.
+// hasEvent reports whether vzones has recorded an Event for a Node and the VM of each initialized Node.
 func hasEvent(s *stack.Stack, node string) func([]*v1.Node) bool {
 	return func(nodes []*v1.Node) bool {
 		if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] == "" }) {
@@ -101,7 +100,6 @@ func hasEvent(s *stack.Stack, node string) func([]*v1.Node) bool {
 	}
 }
 
-// setReady sets the Ready condition of a Node.
 func setReady(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: ready NODE STATUS")
@@ -110,8 +108,8 @@ func setReady(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(needStack(ts).Cluster.SetNodeReady(ctx, args[0], v1.ConditionStatus(args[1])))
 }
 
-// untilReady waits until a daemon has read each vCenter: before that it writes nothing, and may not
-// even handle the signal that ends it.
+// untilReady waits until a daemon has read every vCenter. Before that it writes nothing and may not even handle
+// SIGTERM.
 func untilReady(ctx context.Context, d *stack.Daemon) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -137,7 +135,7 @@ func untilReady(ctx context.Context, d *stack.Daemon) error {
 	return nil
 }
 
-// waiting lists Nodes that wait to be initialized, without a control plane.
+// waiting serves a list of uninitialized Nodes without a control plane.
 func waiting(ts *testscript.TestScript, _ bool, args []string) {
 	uuids := map[string]string{}
 	isEach := len(args) == 0

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// apply makes objects, or changes them. They are deleted when the script ends.
+// apply creates or changes objects and deletes them when the script ends.
 func apply(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	manifest := []byte(ts.ReadFile(one(ts, args, "apply FILE")))

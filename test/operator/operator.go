@@ -1,7 +1,5 @@
-// Package operator has the commands of scripts that run the operator's tool, for testscript: they start
-// simulated vCenters, and where a script wants one a real control plane, and change both.
-//
-// A few control planes serve all scripts of a process.
+// Package operator implements testscript commands for scripts that run vzones. They start and change simulated
+// vCenters and, on demand, a real control plane. The scripts of a process share a few control planes.
 package operator
 
 import (
@@ -18,42 +16,41 @@ import (
 	"vzones/test/stack"
 )
 
-// startTime bounds what a command of a script waits for.
+// startTime bounds the wait of a command.
 const startTime = 2 * time.Minute
 
-// stacks is how many control planes there are at most.
+// stacks is the maximum number of control planes.
 const stacks = 3
 
-// Scripts are what the scripts of a process share.
+// Scripts is the state shared by the scripts of a process.
 type Scripts struct {
-	// Root is the path of the repository's root.
+	// Root is the root of the repository.
 	Root string
 
 	pool *stack.Pool
 }
 
-// NewScripts returns scripts for the repository whose root is at a path. The caller must call
-// Stop.
+// NewScripts returns the state for scripts in the repository at root. The caller must call Stop.
 func NewScripts(root string) *Scripts {
 	return &Scripts{Root: root, pool: stack.NewPool(root, stacks)}
 }
 
-// Stop ends the control planes that scripts have started.
+// Stop stops the control planes.
 func (t *Scripts) Stop() error { return t.pool.Stop() }
 
-// world is what one script has.
+// world is the state of a script.
 type world struct {
 	tool  *Scripts
 	fleet *fleet.Fleet
-	// stack is nil without a control plane, daemon is the path of the daemon for it.
+	// stack is nil without a control plane. daemon is the path of its daemon.
 	stack  *stack.Stack
 	daemon string
 }
 
-// key is that of a script's world in testscript's environment.
+// key is the key of the script's world in testscript's environment.
 type key struct{}
 
-// Setup is testscript's. It sets ROOT to the root's path.
+// Setup is the setup function for testscript. It sets ROOT to the repository's root.
 func (t *Scripts) Setup(env *testscript.Env) error {
 	w := &world{tool: t}
 	env.Values[key{}] = w
@@ -73,7 +70,7 @@ func (t *Scripts) Setup(env *testscript.Env) error {
 	return nil
 }
 
-// bounded returns the context of a command, which ends with its time or with the script.
+// bounded returns a context that ends after startTime or with the script.
 func bounded(ts *testscript.TestScript) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	ts.Defer(cancel)
@@ -84,35 +81,36 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 
 // Commands returns the commands:
 //
-//	fleet FILE [MORE]          starts the vCenters that a file describes, and writes vsphere.yaml with
-//	                           credentials; the content of MORE is put behind it
-//	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret.
-//	                           Again in a script it begins anew, without the Nodes and vCenters of before
-//	waiting [NAME…]            sets KUBECONFIG to a list of Nodes that wait, by default of all machines; nothing else is served
-//	register [VM…]             creates Nodes for these machines, or for all
-//	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
-//	[!] within DURATION CMD…   runs a program, and fails if it takes three times as long, or longer
-//	sleep DURATION             lets time pass for a command in the background
-//	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
-//	daemon run event NODE      runs the daemon until a Node has an Event of vzones, and ends it
+//	fleet FILE [MORE]          starts the vCenters described in FILE and writes vsphere.yaml with
+//	                           credentials and the content of MORE appended
+//	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG and stores the credentials in the Secret.
+//	                           When repeated in a script, it starts over without the previous Nodes and vCenters
+//	waiting [NAME…]            sets KUBECONFIG to a server that only lists uninitialized Nodes, by default of all VMs
+//	register [VM…]             creates Nodes for these VMs, or for all
+//	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap, without running it
+//	[!] within DURATION CMD…   runs a program and fails if it takes much longer
+//	sleep DURATION             waits for a command in the background
+//	daemon run [addresses]     runs the daemon until each Node is initialized, or also has its addresses
+//	daemon run event NODE      runs the daemon until vzones has recorded an Event for the Node
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
-//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
-//	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
+//	[!] requests NAME N        fails if the vCenter received more than N requests since its start or reset
+//	[!] logins NAME N          fails unless the vCenter received N password logins since its start or reset
 //	sessions NAME N            waits until the vCenter has N sessions
-//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
-//	commands PAGE              enters the commands of the tool that the page shows
-//	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
-//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
-//	planned FILE [addresses]   runs the daemon until each Node is as a plan of vzones plan, as JSON, says it will be:
-//	                           labels, taints, deletions, with the word also addresses; and fails if it does anything else
-//	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
+//	ready NODE STATUS          sets a Node's Ready condition to True, False or Unknown
+//	commands PAGE              runs the vzones commands on the documentation page
+//	entries NAME FILE DC…      writes vsphere.yaml to FILE, with an entry of its vCenter for each of these datacenters
+//	config FILE MORE           writes vsphere.yaml to FILE, with keys replaced by the content of MORE
+//	planned FILE [addresses]   runs the daemon until each Node has the labels and taints, and optionally the
+//	                           addresses, or is deleted, as in the JSON output of vzones plan in FILE; fails on
+//	                           any other change
+//	apply FILE                 creates or changes the objects of a manifest until the script ends
 //	delete FILE                deletes the objects of a manifest
-//	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
-//	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
+//	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes a label
+//	account NAME               sets KUBECONFIG to a kubeconfig of a ServiceAccount in the namespace default
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM or id=ID, label=KEY=VALUE, untainted
-//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
-//	trust NAME                 writes the certificate that the vCenter shows now as its CA
-//	asked NAME N               waits until the vCenter had N requests since it was started or reset
+//	[!] deny NAME METHOD       makes a SOAP method of the vCenter fail with NoPermission
+//	trust NAME                 writes the vCenter's current certificate to its CA file
+//	asked NAME N               waits until the vCenter has received N requests since its start or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "waiting": waiting, "daemon": daemon,
@@ -151,8 +149,7 @@ func startFleet(ts *testscript.TestScript, _ bool, args []string) {
 	writeConfig(ts, "vsphere.yaml", cfg, more)
 }
 
-// writeConfig writes a configuration. What is in more replaces what the configuration has under the
-// same key.
+// writeConfig writes a configuration with the top-level keys in more replaced.
 func writeConfig(ts *testscript.TestScript, file string, cfg []byte, more string) {
 	text := string(cfg)
 	for line := range strings.Lines(more) {
@@ -163,7 +160,7 @@ func writeConfig(ts *testscript.TestScript, file string, cfg []byte, more string
 	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text+more), 0o600))
 }
 
-// withoutKey takes a top-level key with its value out of a YAML document.
+// withoutKey removes a top-level key with its value from a YAML document.
 func withoutKey(text, name string) string {
 	var b strings.Builder
 	within := false
@@ -227,7 +224,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	switch {
 	case len(args) == 1 && args[0] == "run":
 	case len(args) == 2 && args[0] == "run" && args[1] == "addresses":
-		// Otherwise those of Nodes that are initialized wait for minutes.
+		// The default interval for addresses of initialized Nodes is minutes.
 		done = allHaveAddresses
 		flags = []string{"--node-status-update-frequency=1s"}
 	case len(args) == 3 && args[0] == "run" && args[1] == "event":

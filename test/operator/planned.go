@@ -17,7 +17,7 @@ import (
 	"vzones/provider/plan"
 )
 
-// aPlan is what is needed of the output of vzones plan.
+// aPlan contains the checked fields of the output of vzones plan.
 type aPlan struct {
 	Changes []struct {
 		Node    string        `json:"node"`
@@ -32,18 +32,18 @@ type aPlanChange struct {
 	Action string `json:"action"`
 }
 
-// planState is what a plan may change of a Node.
+// planState is the state of a Node that a plan can change.
 type planState struct {
 	labels    map[string]string
-	taints    map[string]bool // those of drift and of a machine that is off
-	addresses string          // empty if they do not count
+	taints    map[string]bool // taints for drift and for a powered-off VM
+	addresses string          // empty if not checked
 }
 
-// stayTime is how long Nodes that are as planned have to stay so: more than a settle time of a
-// second and a few rounds.
+// stayTime is the time for which Nodes must stay as planned. It exceeds the settle time of a second and a few
+// rounds of the daemon.
 const stayTime = 3 * time.Second
 
-// planned runs the daemon and compares what it does with a plan.
+// planned runs the daemon and compares its changes with a plan.
 func planned(ts *testscript.TestScript, _ bool, args []string) {
 	addresses := len(args) == 2 && args[1] == "addresses"
 	if len(args) != 1 && !addresses {
@@ -61,7 +61,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		return len(nodes) > 0
 	}))
 	p.apply(want, addresses)
-	// This daemon has never seen a VM that is gone by now.
+	// This daemon has never seen the deleted VMs.
 	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), "--deletion-hold=1s")
 	ts.Check(err)
 	var last map[string]planState
@@ -91,10 +91,9 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// planStateOf returns what a plan may change of a Node.
 func planStateOf(n *v1.Node, addresses bool) planState {
 	s := planState{labels: maps.Clone(n.Labels), taints: map[string]bool{}}
-	// Each Node gets this label, so it is no difference.
+	// Every Node gets this label; it is not part of a plan.
 	delete(s.labels, nodeinfo.KeyInitialized)
 	for _, t := range n.Spec.Taints {
 		if t.Key == nodeinfo.DriftTaint || t.Key == cloudproviderapi.TaintNodeShutdown {
@@ -111,7 +110,7 @@ func planStateOf(n *v1.Node, addresses bool) planState {
 	return s
 }
 
-// apply changes Nodes as the plan says.
+// apply applies a plan to Nodes.
 func (p *aPlan) apply(nodes map[string]planState, addresses bool) {
 	for _, of := range p.Changes {
 		s := nodes[of.Node]

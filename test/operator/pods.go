@@ -13,15 +13,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The Pod of installDaemon.
 const (
 	podName   = "vsphere-cloud-controller-manager-x2x4b"
 	podSpace  = "kube-system"
 	podConfig = "vsphere-cloud-config"
 )
 
-// installDaemon creates the Pod of a daemon, which nothing runs, with a command line, and the ConfigMap
-// with vsphere.yaml and the authorities of the vCenters that is mounted in it.
+// installDaemon creates a Pod for the daemon with a command line, and the mounted ConfigMap with vsphere.yaml and the
+// vCenters' CAs. No process runs the Pod.
 func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	ctx := bounded(ts)
@@ -57,10 +56,10 @@ func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err = client.CoreV1().Pods(podSpace).Create(ctx, pod, metav1.CreateOptions{})
 	ts.Check(err)
-	ts.Defer(func() { removePod(client) }) // the next script has the same control plane
+	ts.Defer(func() { removePod(client) }) // the next script uses the same control plane
 }
 
-// removePod removes what installDaemon makes.
+// removePod removes the objects of installDaemon.
 func removePod(client kubernetes.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
@@ -68,7 +67,7 @@ func removePod(client kubernetes.Interface) {
 	_ = client.CoreV1().Pods(podSpace).Delete(ctx, podName, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 }
 
-// pause lets time pass for a command in the background.
+// pause waits for a command in the background.
 func pause(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: sleep DURATION")

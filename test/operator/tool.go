@@ -13,8 +13,8 @@ import (
 	"vzones/test/stack"
 )
 
-// commands enters the commands of the tool that a page shows: the lines of its shell blocks that begin with
-// the tool, and those of its console blocks that do behind a prompt. Findings are no failure.
+// commands runs the vzones commands on a page: lines of shell blocks that start with vzones, and lines of console
+// blocks that do so after a prompt. Findings are not failures.
 func commands(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || neg {
 		ts.Fatalf("usage: commands PAGE")
@@ -43,7 +43,7 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// runWithin runs a program, and fails if it takes much longer.
+// runWithin runs a program and fails if it takes much longer than a duration.
 func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] within DURATION PROGRAM [ARG…]")
@@ -60,7 +60,7 @@ func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// countLogins compares how often a password was shown to a vCenter.
+// countLogins checks the number of password logins to a vCenter.
 func countLogins(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: logins NAME N")
@@ -72,7 +72,7 @@ func countLogins(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// deny has a vCenter answer NoPermission to a SOAP method, which succeeds again with !.
+// deny makes a SOAP method of a vCenter fail with NoPermission, or with ! succeed again.
 func deny(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] deny NAME METHOD")
@@ -85,7 +85,7 @@ func deny(ts *testscript.TestScript, neg bool, args []string) {
 	v.Fault(args[1], &types.NoPermission{PrivilegeId: "System.View"})
 }
 
-// trust writes the certificate that a vCenter shows now to where the configuration has it.
+// trust writes a vCenter's current certificate to the CA file in the configuration.
 func trust(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: trust NAME")

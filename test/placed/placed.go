@@ -1,5 +1,5 @@
-// Package placed makes the placements and the Nodes of tests about labels. It is no part of package fixture,
-// which topology's own tests import and which therefore must not import topology.
+// Package placed creates placements and Nodes for tests of labels. It is separate from package fixture, which must
+// not import topology because topology's own tests import it.
 package placed
 
 import (
@@ -13,15 +13,14 @@ import (
 	"vzones/topology"
 )
 
-// Host is one whose tags may not be read.
+// Host is a host with unreadable tags.
 var Host = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
 
-// ErrUnreadable is why a label is not known.
+// ErrUnreadable is the reason for an undecided label.
 var ErrUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
 
-// In is a placement with these labels, written label=value. An empty value
-// is absent, a question mark an undecided label, and with an exclamation mark behind
-// the value another object may decide, whose tags may not be read.
+// In returns a placement with labels, written label=value. An empty value is absent and ? is undecided. A ! after
+// the value means that an object with unreadable tags could decide another value.
 func In(labels ...string) topology.Placement {
 	var p topology.Placement
 	for _, l := range labels {
@@ -45,7 +44,7 @@ func In(labels ...string) topology.Placement {
 	return p
 }
 
-// Node has labels, written key=value.
+// Node returns a Node with labels, written key=value.
 func Node(labels ...string) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
 	for _, l := range labels {
@@ -55,7 +54,7 @@ func Node(labels ...string) *v1.Node {
 	return n
 }
 
-// Taint gives a Node the taint of drift.
+// Taint adds the drift taint to a Node.
 func Taint(n *v1.Node) {
 	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }

@@ -8,18 +8,17 @@ import (
 	"sync"
 )
 
-// Ports are chosen below those that kernels give to connections and to whoever listens on
-// port 0: 32768 and above on Linux, 49152 and above elsewhere.
+// The range is below the kernels' ephemeral ports: 32768 and above on Linux, 49152 and above elsewhere.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// given are the ports that FreePort has returned.
+// given contains the ports that FreePort has returned.
 var given sync.Map
 
-// FreePort returns a loopback port that nobody listens on, another one each time. Only a
-// process that chooses its ports itself may take it before the caller listens.
+// FreePort returns an unused loopback port, never the same port twice. Only a process that binds an explicit
+// port can take it before the caller listens.
 func FreePort() (int, error) {
 	for range 1000 {
 		port := firstPort + rand.IntN(lastPort-firstPort)

@@ -1,5 +1,4 @@
-// Package process runs programs that never outlive the process that started
-// them, whatever ends it.
+// Package process runs programs that never outlive the process that started them, even if it is killed.
 package process
 
 import (
@@ -15,27 +14,25 @@ import (
 )
 
 const (
-	// reaping bounds the wait for a killed program. Only one that hangs in the
-	// kernel takes longer than milliseconds.
+	// reaping bounds the wait for a killed program, which takes milliseconds unless it is blocked in
+	// the kernel.
 	reaping = 10 * time.Second
 
 	tailLines = 15
 	tailBytes = 16 << 10
 )
 
-// A Process is a running program. Its output goes to a log file in the folder
-// that it runs in.
+// A Process is a running program. Its output goes to a log file in its working folder.
 type Process struct {
 	name   string
 	log    string
 	cmd    *exec.Cmd
-	exited chan struct{} // closed once the program has ended and was reaped
-	result error         // error of Wait; read it after exited is closed
+	exited chan struct{} // closed after the program has ended and was reaped
+	result error         // error of Wait; valid after exited is closed
 }
 
-// Start starts a program in a folder, with the given environment or, if that is
-// nil, ours. The name is that of its log file and in errors. The caller must
-// call Stop.
+// Start starts a program in a folder. A nil environment inherits that of this process. The name is used for the
+// log file and in errors. The caller must call Stop.
 func Start(dir string, env []string, name, path string, args ...string) (*Process, error) {
 	p := newProcess(dir, env, name, path, args)
 	p.cmd.Dir = dir
@@ -46,10 +43,9 @@ func Start(dir string, env []string, name, path string, args ...string) (*Proces
 	return p, nil
 }
 
-// StartIn starts a program with a folder as its root, as a container has one: the path is
-// within, and the program works there. Only the log file is in dir. It takes Linux, and either
-// root or the right to make user namespaces; the error is one of the system where that is
-// missing.
+// StartIn starts a program with root as its root folder, like a container. The path is relative to root; only the
+// log file is in dir. It requires Linux, and root or permission to create user namespaces; without them it
+// returns the system's error.
 func StartIn(root, dir string, env []string, name, path string, args ...string) (*Process, error) {
 	p := newProcess(dir, env, name, path, args)
 	p.cmd.Dir = "/"
@@ -75,7 +71,6 @@ func newProcess(dir string, env []string, name, path string, args []string) *Pro
 	return p
 }
 
-// start starts the program with its output in the log file.
 func (p *Process) start() error {
 	log, err := os.Create(p.log)
 	if err != nil {
@@ -93,10 +88,8 @@ func (p *Process) start() error {
 	return nil
 }
 
-// run starts the program and waits for its end on one thread. The kernel kills
-// the child when the *thread* that forked it dies (Pdeathsig), not only when
-// the process does, and the runtime ends threads as it likes. A goroutine that
-// is locked to its thread keeps it alive for as long as the child lives.
+// run starts the program and waits for its end on one locked thread. Pdeathsig kills the child when the *thread*
+// that forked it ends, and the runtime may end an unlocked thread at any time.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -109,10 +102,10 @@ func (p *Process) run(started chan<- error) {
 	close(p.exited)
 }
 
-// Stop sends SIGTERM, after the grace SIGKILL, and returns when the program is
-// gone. It may be called again.
+// Stop sends SIGTERM and, after the grace period, SIGKILL. It returns when the program has ended, and may be called
+// repeatedly.
 func (p *Process) Stop(grace time.Duration) error {
-	// An error means that it has ended already, which the wait finds out too.
+	// An error means that the process has ended, which gone detects.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	if p.gone(grace) {
 		return nil
@@ -127,17 +120,16 @@ func (p *Process) Stop(grace time.Duration) error {
 // Exited is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err returns nil if the program has ended with status 0. It is to be called
-// after Exited is closed.
+// Err returns nil if the program exited with status 0. Call it after Exited is closed.
 func (p *Process) Err() error { return p.result }
 
-// PID returns the process ID, which means nothing once Exited is closed.
+// PID returns the process ID, which is invalid after Exited is closed.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Log returns the path of the log file.
 func (p *Process) Log() string { return p.log }
 
-// gone waits for the end of the program, but not for longer than that.
+// gone waits for the end of the program, at most for the given time.
 func (p *Process) gone(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -149,7 +141,7 @@ func (p *Process) gone(within time.Duration) bool {
 	}
 }
 
-// Failure says how a program has ended that nobody stopped, with the end of its log.
+// Failure returns an error for a program that ended unexpectedly, with the end of its log.
 func (p *Process) Failure() error {
 	if p.result != nil {
 		return fmt.Errorf("%s has ended on its own: %w%s", p.name, p.result, p.LastWords())
@@ -157,7 +149,7 @@ func (p *Process) Failure() error {
 	return fmt.Errorf("%s has ended on its own, without an error%s", p.name, p.LastWords())
 }
 
-// LastWords is the end of the log, as the tail of an error message.
+// LastWords returns the end of the log as the end of an error message.
 func (p *Process) LastWords() string {
 	tail, err := Tail(p.log)
 	switch {

@@ -5,15 +5,13 @@ import (
 	"syscall"
 )
 
-// childAttributes ties a child's life to ours, SIGKILL included. Its own
-// process group keeps a Ctrl-C in the terminal from it: the control plane has
-// to outlive the orderly end of whoever uses it.
+// childAttributes kills the child when this process dies, even by SIGKILL. A separate process group keeps Ctrl-C
+// in the terminal from the child: the control plane must outlive the shutdown of its users.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// containedAttributes gives a child another root. Who is not root may do that in a user
-// namespace, where the system allows these.
+// containedAttributes changes the child's root. Without root privileges this requires a user namespace.
 func containedAttributes(root string) (*syscall.SysProcAttr, error) {
 	attributes := childAttributes()
 	attributes.Chroot = root

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// TestMain lets the test binary play the children.
+// TestMain makes the test binary play the children.
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
@@ -27,18 +27,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// leakFree fails the test if it leaves a goroutine. It is called first, so that
-// it looks last.
+// leakFree fails the test if it leaves a goroutine. Call it first, so that its check runs last.
 func leakFree(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 }
 
-// The test binary runs itself as these children.
+// Roles of the test binary as a child.
 const (
 	roleVariable = "VZONES_TEST_ROLE"
 	roleSleep    = "sleep"    // runs until a signal ends it
-	roleStubborn = "stubborn" // the same, and ignores SIGTERM
+	roleStubborn = "stubborn" // like sleep, but ignores SIGTERM
 	roleParent   = "parent"   // starts a child and prints its process ID
 )
 
@@ -60,7 +59,7 @@ func play(role string) int {
 	return 0
 }
 
-// startSelf runs the test binary in a role, and returns when it is up or gone.
+// startSelf runs the test binary in a role and returns when it is ready or has ended.
 func startSelf(t *testing.T, role string) *Process {
 	t.Helper()
 	t.Setenv(roleVariable, role)
@@ -102,8 +101,8 @@ func TestStopEndsAProcess(t *testing.T) {
 	}
 }
 
-// Where the thread that forks may end, the child would end with it. There are
-// two children since the runtime keeps the first thread of all even then.
+// A child must not end with the thread that started it. Two children are needed because the runtime never ends the
+// process's first thread.
 func TestAChildSurvivesTheThreadThatAskedForIt(t *testing.T) {
 	leakFree(t)
 	t.Setenv(roleVariable, roleSleep)
@@ -113,7 +112,7 @@ func TestAChildSurvivesTheThreadThatAskedForIt(t *testing.T) {
 		var err error
 		var asked sync.WaitGroup
 		asked.Go(func() {
-			// The thread stays locked, so it ends with the goroutine.
+			// A locked thread ends with its goroutine.
 			runtime.LockOSThread()
 			p, err = Start(dir, nil, "self", os.Args[0])
 		})
@@ -153,7 +152,7 @@ func TestAChildDiesWithItsParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = syscall.Kill(child, syscall.SIGKILL) }() // if it should live on
+	defer func() { _ = syscall.Kill(child, syscall.SIGKILL) }() // in case of a failure
 	if !alive(child) {
 		t.Fatal("the child is not there")
 	}
@@ -172,8 +171,7 @@ func eventually(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// running is false for a zombie too: an orphan is reaped by whoever is init,
-// which in a container may be nobody.
+// running reports whether a process runs. A zombie does not: the init process of a container may not reap orphans.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

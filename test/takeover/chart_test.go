@@ -17,7 +17,7 @@ import (
 	"vzones/test/stack"
 )
 
-// theChartsFleet has the one vCenter that the vSphere CPI's chart knows.
+// theChartsFleet has a single vCenter, as the vSphere CPI's chart requires.
 const theChartsFleet = `
 vcenters:
 - name: east
@@ -28,7 +28,7 @@ vcenters:
     vms: [{name: plain}, {name: three, nics: [{ips: [10.0.9.12, 10.0.9.7, 10.0.9.9]}]}, {name: joins-cpi}, {name: joins-vzones}]
 `
 
-// theValues are those of a release of the CPI's chart.
+// theValues are the values of a release of the CPI's chart.
 const theValues = `config:
   enabled: true
   vcenter: %s
@@ -42,7 +42,7 @@ daemonset:
   podLabels: {team: platform}
 %s`
 
-// ourValues are those of vzones' chart for the same, as the how-to has them.
+// ourValues are the equivalent values of vzones' chart, as in the how-to.
 const ourValues = `%s
 config:
   global: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}
@@ -54,16 +54,15 @@ workload:
   podLabels: {team: platform}
 `
 
-// TestReleaseTakenOver: helm upgrade makes a release of the vSphere CPI's chart one of vzones'
-// chart, and helm rollback the reverse. No Node
-// changes but for vzones' annotations and condition, and no object of the other chart is left. The daemons
-// run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
-// a token of the ServiceAccount that the release has at that time.
+// TestReleaseTakenOver: helm upgrade converts a release of the vSphere CPI's chart to vzones' chart, and helm
+// rollback converts it back. Nodes change only in vzones' annotations and condition, and no object of the former
+// chart is left. The daemons run like the Pods: with the arguments of the DaemonSet, the content of the ConfigMap
+// and a token of the release's ServiceAccount.
 func TestReleaseTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]struct{ cpi, ours string }{
 		"as it is": {},
-		// Kubernetes changes no selector of a DaemonSet, so that the two cannot have one name.
+		// A DaemonSet's selector is immutable, so the two DaemonSets cannot have the same name.
 		"the name of ours": {"nameOverride: vsphere-cloud-controller-manager\n", "fullnameOverride: vzones"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +114,7 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	r.stop(d)
 }
 
-// A release is a world whose objects Helm writes.
+// A release is a world with objects created by Helm.
 type release struct {
 	*world
 	cpiChart, chart, dir, port string
@@ -131,7 +130,7 @@ func newRelease(t *testing.T, more, oursMore string) *release {
 	r.cpiChart = filepath.Join(strings.TrimSpace(string(dir)), "charts", "vsphere-cpi")
 	vc := r.s.Fleet.VCenter("east")
 	r.port = fmt.Sprint(vc.Port())
-	thumbprint := soap.ThumbprintSHA1(vc.Leaf()) // the vSphere CPI takes no other
+	thumbprint := soap.ThumbprintSHA1(vc.Leaf()) // the only type that the vSphere CPI accepts
 	r.write("cpi.yaml", fmt.Sprintf(theValues, vc.Host(), vc.User(), vc.Password(), thumbprint, more))
 	r.write("values.yaml", fmt.Sprintf(ourValues, oursMore, vc.Host(), thumbprint))
 	r.write("credentials.yaml", fmt.Sprintf("credentials:\n  vsphere-cloud-secret:\n    %s: {username: %q, password: %q}\n", vc.Host(), vc.User(), vc.Password()))
@@ -147,7 +146,7 @@ func (r *release) write(name, content string) {
 	}
 }
 
-// helm runs Helm in the namespace of the release and returns what it prints.
+// helm runs Helm in the release's namespace and returns its output.
 func (r *release) helm(args ...string) string {
 	r.t.Helper()
 	return r.tool("helm", "", append(args, "--namespace=kube-system")...)
@@ -167,8 +166,8 @@ func (r *release) tool(name, stdin string, args ...string) string {
 	return string(out)
 }
 
-// run starts what the Pods of the release's DaemonSet would be, with the content of the
-// ConfigMap that they mount. Both charts mean port 443, at which no vCenter of a test is.
+// run starts the daemon like a Pod of the release's DaemonSet. It replaces port 443 in the configuration of both
+// charts with the test vCenter's port.
 func (r *release) run(binary string) *stack.Daemon {
 	r.t.Helper()
 	sets, err := r.s.Client.AppsV1().DaemonSets("kube-system").List(r.t.Context(), metav1.ListOptions{})
@@ -206,7 +205,7 @@ func (r *release) manifest() string {
 	return r.helm("get", "manifest", "vsphere-cpi")
 }
 
-// gone checks that what a release has is there, and that nothing is left of what it had and has not any more.
+// gone checks that the objects of the current manifest exist and the other objects of the former one do not.
 func (r *release) gone(had, has string) {
 	r.t.Helper()
 	there := strings.Fields(r.tool("kubectl", has, "get", "-o=name", "-f=-"))

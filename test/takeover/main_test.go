@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	// incumbentVariable names the vSphere CPI, instead of the one that make incumbent
-	// builds.
+	// incumbentVariable names the path of a vSphere CPI other than the one built by make incumbent.
 	incumbentVariable = "VZONES_INCUMBENT"
-	// program is what both are called.
+	// program is the file name of both programs.
 	program = "vsphere-cloud-controller-manager"
 )
 
-// built is where make incumbent puts the vSphere CPI.
+// built is the path of the vSphere CPI built by make incumbent.
 var built = filepath.Join("..", "..", "bin", "incumbent", program)
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "3"); err != nil { // they mostly wait
+	if err := flag.Set("test.parallel", "3"); err != nil { // tests mostly wait
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// programs returns the paths of the vSphere CPI and of the daemon. Without the CPI or a control plane the test is skipped.
+// programs returns the paths of the vSphere CPI and of the daemon. It skips the test without the CPI or a control plane.
 func programs(t *testing.T) (old, ours string) {
 	t.Helper()
 	if err := cluster.Wanted(); err != nil {
@@ -52,8 +51,8 @@ func programs(t *testing.T) (old, ours string) {
 	return old, ours
 }
 
-// incumbent returns the path of the vSphere CPI: of the version that test/incumbent/go.mod
-// has, if make incumbent has built it.
+// incumbent returns the path of the vSphere CPI. A CPI built by make incumbent must have the version in
+// test/incumbent/go.mod.
 func incumbent() (string, error) {
 	if binary := os.Getenv(incumbentVariable); binary != "" {
 		return binary, nil

@@ -18,23 +18,23 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// A nodeRecorder sees each change of each Node, also one that is undone at once, and remembers
-// those that it was not told to expect.
+// A nodeRecorder watches all changes of Nodes, including those that are reverted at once, and records the unexpected
+// ones.
 type nodeRecorder struct {
 	nodes typedv1.NodeInterface
 	done  chan struct{} // closed when the watch has ended
 
 	mu sync.Mutex
-	// kept are the Nodes as they have to stay.
+	// kept are the expected Nodes.
 	kept    map[string]*v1.Node
 	except  []exception
 	changes []string
 }
 
-// An exception takes what may change out of a Node.
+// An exception removes the fields of a Node that may change.
 type exception func(*v1.Node)
 
-// recordNodes watches until the context ends.
+// recordNodes watches until the context is done.
 func recordNodes(ctx context.Context, nodes typedv1.NodeInterface) (*nodeRecorder, error) {
 	list, err := nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -58,8 +58,8 @@ func recordNodes(ctx context.Context, nodes typedv1.NodeInterface) (*nodeRecorde
 	return w, nil
 }
 
-// expectUnchanged records all Nodes as they are: from now on they stay so, but for the
-// exceptions. A further call replaces what was recorded.
+// expectUnchanged records the current Nodes. Every later change apart from the exceptions is a violation. A further
+// call replaces the record.
 func (w *nodeRecorder) expectUnchanged(ctx context.Context, except ...exception) error {
 	list, err := w.nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *nodeRecorder) expectUnchanged(ctx context.Context, except ...exception)
 	return nil
 }
 
-// violations returns what has changed since expectUnchanged.
+// violations returns the changes since expectUnchanged.
 func (w *nodeRecorder) violations(ctx context.Context) ([]string, error) {
 	list, err := w.nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *nodeRecorder) see(e watch.Event) {
 	defer w.mu.Unlock()
 	was := w.kept[is.Name]
 	if was == nil || version(is) <= version(was) {
-		// The Node is new, or its update is older than keep.
+		// The Node is new, or the event is older than the record.
 		return
 	}
 	if e.Type == watch.Deleted {
@@ -126,7 +126,7 @@ func (w *nodeRecorder) see(e watch.Event) {
 	}
 }
 
-// comparable is all that the API server has of a Node, but for what says that it was written.
+// comparable returns a Node as JSON without the fields that change with every write.
 func (w *nodeRecorder) comparable(n *v1.Node) string {
 	n = n.DeepCopy()
 	n.ResourceVersion = ""
@@ -152,8 +152,7 @@ func version(n *v1.Node) uint64 {
 	return v
 }
 
-// removeOurs removes the only things that vzones may write when it takes over: its annotations, its
-// label and its condition.
+// removeOurs removes everything that vzones may write after a takeover: its annotations, label and condition.
 func removeOurs(n *v1.Node) {
 	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
 	delete(n.Labels, nodeinfo.KeyInitialized)

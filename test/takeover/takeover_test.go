@@ -53,30 +53,29 @@ vcenters:
     - {name: dual-one, nics: [{ips: [10.2.9.13, "fd00::13"]}]}
 `
 
-// theConfig is for both. The CPI does not read the second line, by which vzones would act
-// upon a drift at once if it did.
+// theConfig is used by both. The CPI ignores the second line. The zero settle time makes vzones act on a supposed drift
+// at once.
 const theConfig = `
 labels: {region: region, zone: zone}
 topology: {settle: 0s}
 `
 
-// A bystander is a Node to which nothing may happen, and how its kubelet registers it.
+// A bystander is a Node that must not change.
 type bystander struct {
 	name       string
-	swapped    bool // its guest shows the system UUID in the other byte order
+	swapped    bool // the guest reports the system UUID in the other byte order
 	nodeIP     string
 	providerID func(fleet.Machine) string
-	left       bool   // the in-tree provider has initialized it, and the CPI does not again
-	gets       string // the addresses that the CPI gives it, if they are not the machine's only one
-	nameless   bool   // vzones cannot tell which machine it is, and leaves it alone
+	left       bool   // initialized by the in-tree provider and not again by the CPI
+	gets       string // addresses written by the CPI, if not just the VM's only address
+	nameless   bool   // vzones cannot identify its VM and leaves the Node alone
 }
 
-// bystanders are the Nodes that are there when the CPI comes.
+// bystanders returns the Nodes that exist before the CPI.
 //
-// What kubelets with the in-tree provider have written: the machine's UUID since 1.9.4,
-// from its serial number or as [Global] vm-uuid says it, in any case; the host name in 1.9;
-// before, the machine's inventory path behind a further slash. They set no instance type,
-// and the external address first.
+// Kubelets with the in-tree provider wrote different provider IDs: since 1.9.4 the VM's UUID in any case, from the
+// serial number or [Global] vm-uuid; in 1.9 the host name; before that the VM's inventory path after another slash.
+// They set no instance type and listed the external address first.
 func bystanders() []bystander {
 	return []bystander{
 		{name: "plain"},
@@ -101,10 +100,9 @@ func bystanders() []bystander {
 	}
 }
 
-// TestTakenOverAndGivenBack: the CPI has initialized the Nodes, vzones takes over, is
-// restarted, and gives back; nothing on any Node changes but the annotations and the condition of vzones.
-// Each waits for the Lease while the other one has it. Only the Node that the CPI has never
-// initialized gets something that it lacked.
+// TestTakenOverAndGivenBack: the CPI initializes the Nodes, vzones takes over, restarts, and gives the cluster back. The
+// Nodes change only in vzones' annotations and condition, and each provider waits for the Lease. Only the Node that
+// the CPI has never initialized gets additional labels.
 func TestTakenOverAndGivenBack(t *testing.T) {
 	t.Parallel()
 	old, ours := programs(t)
@@ -132,7 +130,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.hold(d, "vzones has taken over")
 	w.report("10.0.9.6", "10.0.9.15")
 	w.hold(d, "guests report their addresses in another order")
-	w.report("10.0.9.15", "10.0.9.6") // the CPI takes what is first
+	w.report("10.0.9.15", "10.0.9.6") // the CPI uses the first addresses
 	w.until(d, "the in-tree provider's Node gets an instance type", func(n *v1.Node) error {
 		if want := "vsphere-vm.cpu-4.mem-8gb.os-ubuntu"; n.Name == "in-tree-left" && (n.Labels[v1.LabelInstanceTypeStable] != want || n.Labels[v1.LabelInstanceType] != want) {
 			return fmt.Errorf("labels %v", n.Labels)
@@ -149,7 +147,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 		return nil
 	})
 
-	w.expectUnchanged() // now the annotations and the condition have to stay too
+	w.expectUnchanged() // from here on, the annotations and the condition must not change either
 	w.stop(d)
 	d = w.start(ours)
 	w.hold(d, "vzones was restarted")
@@ -160,7 +158,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.stopIncumbent(cpi)
 }
 
-// complete reports whether the CPI is done with a Node.
+// complete returns nil if the CPI has finished a Node.
 func complete(n *v1.Node) error {
 	if !stack.Initialized(n) {
 		return errors.New("it waits")
@@ -173,7 +171,7 @@ func complete(n *v1.Node) error {
 	return errors.New("it has no address")
 }
 
-// known asks whether vzones has found the machines of these Nodes, and has said so.
+// known returns a check that vzones has recorded the VMs of these Nodes.
 func known(all []bystander) func(*v1.Node) error {
 	nameless := map[string]bool{}
 	for i := range all {
@@ -187,8 +185,8 @@ func known(all []bystander) func(*v1.Node) error {
 	}
 }
 
-// removeBackfilled takes out of the Node that only the in-tree provider has initialized what the
-// CPI gives to Nodes that it initializes: vzones backfills that.
+// removeBackfilled removes the labels that vzones backfills from the Node that only the in-tree provider has
+// initialized.
 func removeBackfilled(n *v1.Node) {
 	if n.Name == "in-tree-left" {
 		delete(n.Labels, v1.LabelInstanceType)
@@ -196,7 +194,7 @@ func removeBackfilled(n *v1.Node) {
 	}
 }
 
-// join lets a Node come while d leads.
+// join registers a Node while d leads.
 func (w *world) join(d *stack.Daemon, all *[]bystander, name string) {
 	w.t.Helper()
 	b := bystander{name: name}
@@ -205,7 +203,7 @@ func (w *world) join(d *stack.Daemon, all *[]bystander, name string) {
 	w.until(d, "Node "+name+" is initialized", complete)
 }
 
-// change lets things happen that no provider writes onto a running Node by default.
+// change makes changes that no provider writes to a running Node by default.
 func (w *world) change() {
 	w.t.Helper()
 	east := w.s.Fleet.VCenter("east")
@@ -220,8 +218,7 @@ func (w *world) change() {
 	}
 }
 
-// report lets a guest report its interfaces in the opposite order, and another one its
-// addresses in this one.
+// report reverses the interfaces of a guest and sets the order of another guest's addresses.
 func (w *world) report(addresses ...string) {
 	w.t.Helper()
 	east := w.s.Fleet.VCenter("east")
@@ -230,7 +227,7 @@ func (w *world) report(addresses ...string) {
 	}
 }
 
-// expect checks that the CPI has done its work, or nothing would be proved.
+// expect checks that the CPI has done its work; otherwise the test would prove nothing.
 func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 	w.t.Helper()
 	wanted := map[string]*bystander{}
@@ -280,8 +277,8 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 	})
 }
 
-// addresses are those of a Node by type, in their order within it. The API server has the
-// types in an order of its own.
+// addresses returns a Node's addresses sorted by type, with the order within a type kept. The API server reorders
+// types.
 func addresses(n *v1.Node) string {
 	var all []string
 	for _, a := range n.Status.Addresses {

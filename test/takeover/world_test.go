@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// timeout is how long something may take that has to happen, on a busy machine.
+	// timeout bounds the wait for an expected effect on a busy host.
 	timeout = 2 * time.Minute
-	// standing is what both daemons log when they wait for the Lease, in some case.
+	// standing is logged by both daemons while they wait for the Lease, compared without case.
 	standing = "attempting to acquire leader lease"
-	// passes is how often a daemon compares the addresses of all Nodes while nothing may
-	// change. It looks at those that are not ready just as often.
+	// passes is the number of address updates to wait for while nothing may change. Nodes that are
+	// not ready are checked at the same interval.
 	passes = 4
-	// ofARound is what both daemons log after one.
+	// ofARound is logged by both daemons after an update of all addresses.
 	ofARound = "nodes status took"
 )
 
-// flags are those of both daemons. One of them leads, as while a DaemonSet is rolled out. Neither
-// serves webhooks, for which the framework has a fixed port.
+// flags are the flags of both daemons. One of them leads, as during the rollout of a DaemonSet. Webhooks are off
+// because the framework uses a fixed port for them.
 func flags() []string {
 	return []string{
 		"--webhook-secure-port=0",
@@ -41,7 +41,7 @@ func flags() []string {
 	}
 }
 
-// A world is a cluster and its vCenters, with at most one provider that leads.
+// A world is a cluster with its vCenters and at most one leading provider.
 type world struct {
 	t            *testing.T
 	s            *stack.Stack
@@ -49,7 +49,7 @@ type world struct {
 	nodeRecorder *nodeRecorder
 }
 
-// newWorld starts a control plane and vCenters, and records the Nodes.
+// newWorld starts a control plane and vCenters and begins to record the Nodes.
 func newWorld(t *testing.T, options stack.Options) *world {
 	t.Helper()
 	s, err := stack.Start(t.Context(), options)
@@ -70,14 +70,14 @@ func newWorld(t *testing.T, options stack.Options) *world {
 	return w
 }
 
-// configure writes the configuration for both, and gives the ServiceAccount the rights of the CPI's manifest.
+// configure writes the configuration for both, and grants the ServiceAccount the permissions in the CPI's manifest.
 func (w *world) configure() {
 	w.t.Helper()
 	var err error
 	if w.config, err = w.s.WriteConfig(theConfig); err != nil {
 		w.t.Fatal(err)
 	}
-	// The CPI takes no machine that lacks a family, so only one vCenter has both.
+	// The CPI rejects VMs without an address of each family, so only one vCenter has both families.
 	content, err := os.ReadFile(w.config)
 	if err != nil {
 		w.t.Fatal(err)
@@ -86,13 +86,13 @@ func (w *world) configure() {
 	if err := os.WriteFile(w.config, content, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	w.s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // the CPI wants it
+	w.s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // required by the CPI
 	if err := w.s.Cluster.Apply(w.t.Context(), []byte(rightsOfTheCPI), nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// rightsOfTheCPI are those that the CPI's manifest has and that of vzones does not.
+// rightsOfTheCPI are permissions in the CPI's manifest that vzones does not need.
 const rightsOfTheCPI = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -125,8 +125,8 @@ func (w *world) stop(d *stack.Daemon) {
 	}
 }
 
-// stopIncumbent ends the CPI. Its status means nothing: when it closes the watch of its file, it
-// may take that for a change, and then ends itself with an error.
+// stopIncumbent stops the CPI and ignores its exit status: the CPI may mistake the closing of its file watch for a
+// change, and then exits with an error.
 func (w *world) stopIncumbent(cpi *stack.Daemon) {
 	w.t.Helper()
 	_, err := cpi.Stop()
@@ -195,7 +195,7 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	}
 }
 
-// startStandby starts a daemon while another one leads, and waits until it does.
+// startStandby starts a daemon while another one leads and waits until it competes for the Lease.
 func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
@@ -203,7 +203,7 @@ func (w *world) startStandby(binary string) *stack.Daemon {
 	return d
 }
 
-// awaitEvent waits until there is an Event of a reason about a Node.
+// awaitEvent waits for an Event about a Node.
 func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	w.t.Helper()
 	w.poll(d, "the Event "+reason+" of Node "+node, func() bool {
@@ -213,7 +213,7 @@ func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	})
 }
 
-// hold lets a daemon look at all Nodes several times, and checks that nothing has changed.
+// hold waits for several rounds of a daemon and checks that nothing has changed.
 func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
 	before := strings.Count(d.Log(), ofARound)
@@ -227,7 +227,6 @@ func (w *world) hold(d *stack.Daemon, when string) {
 	}
 }
 
-// expectUnchanged is nodeRecorder.expectUnchanged.
 func (w *world) expectUnchanged(except ...exception) {
 	w.t.Helper()
 	if err := w.nodeRecorder.expectUnchanged(w.t.Context(), except...); err != nil {
@@ -235,7 +234,7 @@ func (w *world) expectUnchanged(except ...exception) {
 	}
 }
 
-// poll waits until what happens while d runs.
+// poll waits for a condition while d runs.
 func (w *world) poll(d *stack.Daemon, what string, happened func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, timeout, true, func(context.Context) (bool, error) {
@@ -251,5 +250,4 @@ func (w *world) poll(d *stack.Daemon, what string, happened func() bool) {
 	}
 }
 
-// tail is the end of a log.
 func tail(log string) string { return log[max(0, len(log)-2<<10):] }
