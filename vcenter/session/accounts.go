@@ -9,29 +9,26 @@ import (
 	"time"
 )
 
-// Accounts count the logins of a fleet that are under way or failed within the window. Each login counts for its entry
-// of the configuration, whatever the credentials, and for its account at an address: several entries may lead to
-// one vCenter with the same account, which vCenter locks whichever entry's login failed.
+// Accounts record the pending and recently failed logins of a fleet: for each configured entry, and for each
+// account at an address, which several entries may share.
 type Accounts struct {
 	limits LoginLimits
 
 	mu sync.Mutex
-	// used has the logins of each *LoginThrottle and each account.
+	// used is keyed by *LoginThrottle and by account.
 	used map[any]*accountUse
-	// ended is closed, and replaced, when a login ends.
+	// ended is closed and replaced when a login ends.
 	ended chan struct{}
 }
 
-// An account is an address and who logs in there.
 type account struct{ host, user string }
 
-// accountUse are the logins under way, and when others failed within the window.
 type accountUse struct {
 	pending int
 	failed  []time.Time
 }
 
-// NewAccounts returns the accounts of a fleet, of which none has failed.
+// NewAccounts returns the accounts of a fleet.
 func NewAccounts(limits LoginLimits) *Accounts {
 	return &Accounts{limits: limits.withDefaults(), used: map[any]*accountUse{}, ended: make(chan struct{})}
 }
@@ -40,7 +37,7 @@ func accountOf(l login) account {
 	return account{l.host, cmp.Or(l.creds.User, l.creds.Certificate, l.creds.SessionManagerURL)}
 }
 
-// postponed returns a *postponedError if a login of these throttles and accounts has to wait.
+// postponed returns a *postponedError if one of these throttles or accounts must wait.
 func (a *Accounts) postponed(now time.Time, whom ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +59,7 @@ func (a *Accounts) tooMany(now time.Time, whom []any) error {
 	return nil
 }
 
-// begin counts a login as under way, unless it has to wait: then it returns what postponed does.
+// begin records a pending login, or returns the error of postponed.
 func (a *Accounts) begin(now time.Time, whom ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,7 +75,6 @@ func (a *Accounts) begin(now time.Time, whom ...any) error {
 	return nil
 }
 
-// end ends a login that has begun, with its error.
 func (a *Accounts) end(err error, now time.Time, whom ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,14 +89,12 @@ func (a *Accounts) end(err error, now time.Time, whom ...any) {
 	}
 }
 
-// nextEnd returns a channel that is closed when a login ends.
 func (a *Accounts) nextEnd() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ended
 }
 
-// within returns the times that are not older than a window.
 func within(times []time.Time, window time.Duration, now time.Time) []time.Time {
 	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= window })
 }

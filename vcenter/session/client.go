@@ -13,8 +13,7 @@ import (
 	"vzones/config"
 )
 
-// newSOAPClient prepares a client; it contacts nothing. Clients that govmomi
-// makes of it, for REST and tokens, go the same way and trust the same.
+// newSOAPClient contacts nothing. Clients that govmomi derives from it share its proxy and trust.
 func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
@@ -28,8 +27,7 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
 	own := prepare(t, accept.config(cfg.Server), timeout)
 	c.Transport = own
-	// Clients that govmomi makes of this one have its default transport. It has no connections,
-	// so that idle ones are closed by the http.Client only.
+	// Clients that govmomi derives have their own default transport, without connections of its own.
 	c.DefaultTransport().RegisterProtocol("https", own)
 	c.DefaultTransport().RegisterProtocol("http", own)
 	return c
@@ -37,8 +35,6 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 
 const userAgent = "vzones"
 
-// prepare bounds what a transport may take, leads it through the proxy of the
-// environment, and has it verify certificates.
 func prepare(t *http.Transport, verify *tls.Config, timeout time.Duration) *transport {
 	t.Proxy = http.ProxyFromEnvironment
 	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
@@ -47,19 +43,16 @@ func prepare(t *http.Transport, verify *tls.Config, timeout time.Duration) *tran
 	return newTransport(t)
 }
 
-// An Unauthenticated calls a vCenter without logging in, in the way that sessions go: through the
-// same proxy, with the same trust and the same bounds.
+// An Unauthenticated calls a vCenter without a login, with the proxy, trust and limits of a session.
 type Unauthenticated struct {
-	// Client makes a connection for each request, and follows no redirection.
+	// Client opens a connection for each request and follows no redirect.
 	Client *http.Client
-	// URL is that of the vCenter's SOAP API.
-	URL *url.URL
-	// Proxy is what Client goes through, nil for none.
+	URL    *url.URL
+	// Proxy is nil if there is none.
 	Proxy *url.URL
 }
 
-// NewUnauthenticated returns the client of a vCenter. It contacts nothing. The error is about what the
-// configuration trusts, or about the environment's proxy.
+// NewUnauthenticated contacts nothing. An error is about the configured trust or the environment's proxy.
 func NewUnauthenticated(cfg *config.VCenter, timeout time.Duration) (*Unauthenticated, error) {
 	accept, err := newTrust(cfg)
 	if err != nil {

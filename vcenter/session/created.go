@@ -12,26 +12,22 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// createdMax bounds the objects of a session that could not be destroyed. With more
-// it is given up, which destroys them.
+// createdMax limits the objects that cannot be destroyed. Abandoning the session destroys them.
 const createdMax = 50
 
-// createdObjects are the objects that were created on the server through a session and not
-// destroyed.
 type createdObjects struct {
 	mu  sync.Mutex
 	all []types.ManagedObjectReference
 }
 
-// Track notes a property collector or a view, right after it was created, to be destroyed by Destroy or
-// DestroyAll.
+// Track registers a new property collector or view for Destroy and DestroyAll.
 func (s *Session) Track(ref types.ManagedObjectReference) {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
 	s.created.all = append(s.created.all, ref)
 }
 
-// Created reports whether an object was created through the session and not destroyed.
+// Created reports whether ref is tracked.
 func (s *Session) Created(ref types.ManagedObjectReference) bool {
 	return slices.Contains(s.tracked(), ref)
 }
@@ -48,7 +44,7 @@ func (s *Session) untrack(ref types.ManagedObjectReference) {
 	s.created.all = slices.DeleteFunc(s.created.all, func(other types.ManagedObjectReference) bool { return other == ref })
 }
 
-// Destroy destroys an object that is tracked. It stays tracked if that fails.
+// Destroy destroys a tracked object, which stays tracked on an error.
 func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference) (err error) {
 	if ref.Type == "PropertyCollector" {
 		_, err = methods.DestroyPropertyCollector(ctx, s.vim, &types.DestroyPropertyCollector{This: ref})
@@ -62,8 +58,7 @@ func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference)
 	return nil
 }
 
-// DestroyAll destroys what was created through the session before. An object that the
-// vCenter refuses to destroy is left for the next time.
+// DestroyAll destroys all tracked objects. Objects that the vCenter fails to destroy stay tracked.
 func (s *Session) DestroyAll(ctx context.Context) error {
 	var refused error
 	for _, ref := range s.tracked() {
@@ -71,7 +66,7 @@ func (s *Session) DestroyAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case faults.SessionLost(err) || !faults.FromServer(err):
-			return err // the vCenter cannot be reached: what was to be destroyed says nothing about why
+			return err
 		default:
 			refused = fmt.Errorf("destroying a %s of this session: %w", ref.Type, err)
 		}

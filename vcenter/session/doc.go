@@ -1,28 +1,24 @@
-// Package session owns the login to one vCenter and the way to it.
+// Package session opens, keeps and closes the sessions with one vCenter.
 //
-// An [Endpoint] is how a vCenter is called: with a deadline, a bounded number of
-// requests at a time, each observed. [Open] logs in to it by password, certificate,
-// token of a shared session manager, and returns a [Session], whose SOAP client may be
-// used concurrently; [Session.Close] logs out. A [REST] is the session of the REST API
-// beside it, opened when it is first needed. A [LoginThrottle] remembers which credentials
-// were rejected and decides when they may be tried again, so that no account is locked.
+// An [Endpoint] calls a vCenter with deadlines and a bounded number of concurrent requests, and reports each
+// call to an [Observer]. [Open] logs in by password, certificate or ticket of a session manager, and returns a
+// [Session], whose SOAP client is safe for concurrent use. [Session.Close] logs out. A [REST] is the session
+// of the REST API, opened on first use. A [LoginThrottle] decides when rejected credentials may be retried, so
+// that no account is locked.
 //
 // The phases of a session are:
 //
-//	phase    what holds                               next     when
-//	opening  the login is under way, at most for      open     the vCenter has accepted the credentials
-//	         Options.LoginTimeout                     –        it has not: Open returns why
+//	phase    state                                    next     event
+//	opening  the login is pending, at most for        open     the vCenter accepts the credentials
+//	         Options.LoginTimeout                     –        it does not: Open returns the error
 //	open     calls are made; the REST session is      closed   Close
-//	         opened, and opened again once the        lost     a call's error is a
+//	         opened, and reopened after the           lost     a call returns a
 //	         vCenter has forgotten it                          [faults.SessionLostError]
-//	lost     the vCenter has forgotten the session    closed   Close, which ends what is left
-//	closed   nothing is called any more               –
+//	lost     the vCenter has forgotten the session    closed   Close, which releases the rest
+//	closed   no calls are made                        –
 //
-// Those of the REST session beside it are in the comment of [REST], those of credentials in
-// that of [LoginThrottle].
+// See [REST] and [LoginThrottle] for the phases of the REST session and of credentials.
 //
-// The package verifies certificates, and sends nothing to a server that it does not trust.
-// It remembers the objects that were created on the server through a session, to destroy
-// them. It never logs in again on its own, never reads credentials from where they are kept,
-// and knows nothing of machines, tags or Kubernetes.
+// The package verifies certificates, and sends nothing to an untrusted server. It tracks the objects created
+// through a session in order to destroy them. It never logs in again on its own initiative.
 package session

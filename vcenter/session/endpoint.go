@@ -15,32 +15,26 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// An Observer sees what is asked of vCenters. Its methods are called
-// concurrently and must not block.
+// An Observer is notified of calls and logins, concurrently. Its methods must not block.
 type Observer interface {
-	// Requested is called after each remote call. Call is a SOAP method or one
-	// of this package's names of REST calls, a closed set.
+	// Requested follows each remote call. The call is a SOAP method or a name from a closed set.
 	Requested(vcenter, call string, took time.Duration, err error)
-	// LoggedIn is called after each attempt to log in.
 	LoggedIn(vcenter string, err error)
 }
 
-// Options are how a vCenter is called. InFlight alone may be zero.
+// Options configure an Endpoint. Only InFlight may be zero.
 type Options struct {
-	// Timeout bounds calls, LoginTimeout those that show credentials.
+	// Timeout is the deadline of calls, LoginTimeout of calls with credentials.
 	Timeout, LoginTimeout time.Duration
-	// InFlight bounds the requests at a time; 8 if zero. A long poll does not count.
+	// InFlight is the maximum number of concurrent requests except long polls; 8 if zero.
 	InFlight int
-	// Throttle decides when credentials may be shown.
 	Throttle *LoginThrottle
-	// Observer sees the calls and logins.
 	Observer Observer
-	// Guard turns panics in calls into their errors.
+	// Guard turns panics in calls into errors.
 	Guard *faults.Guard
 }
 
-// An Endpoint is how one vCenter is called at one address: with a deadline, not too often
-// at a time, and observed. It may be used concurrently.
+// An Endpoint calls one vCenter at one address. It is safe for concurrent use.
 type Endpoint struct {
 	name         string
 	timeout      time.Duration
@@ -48,26 +42,22 @@ type Endpoint struct {
 	throttle     *LoginThrottle
 	observer     Observer
 	guard        *faults.Guard
-	// slots bounds the requests in flight. The long poll takes none.
-	slots chan struct{}
+	slots        chan struct{}
 
-	// cfg is the configuration of now. Clients in use refer to it, so it is never changed,
-	// only replaced.
+	// cfg is replaced and never changed, because clients in use refer to it.
 	cfg atomic.Pointer[config.VCenter]
-	// legacyLogin reports whether the next login to the REST API begins below /rest. An answer that may
-	// be about the password, or about a root that the vCenter does not have, changes it: each attempt
-	// shows the password once.
+	// legacyLogin reports whether the next REST login tries /rest first. It changes after a response that may
+	// mean a missing path instead of a wrong password, so that each attempt sends the password once.
 	legacyLogin atomic.Bool
-	// soapRenewal and restRenewal are of the sessions that are open, one after the other.
+	// The renewals belong to the open sessions, and outlive each of them.
 	soapRenewal, restRenewal renewal
-	// lastAnswer is the time of the last answer, with its monotonic reading, nil before the first.
+	// lastAnswer has a monotonic reading.
 	lastAnswer atomic.Pointer[time.Time]
-	// certificateEnds is until when the certificate of the last new connection is valid, in
-	// seconds since 1970.
+	// certificateEnds is the expiry of the last certificate in Unix seconds.
 	certificateEnds atomic.Int64
 }
 
-// NewEndpoint returns the endpoint of a vCenter. It contacts nothing.
+// NewEndpoint contacts nothing.
 func NewEndpoint(cfg *config.VCenter, opts Options) *Endpoint {
 	e := &Endpoint{
 		name: cfg.Name, timeout: opts.Timeout, loginTimeout: opts.LoginTimeout, throttle: opts.Throttle,
@@ -77,18 +67,17 @@ func NewEndpoint(cfg *config.VCenter, opts Options) *Endpoint {
 	return e
 }
 
-// Configure replaces the configuration by one with the same address. What is trusted by a
-// session that is open stays until [Session.Retrust].
+// Configure sets a configuration with the same address. An open session keeps its trust until [Session.Retrust].
 func (e *Endpoint) Configure(cfg *config.VCenter) { e.cfg.Store(cfg) }
 
-// Host returns the host and port that is connected to.
+// Host returns the host and port of the vCenter.
 func (e *Endpoint) Host() string { return hostPort(e.cfg.Load()) }
 
 func hostPort(cfg *config.VCenter) string {
 	return net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port))
 }
 
-// LastAnswer returns when a call was last answered, zero if none was.
+// LastAnswer returns the time of the last answer, zero before the first.
 func (e *Endpoint) LastAnswer() time.Time {
 	if at := e.lastAnswer.Load(); at != nil {
 		return *at
@@ -96,8 +85,7 @@ func (e *Endpoint) LastAnswer() time.Time {
 	return time.Time{}
 }
 
-// CertificateEnds returns until when what the vCenter showed last is trusted. It is zero
-// before the first connection, and where that does not end.
+// CertificateEnds returns the expiry of the vCenter's last certificate, zero if unknown or not applicable.
 func (e *Endpoint) CertificateEnds() time.Time {
 	if at := e.certificateEnds.Load(); at != 0 {
 		return time.Unix(at, 0)
@@ -105,7 +93,7 @@ func (e *Endpoint) CertificateEnds() time.Time {
 	return time.Time{}
 }
 
-// Do makes one remote call, whose name is of a closed set.
+// Do makes one remote call with a deadline. The name is from a closed set.
 func (e *Endpoint) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	return e.doWithin(ctx, name, e.timeout, call)
 }
@@ -120,8 +108,7 @@ func (e *Endpoint) doWithin(ctx context.Context, name string, timeout time.Durat
 	return e.observed(ctx, name, timeout, call)
 }
 
-// observed makes a remote call. All calls pass here, so what a server writes leaves this package only in an error
-// that is [faults.Printable].
+// observed makes every remote call, so server text leaves this package only in a [faults.Printable] error.
 func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	began := time.Now()
 	err := WithDeadline(ctx, timeout, func(ctx context.Context) error {
@@ -139,11 +126,9 @@ func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Durat
 	return err
 }
 
-// unusableAnswer is the text of an error about an answer that cannot be worked with.
 func unusableAnswer(call string) string { return "the vCenter's answer to " + call + " cannot be used" }
 
-// WithDeadline bounds one remote call. Its error gives how long the call took; whoever wraps it
-// adds what was asked.
+// WithDeadline makes a call with a deadline. Its error does not name the request.
 func WithDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

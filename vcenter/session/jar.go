@@ -9,15 +9,14 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// maxCookie bounds the value of the session's cookie, in bytes. A vCenter's has 40.
+// maxCookie limits the session cookie in bytes. vCenter's has 40.
 const maxCookie = 4 << 10
 
-// A sessionJar keeps the cookie of one SOAP session, and no other cookie, for one host.
+// A sessionJar stores the cookie of one SOAP session for one host, and no other cookie.
 type sessionJar struct {
 	host string
 
-	mu sync.Mutex
-	// session is nil if there is no session.
+	mu      sync.Mutex
 	session *http.Cookie
 }
 

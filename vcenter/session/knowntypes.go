@@ -6,8 +6,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// readTypes are the names of the types that answers may name for values of properties: those of the properties
-// that are read, and of the conditions of a token. Basic types, such as xsd:string, are always known.
+// readTypes are the types of the properties that vzones reads and of a token's conditions. Basic types such as
+// xsd:string are always known.
 var readTypes = map[string]struct{}{
 	"ManagedObjectReference":            {},
 	"OptionValue":                       {},
@@ -25,7 +25,7 @@ var readTypes = map[string]struct{}{
 	"BaseCondition":                     {},
 }
 
-// ClusterGroups is what is read of a ClusterConfigInfoEx, which has 25 more fields: the decoder skips them.
+// ClusterGroups is the part of a ClusterConfigInfoEx that vzones reads. The decoder skips the other fields.
 type ClusterGroups struct {
 	Group []types.BaseClusterGroupInfo `xml:"group"`
 }
@@ -38,9 +38,8 @@ var (
 	faultType = reflect.TypeFor[types.BaseMethodFault]()
 )
 
-// KnownType is the decoder's registry of types. It knows those that are read and all faults. The decoder skips a
-// value of another type: a server decides which type a value has, and an empty element of some takes a kilobyte of
-// memory and more.
+// KnownType is the decoder's type registry: the types that vzones reads, and all faults. The decoder skips other
+// types, because the server chooses them, and an empty element may take a kilobyte of memory.
 func KnownType(name string) (reflect.Type, bool) {
 	if name == "ClusterConfigInfoEx" {
 		return reflect.TypeFor[ClusterGroups](), true

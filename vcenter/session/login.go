@@ -23,10 +23,8 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// Open logs in to a vCenter, once. NextAttempt returns when credentials that were rejected, or
-// not answered to, may be shown again. A login that is under way when the
-// context is done is waited for, for up to a second, so that what it opens can be closed:
-// there may be a session all the same.
+// Open makes one login attempt. NextAttempt of its error is the time of the next. If the context is done during
+// the login, Open waits up to a second for the session in order to close it.
 func Open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Session, error) {
 	s, err := open(ctx, e, creds)
 	if !notAttempted(err) {
@@ -53,8 +51,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 		return err
 	})
 	if ctx.Err() != nil {
-		// The error would be the reason for which the context is done, such as that
-		// the REST API rejects other credentials than these.
+		// The call's error may be the cancellation cause.
 		sc.Client.CloseIdleConnections()
 		return nil, ctx.Err()
 	}
@@ -71,7 +68,6 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 	return s, nil
 }
 
-// logIn opens the SOAP session if its credentials may be shown now.
 func (s *Session) logIn(ctx context.Context) (err error) {
 	throttle := s.endpoint.throttle
 	attempt := login{loginSOAP, s.soap.URL().Host, s.creds}
@@ -89,7 +85,6 @@ func (s *Session) logIn(ctx context.Context) (err error) {
 	return err
 }
 
-// openSOAP opens the SOAP session in the way that the credentials are for.
 func (s *Session) openSOAP(ctx context.Context) error {
 	switch {
 	case s.creds.SessionManagerURL != "":
@@ -101,8 +96,7 @@ func (s *Session) openSOAP(ctx context.Context) error {
 	}
 }
 
-// openByToken opens a SOAP session with a SAML token that only the holder of the
-// certificate's key can use.
+// openByToken logs in with a holder-of-key SAML token.
 func (s *Session) openByToken(ctx context.Context) error {
 	if err := s.tokens.find(ctx, s.vim.ServiceContent, s.soap); err != nil {
 		return err
@@ -112,8 +106,8 @@ func (s *Session) openByToken(ctx context.Context) error {
 		return err
 	}
 	header := soap.Header{Security: signer}
-	// A vCenter refuses LoginByToken, and no other method, if the action names a version that it does
-	// not list, such as govmomi's own where the vCenter is older.
+	// vCenter rejects LoginByToken if the action names a version that it does not list, such as govmomi's version
+	// on an older vCenter.
 	if version, err := s.apiVersion(ctx); err == nil {
 		header.Action = "urn:" + vim25.Namespace + "/" + version
 	}
@@ -121,16 +115,14 @@ func (s *Session) openByToken(ctx context.Context) error {
 	return vim.NewManager(s.vim).LoginByToken(ctx)
 }
 
-// loginRoundTripper sends the SOAP requests that open sessions. None is repeated: the first
-// may have left a session behind.
+// loginRoundTripper never repeats a request, because the first may have left a session behind.
 func (e *Endpoint) loginRoundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) error {
 		return e.openSession(ctx, method(req), func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
 	})
 }
 
-// openSession makes a call that opens a session. If it was sent and it is not known how
-// it ended, the error is an *unansweredError.
+// openSession makes a call that opens a session. An unknown outcome is an *unansweredError.
 func (e *Endpoint) openSession(ctx context.Context, name string, call func(context.Context) error) error {
 	began := time.Now()
 	sent, err := e.showCredentials(ctx, name, call)
@@ -140,8 +132,7 @@ func (e *Endpoint) openSession(ctx context.Context, name string, call func(conte
 	return &unansweredError{err, errors.Is(err, context.DeadlineExceeded) || time.Since(began) >= e.timeout}
 }
 
-// exchangeCredentials makes a call that shows credentials and opens no session in the
-// vCenter.
+// exchangeCredentials makes a call that sends credentials and opens no session in the vCenter.
 func (e *Endpoint) exchangeCredentials(ctx context.Context, name string, call func(context.Context) error) error {
 	sent, err := e.showCredentials(ctx, name, call)
 	if sent && errors.Is(err, context.DeadlineExceeded) {
@@ -150,7 +141,7 @@ func (e *Endpoint) exchangeCredentials(ctx context.Context, name string, call fu
 	return err
 }
 
-// showCredentials makes a call with credentials and reports whether they were sent.
+// showCredentials reports whether the credentials were sent.
 func (e *Endpoint) showCredentials(ctx context.Context, name string, call func(context.Context) error) (bool, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
@@ -158,9 +149,8 @@ func (e *Endpoint) showCredentials(ctx context.Context, name string, call func(c
 	return sent.Load(), err
 }
 
-// decided reports whether an error is the server's own answer to a request, and not that of
-// a gateway before it that does not know how the request ended. Of the REST API's answers it is one
-// by which neither the password was looked at nor a session opened.
+// decided reports whether an error is the server's own answer, not a gateway's. For the REST API, it also rules
+// out a password check and a new session.
 func decided(err error) bool {
 	if slices.Contains([]rest.Class{rest.NoSuchPath, rest.NotFound, rest.Busy}, rest.ClassOf(err)) {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)
@@ -171,8 +161,7 @@ func decided(err error) bool {
 	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer && refused != deepAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
 }
 
-// statusOf returns the HTTP status that an error of govmomi is about, 0 if there is
-// none. Its types for that are not exported.
+// statusOf returns the HTTP status in a govmomi error, whose types are not exported, or 0.
 func statusOf(err error) int {
 	for next := err; next != nil; next = errors.Unwrap(next) {
 		err = next
@@ -188,12 +177,9 @@ func statusOf(err error) int {
 	return 0
 }
 
-// loginGrace is how long a login that is under way is waited for when the context is
-// done: what it opens is to be closed.
 const loginGrace = time.Second
 
-// withGrace returns a context that is done loginGrace after another. A login that
-// succeeds meanwhile is the caller's to end.
+// withGrace returns a context that outlives ctx by loginGrace, so that a new session can be closed.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

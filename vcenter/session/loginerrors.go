@@ -11,16 +11,15 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ErrRejected says that a vCenter does not accept the credentials. They are tried
-// again after minutes, since trying them often would lock the account.
+// ErrRejected means that a vCenter rejects the credentials. Frequent attempts would lock the account.
 var ErrRejected = faults.ErrRejected
 
-// A rejection is an ErrRejected that says what was rejected and what to do.
+// A rejection is an ErrRejected with its cause and the action to take.
 type rejection string
 
 func (r rejection) Error() string { return string(r) }
 
-// Is reports whether another error is ErrRejected.
+// Is reports whether target is ErrRejected.
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
@@ -29,15 +28,13 @@ const (
 	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
 	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
 	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
-	// What follows is of a session that the SOAP API has opened with the same
-	// credentials.
+	// The SOAP API has accepted the same credentials before.
 
 	restPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
 	restCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
 )
 
-// asRejection returns the rejection that a fault of a login is, or else the error. Faults
-// count by what they extend: PasswordExpired is an InvalidLogin.
+// asRejection returns the rejection for a login fault, otherwise err. PasswordExpired is an InvalidLogin.
 func asRejection(err error, of rejection) error {
 	if faults.Is[*types.PasswordExpired](err) {
 		return passwordExpired
@@ -55,17 +52,15 @@ func asRejection(err error, of rejection) error {
 	return err
 }
 
-// A postponedError is the error of a login that is not tried now, or has just failed and is
-// not tried again soon. Its text has no time of day, so that it stays the same: it is in Events, which
-// are counted up when they repeat, and in conditions of Nodes.
+// A postponedError delays the next login. Its text contains no time of day, so that repeated Events and conditions
+// stay the same.
 type postponedError struct {
 	err error
-	// until is when the next attempt may be made, zero when another one has ended.
+	// until is the time of the next attempt, zero if another login must end first.
 	until time.Time
-	// delays are those between attempts with the same credentials, zero if the last was with others.
+	// delays is zero if the last attempt had other credentials.
 	delays delays
-	// silent reports whether the last attempt was not answered, tried whether the
-	// error is of that attempt itself.
+	// silent reports an unanswered last attempt, tried an error of an attempt itself.
 	silent, tried bool
 }
 
@@ -83,10 +78,9 @@ func (p *postponedError) Error() string {
 	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, left, p.delays)
 }
 
-// Never is a delay in LoginLimits for somebody who does not repeat a login that fails.
+// Never is a delay in LoginLimits for callers that never retry.
 const Never = 365 * 24 * time.Hour
 
-// delays bound the time between two attempts.
 type delays struct{ least, most time.Duration }
 
 func (d delays) String() string {
@@ -98,8 +92,7 @@ func (d delays) String() string {
 
 func (p *postponedError) Unwrap() error { return p.err }
 
-// NextAttempt returns when the login that failed with an error is tried again, zero
-// if that is not postponed.
+// NextAttempt returns the time at which a failed login is retried, zero if not postponed.
 func NextAttempt(err error) time.Time {
 	var p *postponedError
 	if errors.As(err, &p) {
@@ -108,16 +101,13 @@ func NextAttempt(err error) time.Time {
 	return time.Time{}
 }
 
-// notAttempted reports whether an error is that of a login that was not tried.
 func notAttempted(err error) bool {
 	var p *postponedError
 	return errors.As(err, &p) && !p.tried
 }
 
-// A LockoutError says that credentials that may be right have to wait. The errors of the attempts
-// before it say what is wrong.
+// A LockoutError postpones a login with possibly valid credentials.
 type LockoutError struct {
-	// Window is the time in which another failure could lock the account.
 	Window time.Duration
 }
 
@@ -125,18 +115,17 @@ func (e LockoutError) Error() string {
 	return fmt.Sprintf("the credentials are not tried yet: another attempt that fails within %v could lock the account", e.Window)
 }
 
-// Cause implements what faults.CauseOf looks for.
+// Cause implements the interface of faults.CauseOf.
 func (LockoutError) Cause() inventory.Cause { return inventory.CausePostponed }
 
-// An unansweredError is the error of a login that was sent and not answered: the server may
-// reject it or open a session all the same.
+// An unansweredError is a login without an answer. It may still open a session.
 type unansweredError struct {
 	error
-	// long reports whether it took longer than any other call may.
+	// long reports whether the login took longer than other calls may.
 	long bool
 }
 
 func (u *unansweredError) Unwrap() error { return u.error }
 
-// errUnusable is how a login ends that panics, as govmomi does at odd answers.
+// errUnusable is the result of a panic in govmomi at a malformed answer.
 var errUnusable = &unansweredError{errors.New("the answer cannot be used"), false}

@@ -2,17 +2,14 @@ package session
 
 import "bytes"
 
-// A meter measures an answer while it is read, so that no answer is decoded that takes much more memory than it
-// has bytes. It never counts less than the decoder finds.
+// A meter limits the memory of a decoded answer. It never counts less than the decoder finds.
 type meter interface {
-	// add measures the next bytes.
 	add(p []byte)
-	// size returns the number of elements and attributes, or of values in JSON, and the deepest nesting.
+	// size returns the number of XML elements and attributes or JSON values, and the deepest nesting.
 	size() (parts, depth int)
 }
 
-// A jsonMeter counts the values of JSON: one comma or bracket stands before each. The decoder does not recur, so
-// that the depth is of no concern.
+// A jsonMeter counts commas and brackets, one of which precedes each value. The decoder is not recursive.
 type jsonMeter struct{ parts int }
 
 func (m *jsonMeter) add(p []byte) {
@@ -21,29 +18,28 @@ func (m *jsonMeter) add(p []byte) {
 
 func (m *jsonMeter) size() (parts, depth int) { return m.parts, 0 }
 
-// An xmlState is the place of the next byte in a document.
+// An xmlState is the lexical context of the next byte.
 type xmlState int
 
 const (
-	inText      xmlState = iota
-	opened               // behind "<"
-	inTag                // in a start tag
-	inSingle             // in a value of an attribute in single quotes
-	inDouble             // in one in double quotes
-	inEndTag             // in an end tag
-	inTarget             // in a processing instruction
-	declared             // behind "<!"
-	dashed               // behind "<!-"
-	inComment            //
-	inCDATA              //
-	inDirective          // behind a document type or the like, to the end of the document
+	inText   xmlState = iota
+	opened            // behind "<"
+	inTag             // in a start tag
+	inSingle          // in a value of an attribute in single quotes
+	inDouble          // in a value of an attribute in double quotes
+	inEndTag          // in an end tag
+	inTarget          // in a processing instruction
+	declared          // behind "<!"
+	dashed            // behind "<!-"
+	inComment
+	inCDATA
+	inDirective // after a document type, to the end of the document
 )
 
-// An xmlMeter counts the elements and attributes of a document, and its levels. It is no parser: it relies on the
-// decoder to reject what is not well-formed.
+// An xmlMeter is no parser. It relies on the decoder to reject malformed documents.
 type xmlMeter struct {
 	state          xmlState
-	before, last   byte // the two bytes before the next one, where they matter
+	before, last   byte // the two preceding bytes in the states that need them
 	parts          int
 	depth, deepest int
 }
@@ -62,7 +58,7 @@ func (m *xmlMeter) add(p []byte) {
 			p = p[at+1:]
 			continue
 		case inDirective:
-			// No vCenter sends a document type. What follows it is not told apart: all of it counts.
+			// No vCenter sends a document type. Everything after it is counted, as an upper bound.
 			starts := bytes.Count(p, []byte{'<'})
 			m.parts += starts + bytes.Count(p, []byte{'='})
 			m.descend(starts)
@@ -73,7 +69,6 @@ func (m *xmlMeter) add(p []byte) {
 	}
 }
 
-// step moves on by one byte.
 func (m *xmlMeter) step(c byte) {
 	switch m.state {
 	case opened:
@@ -138,7 +133,7 @@ func (m *xmlMeter) step(c byte) {
 	m.last = c
 }
 
-// open begins what "<" and another byte begin.
+// open handles the byte after "<".
 func (m *xmlMeter) open(c byte) {
 	switch c {
 	case '/':

@@ -9,18 +9,15 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// A renewal decides when a session is replaced through which nothing useful comes although the
-// server answers: not every vCenter says that a session has ended. The zero value is a session that
-// is well.
+// A renewal replaces a session that brings nothing useful although the server answers, because not every vCenter
+// reports the end of a session. The zero value is a healthy session.
 type renewal struct {
 	mu sync.Mutex
-	// at is when the session is replaced if nothing useful comes before; zero while it is well.
-	at time.Time
-	// replaced counts the replacements since something useful came.
+	// at is the time of the replacement, zero while the session is healthy.
+	at       time.Time
 	replaced int
 }
 
-// useful notes that something useful has come.
 func (r *renewal) useful() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,7 +25,7 @@ func (r *renewal) useful() {
 	r.replaced = 0
 }
 
-// due notes an answer that was not useful, and reports whether the session is to be replaced now.
+// due records a useless answer and reports whether to replace the session.
 func (r *renewal) due(limits *LoginLimits, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,11 +40,11 @@ func (r *renewal) due(limits *LoginLimits, now time.Time) bool {
 	return due
 }
 
-// Useful notes that something useful has come through the SOAP session.
+// Useful records a useful answer through the SOAP session.
 func (e *Endpoint) Useful() { e.soapRenewal.useful() }
 
-// RenewalDue reports whether the SOAP session is to be replaced, now that it has failed. That a
-// proxy in front of the vCenter or the service itself is not ready says nothing about the session.
+// RenewalDue records an error and reports whether to replace the SOAP session. Errors of a proxy or of an
+// unavailable service are ignored.
 func (e *Endpoint) RenewalDue(err error) bool {
 	status := statusOf(err)
 	isUnanswered := status == 0 && !faults.FromServer(err)
@@ -58,8 +55,7 @@ func (e *Endpoint) RenewalDue(err error) bool {
 	return e.soapRenewal.due(&e.throttle.limits, time.Now())
 }
 
-// renewalDue is the same of the session of the REST API. One that was cloned ends with the SOAP
-// session.
+// A cloned session ends with the SOAP session.
 func (r *REST) renewalDue(err error) bool {
 	return rest.Answered(err) && rest.ClassOf(err) != rest.Busy && !r.isCloned() && r.endpoint.restRenewal.due(&r.endpoint.throttle.limits, time.Now())
 }

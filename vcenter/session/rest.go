@@ -14,40 +14,36 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// A RESTLoginError says that there is no session of the REST API now, while the SOAP session
-// may be well.
+// A RESTLoginError means that there is no REST session. The SOAP session may be healthy.
 type RESTLoginError struct{ error }
 
 func (e *RESTLoginError) Unwrap() error { return e.error }
 
-// A REST is the session of the REST API that belongs to a SOAP session, with the same
-// credentials. It is opened when it is first needed. It belongs to one goroutine. Its phases
-// are:
+// A REST is the REST session with the credentials of a SOAP session. It belongs to one goroutine. Its phases are:
 //
-//	phase    what holds                          next     when
-//	none     there is no client and no login     opening  With, if the throttle permits it
-//	                                             open     With, where the session was cloned
-//	opening  a login is under way; With waits    open     the login has succeeded
-//	         for as long as for another call,    none     it has failed
-//	         or to its end: LoginLimits.Queue
+//	phase    state                               next     event
+//	none     no client and no pending login      opening  With, if the throttle permits it
+//	                                             open     With, if the session was cloned
+//	opening  a login is pending; With waits      open     the login succeeds
+//	         as long as for another call, or     none     it fails
+//	         to its end: LoginLimits.Queue
 //	open     With calls with the client          none     forget
 type REST struct {
 	endpoint *Endpoint
 	soap     *soap.Client
 	creds    credentials.Credentials
 	tokens   *tokenService
-	// isESXi reports whether an ESXi host has answered instead of a vCenter. It has no such API.
+	// isESXi reports whether the server is an ESXi host without a REST API.
 	isESXi bool
 
-	// client is logged in, nil until then; login is the login that is under way.
+	// client is nil until logged in, login is nil unless pending.
 	client *rest.Client
 	login  *restLogin
-	// served reports whether all calls of a function were answered well since the login.
+	// served reports whether With has succeeded since the login.
 	served bool
 }
 
-// A restLogin is a login to the REST API, beside the goroutine that wants it. The client is
-// logged in if err is nil, when wait has returned.
+// A restLogin runs in its own goroutine. After wait returns, client is logged in if err is nil.
 type restLogin struct {
 	client *rest.Client
 	err    error
@@ -55,17 +51,15 @@ type restLogin struct {
 	wait   func()
 }
 
-// Credentials returns those of the SOAP session.
+// Credentials returns the credentials of the SOAP session.
 func (r *REST) Credentials() credentials.Credentials { return r.creds }
 
-// isCloned reports whether the SOAP session was cloned. It is the session of the REST API too
-// then.
+// isCloned reports whether the SOAP session was cloned and is the REST session too.
 func (r *REST) isCloned() bool { return r.creds.SessionManagerURL != "" }
 
-// With logs in if there is no session, and calls f with its client. If the server has forgotten the session, or nothing
-// useful came through it for long, With logs in again and calls f once more. A login that takes longer than other
-// calls goes on in the background, and the next With waits for it. F must not call With. The session counts as useful
-// only if f succeeds: a service may answer some calls and not know the session in others.
+// With calls f with a logged-in client. If the server has forgotten the session, or the session was useless for
+// long, With logs in again and repeats f once. A slow login continues in the background for the next With. f must
+// not call With. Only a success of f makes the session useful, because some calls succeed without a valid session.
 func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	if r.client == nil {
 		if err := r.logIn(ctx); err != nil {
@@ -87,12 +81,12 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	return err
 }
 
-// Do makes one remote call, as that of the Endpoint.
+// Do makes one remote call: see [Endpoint.Do].
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	return r.endpoint.Do(ctx, name, call)
 }
 
-// forget ends the session, which may be there still whatever the server has answered.
+// forget logs out in any case, because the server may still have the session.
 func (r *REST) forget(ctx context.Context) {
 	old := r.client
 	r.client = nil
@@ -100,7 +94,6 @@ func (r *REST) forget(ctx context.Context) {
 	_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
 }
 
-// logIn opens the session, with the credentials of the SOAP session.
 func (r *REST) logIn(ctx context.Context) error {
 	if r.isESXi {
 		return &RESTLoginError{errors.New("it is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")}
@@ -132,7 +125,6 @@ func (r *REST) logIn(ctx context.Context) error {
 	}
 }
 
-// start begins to log in, and ends the attempt in the end.
 func (r *REST) start(ctx context.Context, attempt login) *restLogin {
 	l := &restLogin{client: rest.NewClient(r.soap)}
 	l.ended, l.wait = faults.Go(func() {
@@ -180,8 +172,7 @@ func (r *REST) open(ctx context.Context, c *rest.Client) error {
 	return withoutRequest(err)
 }
 
-// Wait waits for a login that is under way, if there is one: at most a second where
-// its context is done.
+// Wait waits for a pending login, at most a second after its context is done.
 func (r *REST) Wait() error {
 	l := r.login
 	if l == nil {
@@ -195,14 +186,13 @@ func (r *REST) Wait() error {
 	return l.err
 }
 
-// Close ends the session of a REST that NewREST has returned, after a login that is under way. The
-// context bounds it.
+// Close ends a session of NewREST, after a pending login.
 func (r *REST) Close(ctx context.Context) error {
 	_ = r.Wait() // without a login there is nothing to end
 	return r.close(ctx)
 }
 
-// close ends the session. One that was cloned ends with the SOAP session.
+// close leaves a cloned session open, which ends with the SOAP session.
 func (r *REST) close(ctx context.Context) error {
 	if r.client == nil || r.isCloned() {
 		return nil

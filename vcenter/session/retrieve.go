@@ -11,11 +11,11 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// pageSize is how many objects a server is asked to put on a page of results.
+// pageSize is the requested number of objects on a page of results.
 const pageSize = 1000
 
-// Retrieve reads properties and hands over the objects page by page, each once. Where a page is
-// too large, smaller ones are asked for.
+// Retrieve reads properties page by page and calls each once for each object. It reduces the page size after a
+// LargeAnswer.
 func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
 	seen := make(map[types.ManagedObjectReference]bool)
 	size := int32(pageSize)
@@ -29,7 +29,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 	}
 }
 
-// retrieve hands over the objects that were not seen before, and adds them to those.
+// retrieve skips the objects in seen, and adds the new ones.
 func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
 		return s.retrieveAtOnce(ctx, spec, size, seen, each)
@@ -46,7 +46,7 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 	page := res.Returnval
 	for pages := 0; page != nil; pages++ {
 		if pages == faults.MaxVMs {
-			return faults.ManyObjects // pages without an object have no end
+			return faults.ManyObjects // pages without objects may continue forever
 		}
 		if err := handOver(page.Objects, seen, each); err != nil {
 			return err
@@ -70,9 +70,8 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 	return nil
 }
 
-// retrieveAtOnce reads properties without pages, of so many objects of the specification at a time, and hands
-// over all objects but those that were handed over before. Some vCenters want System.Read on the root folder
-// for further pages (7.0.3.2 to 8.0.2), and for nothing else.
+// retrieveAtOnce reads properties without pages, for size objects of the specification at once. Some vCenters
+// (7.0.3.2 to 8.0.2) require System.Read on the root folder for further pages only.
 func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	for some := range slices.Chunk(spec.ObjectSet, int(size)) {
 		spec.ObjectSet = some

@@ -14,8 +14,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// roundTripper sends the SOAP requests of a client, each that the network broke
-// once more, up to the configured number of times.
+// roundTripper repeats requests after network errors, up to the configured number of attempts.
 func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
 		for range max(e.cfg.Load().RoundTrips, 1) {
@@ -28,23 +27,21 @@ func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	})
 }
 
-// isTemporary reports whether the network broke a request.
 func isTemporary(err error) bool {
-	// Both url.Error and net.Error have the method.
+	// url.Error and net.Error have this method.
 	var network interface{ Temporary() bool }
 	return errors.As(err, &network) && network.Temporary()
 }
 
-// longPoll sends requests that may take longer than others and do not stand in their
-// way.
+// longPoll sends requests with their own deadline, outside the limit of concurrent requests.
 func (e *Endpoint) longPoll(next soap.RoundTripper, timeout time.Duration) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) error {
 		return e.observed(ctx, method(req), timeout, func(ctx context.Context) error { return send(ctx, next, req, res) })
 	})
 }
 
-// send sends a SOAP request. An envelope with nothing in it is an error: govmomi and
-// its users take what they have asked for to be in an answer without a fault.
+// send sends a SOAP request. It returns an error for an empty envelope, because govmomi and its callers
+// dereference the result.
 func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) error {
 	if err := next.RoundTrip(ctx, req, res); err != nil {
 		return err
@@ -58,7 +55,7 @@ func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) e
 	}
 	if made := answer.Elem().FieldByName("Returnval"); made.IsValid() {
 		if ref, ok := made.Interface().(types.ManagedObjectReference); ok {
-			// The request has created the object, and the session keeps its reference.
+			// The session tracks the created object by this reference.
 			return faults.CheckRef(ref)
 		}
 	}
@@ -71,8 +68,7 @@ func (f roundTrip) RoundTrip(ctx context.Context, req, res soap.HasFault) error 
 	return f(ctx, req, res)
 }
 
-// method returns the SOAP method of a request body, whose type govmomi names
-// after it.
+// method returns the SOAP method of a request, after which govmomi names the type of the body.
 func method(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }

@@ -18,8 +18,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// A Session is one login: a SOAP session and, once it is needed, one of the REST API.
-// Its methods may be called concurrently, but for Close, which comes last.
+// A Session is a SOAP session and its REST session. It is safe for concurrent use, except Close, the last call.
 type Session struct {
 	soap     *soap.Client
 	trust    *trust
@@ -29,31 +28,28 @@ type Session struct {
 	tokens   *tokenService
 	rest     *REST
 
-	// unpaged reports whether the account may not read further pages of properties.
+	// unpaged reports whether the account may not read further result pages.
 	unpaged atomic.Bool
 
-	// created are objects on the server that are to be destroyed before others take their
-	// place. The server destroys them with the session.
+	// created are objects to destroy before they are replaced. The server destroys them with the session.
 	created createdObjects
 }
 
-// FromClient returns a session that was opened otherwise, for tests. It has no REST API.
+// FromClient returns a session without a REST API, for tests.
 func FromClient(c *vim25.Client) *Session { return &Session{vim: c} }
 
-// Client returns the SOAP client, whose calls are bounded and observed.
+// Client returns the SOAP client, whose calls have deadlines and are observed.
 func (s *Session) Client() *vim25.Client { return s.vim }
 
-// LongPoll returns a client for calls that may take as long as timeout, and that count for
-// none of the requests that may be in flight.
+// LongPoll returns a client with its own deadline, outside Options.InFlight.
 func (s *Session) LongPoll(timeout time.Duration) *vim25.Client {
 	return &vim25.Client{Client: s.soap, ServiceContent: s.vim.ServiceContent, RoundTripper: s.endpoint.longPoll(s.soap, timeout)}
 }
 
-// REST returns the session of the REST API.
+// REST returns the REST session.
 func (s *Session) REST() *REST { return s.rest }
 
-// NewREST returns another session of the REST API, for another goroutine, which has to close it.
-// Where the session was cloned it is the same one, which Close leaves open.
+// NewREST returns another REST session, which its goroutine must close.
 func (s *Session) NewREST() *REST {
 	return &REST{
 		endpoint: s.endpoint, soap: s.soap, creds: s.creds, tokens: s.tokens,
@@ -61,25 +57,23 @@ func (s *Session) NewREST() *REST {
 	}
 }
 
-// Credentials returns those that the session was opened with.
+// Credentials returns the credentials that opened the session.
 func (s *Session) Credentials() credentials.Credentials { return s.creds }
 
-// Host returns the host and port that the session was opened with.
+// Host returns the host and port of the session.
 func (s *Session) Host() string { return s.soap.URL().Host }
 
-// Serves reports whether the session is of the vCenter at a configured address.
+// Serves reports whether the session belongs to the configured address.
 func (s *Session) Serves(cfg *config.VCenter) bool { return s.Host() == hostPort(cfg) }
 
-// Retrust has connections from now on verified as the endpoint is configured now. An error
-// leaves that as it was.
+// Retrust applies the endpoint's current trust to new connections. On an error the trust stays unchanged.
 func (s *Session) Retrust() error {
 	err := s.trust.set(s.endpoint.cfg.Load())
 	s.soap.Client.CloseIdleConnections()
 	return err
 }
 
-// Ping asks the vCenter for its time and returns why it does not answer. That the
-// account may not ask is an answer too.
+// Ping requests the vCenter's time. A denied permission is a valid answer.
 func (s *Session) Ping(ctx context.Context) error {
 	if _, err := methods.GetCurrentTime(ctx, s.vim); err != nil && !faults.Denied(err) {
 		return err
@@ -87,8 +81,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Classify returns an error as a faults.SessionLostError if the vCenter does not know an
-// object that was created through the session and not destroyed.
+// Classify returns err as a faults.SessionLostError if the vCenter does not know a tracked object.
 func (s *Session) Classify(err error) error {
 	if err == nil || faults.SessionLost(err) {
 		return err
@@ -99,9 +92,7 @@ func (s *Session) Classify(err error) error {
 	return err
 }
 
-// Close ends both sessions, which are one where it was cloned. The context
-// bounds it. Neither waits for the other: they are ended by services of their own, of
-// which one may hang.
+// Close logs out of both sessions concurrently, because either of their services may hang.
 func (s *Session) Close(ctx context.Context) error {
 	var soap, rest error
 	var g sync.WaitGroup

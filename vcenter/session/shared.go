@@ -16,11 +16,9 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// maxTicket bounds a session manager's answer, in bytes.
+// maxTicket limits a session manager's answer in bytes.
 const maxTicket = 64 << 10
 
-// openClone clones a session of the session manager, with the ticket that this
-// gives for it.
 func (s *Session) openClone(ctx context.Context) error {
 	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken}
 	var ticket config.Password
@@ -41,14 +39,12 @@ func (s *Session) openClone(ctx context.Context) error {
 	return nil
 }
 
-// A sessionManager gives tickets for its session.
 type sessionManager struct {
 	url   string
 	token config.Password
 }
 
-// ticket asks for a ticket, which is good for one login. No error has a part of
-// the token, the ticket or what may be secret in the URL.
+// ticket requests a ticket for one login. Its errors contain no token, no ticket and no secret of the URL.
 func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.Duration) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
@@ -66,7 +62,7 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			err = u.Err // without the URL
+			err = u.Err
 		}
 		return none, withoutRequest(err)
 	}
@@ -74,19 +70,16 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.
 	return readTicket(res)
 }
 
-// A statusError is a session manager's HTTP status other than 200.
 type statusError int
 
 func (u statusError) Error() string {
 	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
 }
 
-// managerRefused is the rejection that a status of a session manager is.
 func managerRefused(status statusError) error {
 	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
 }
 
-// readTicket reads the session manager's answer.
 func readTicket(res *http.Response) (config.Password, error) {
 	none := config.Password{}
 	if res.StatusCode != http.StatusOK {

@@ -13,30 +13,22 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// failuresMax bounds for how many credentials it is remembered that their login failed.
 const failuresMax = 10
 
-// LoginLimits bound how often a vCenter is shown credentials that it rejects, and
-// how often it is asked for sessions that it may open after the daemon has given up.
-// Zero fields have the defaults.
+// LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
-	// Window is the time in which at most Failures attempts may have been rejected, of
-	// whatever credentials and at whatever API; 180 s and 2 if zero. vCenter locks an
-	// account by default after five within that time.
+	// Failures is the maximum number of pending and failed logins within Window, with any credentials at any API;
+	// 2 within 180 s if zero. By default vCenter locks an account after five.
 	Window   time.Duration
 	Failures int
-	// RejectedMin and RejectedMax bound the delay until rejected credentials are
-	// tried again; 5 and 30 minutes if zero.
+	// RejectedMin and RejectedMax bound the delay after a rejection; 5 and 30 minutes if zero.
 	RejectedMin, RejectedMax time.Duration
-	// UnansweredMin and UnansweredMax bound the delay after a login that was not
-	// answered; 2 and 15 minutes if zero.
+	// UnansweredMin and UnansweredMax bound the delay after an unanswered login; 2 and 15 minutes if zero.
 	UnansweredMin, UnansweredMax time.Duration
-	// RenewMin and RenewMax bound the time until a session is replaced through which nothing useful
-	// comes although the server answers; 2 and 30 minutes if zero.
+	// RenewMin and RenewMax bound the time until a useless session is replaced; 2 and 30 minutes if zero.
 	RenewMin, RenewMax time.Duration
-	// Queue is for somebody who does not try again. A login waits for those of its account that are
-	// under way and that it could lock the account with, and a call of the REST API for its login as
-	// long as that may take. Otherwise the one fails at once, the other as late as any call.
+	// Queue is for callers that never retry. A login waits for pending logins of its account, and a REST call
+	// for its login.
 	Queue bool
 }
 
@@ -54,7 +46,6 @@ func (l LoginLimits) withDefaults() LoginLimits {
 	}
 }
 
-// A loginAPI is where credentials open a session.
 type loginAPI int
 
 const (
@@ -63,75 +54,64 @@ const (
 	loginREST
 )
 
-// A login is an attempt to open a session: at an API of a host, with credentials.
 type login struct {
 	api   loginAPI
 	host  string
 	creds credentials.Credentials
 }
 
-// A LoginThrottle prevents that an account is locked. It remembers which credentials one
-// vCenter has rejected or has not answered to, and decides when they may be shown to it
-// again. Every login begins an attempt and ends it. It makes no requests; it may be used
-// concurrently. What it remembers of credentials at one API is one of:
+// A LoginThrottle prevents account lockout. It decides when credentials may be sent to one vCenter again. Each login
+// calls begin and end. Credentials at one API are in one of these states:
 //
-//	state       what holds                           next        when
-//	accepted    nothing is remembered, they may be   rejected    the API rejects them
-//	            shown at once                        unanswered  it does not answer, or breaks the
+//	state       meaning                              next        event
+//	accepted    nothing is recorded, they may be     rejected    the API rejects them
+//	            sent at once                         unanswered  it does not answer, or breaks the
 //	                                                             connection for the second time
-//	rejected    they wait for 5 to 30 minutes, twice unanswered  as above
-//	            as long after each rejection         accepted    the API accepts them; at SOAP, it
-//	                                                             accepts others; Offer sees a change
-//	unanswered  they wait for 2 to 15 minutes,       rejected    as above
-//	            twice as long each time              accepted    the API accepts them; at SOAP, it
+//	rejected    delayed by 5 to 30 minutes, twice    unanswered  as above
+//	            as long after each rejection         accepted    the API accepts them; the SOAP API
+//	                                                             accepts others; Offer detects a change
+//	unanswered  delayed by 2 to 15 minutes, twice    rejected    as above
+//	            as long each time                    accepted    the API accepts them; the SOAP API
 //	                                                             accepts others
 //
-// Another address makes all of them accepted. Beside this no attempt begins while two have
-// failed or are under way in 180 s, of whatever credentials, API and entry of the account.
+// A new address resets all of them to accepted. In addition, at most two logins for the entry or its account may be
+// pending or have failed within 180 s, with any credentials at any API.
 type LoginThrottle struct {
 	limits LoginLimits
-	// accounts count the logins of all entries. What counts for this one is kept when the address
-	// changes, which may be another name of the same vCenter.
+	// accounts survive a new address, which may be another name of the same vCenter.
 	accounts *Accounts
 
 	mu       sync.Mutex
 	failures []*failure
-	// offered are the credentials that were configured last.
-	offered credentials.Credentials
+	offered  credentials.Credentials
 }
 
-// A failure is what is remembered of credentials at one API since they last served there.
+// A failure records the failed logins with credentials at one API since the last success.
 type failure struct {
 	api   loginAPI
 	creds credentials.Credentials
-	// rejected, unanswered and broken count attempts by how they ended.
+	// broken counts unanswered logins, and unanswered those of them that delay the next.
 	rejected, unanswered, broken int
-	// silent reports whether the last attempt was not answered.
-	silent bool
-	// denied reports whether an attempt was rejected, whatever came of those after it.
+	silent                       bool
+	// denied reports whether any attempt was rejected.
 	denied bool
-	// err is how the last attempt ended, until is when the next may begin, and
-	// delays bound the time between the two.
+	// err is the last result, until the time of the next attempt.
 	err    error
 	until  time.Time
 	delays delays
 }
 
-// NewLoginThrottle returns a throttle for one vCenter. Accounts are those of the whole fleet;
-// nil stands for accounts of its own.
+// NewLoginThrottle returns a throttle for one vCenter. Nil accounts stand for its own.
 func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 	return &LoginThrottle{limits: limits.withDefaults(), accounts: cmp.Or(accounts, NewAccounts(limits))}
 }
 
-// Offer notes the credentials that are configured now, and returns nil if they may be shown to
-// the SOAP API. Otherwise NextAttempt says when, for its error. Those of the session that is
-// open are empty without one.
+// Offer sets the configured credentials. Its error is nil if they may be sent to the SOAP API now; otherwise
+// NextAttempt returns the time. inUse are the credentials of the open session, or empty.
 //
-// Credentials that come in the place of others may be right by now, so a rejection of them is forgotten:
-// with a session only that by the REST API. A new revision of the same credentials may mean that the
-// vCenter accepts them by now: every rejection of them is forgotten. When those of the session are
-// configured again, rejections of others are: whatever comes next is a change. That credentials were
-// not answered is kept: it does not depend on what they replace.
+// Changed credentials may be valid by now, so their rejection is forgotten; while a session is open, only the REST
+// API's. A new revision of the same credentials forgets all their rejections. Offering the session's credentials
+// forgets the rejections of all others. Unanswered logins stay.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,15 +130,13 @@ func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Tim
 	return t.postponed(loginSOAP, creds, now)
 }
 
-// Offered reports whether this revision of these credentials was offered last.
+// Offered reports whether this revision of the credentials was offered last.
 func (t *LoginThrottle) Offered(creds credentials.Credentials) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return creds.Equal(t.offered) && creds.Revision == t.offered.Revision
 }
 
-// begin returns a *postponedError if a login has to wait, and otherwise counts it as
-// under way.
 func (t *LoginThrottle) begin(l login, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,8 +146,7 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	return t.accounts.begin(now, t, accountOf(l))
 }
 
-// beginQueued is begin after the logins that are under way, if the limits say so, for which it waits
-// for a time at most.
+// beginQueued waits for pending logins if LoginLimits.Queue is set, at most for most.
 func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -187,8 +164,6 @@ func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Dura
 	}
 }
 
-// waitTime returns how long a call of this deadline waits for a login that may take longer: as long as
-// that for somebody who does not try again.
 func (t *LoginThrottle) waitTime(call, login time.Duration) time.Duration {
 	if t.limits.Queue {
 		return max(call, login)
@@ -203,9 +178,7 @@ func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, n
 	return t.accounts.postponed(now, t)
 }
 
-// end ends an attempt that has begun. The error is nil if the credentials were
-// accepted. The returned one says in addition when they are tried again, if that is
-// not as soon as after any other failure.
+// end returns err, as a *postponedError if the next attempt is delayed.
 func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +197,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	case errors.As(err, &silence):
 		f := t.remember(l)
 		f.silent = true
-		// One connection that breaks is no reason to wait.
+		// A single broken connection causes no delay.
 		if f.broken++; !silence.long && f.broken == 1 {
 			return err
 		}
@@ -236,28 +209,26 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	return t.failure(l.api, l.creds).postponed(true)
 }
 
-// accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
 	t.forget(func(f *failure) bool {
 		if l.api == loginREST {
 			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
-			// They are replaced, and only the watch that still has them must not show them again.
+			// Only a watch that still has these replaced credentials must not send them again.
 			f.denied = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
 	})
 }
 
-// forgetRejection forgets a rejection, and reports whether nothing else is to be remembered.
+// forgetRejection reports whether the failure contains nothing else.
 func (f *failure) forgetRejection() bool {
 	f.denied = false
 	return !f.silent
 }
 
-// Moved forgets which credentials failed: the address has changed, and may be that of
-// another vCenter.
+// Moved forgets all failures, because a new address may lead to another vCenter.
 func (t *LoginThrottle) Moved() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -268,9 +239,8 @@ func (t *LoginThrottle) forget(which func(*failure) bool) {
 	t.failures = slices.DeleteFunc(t.failures, which)
 }
 
-// Rejected reports whether credentials were rejected at an API, and none were accepted there
-// since. That of the REST API counts only where it is used: nobody logs in to it any more
-// otherwise.
+// Rejected reports whether an API has rejected credentials and accepted none since. The REST API is ignored
+// unless withREST is set, because nothing logs in to an unused API.
 func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -295,7 +265,6 @@ func (t *LoginThrottle) remember(l login) *failure {
 	return t.failures[len(t.failures)-1]
 }
 
-// postpone notes the n-th failure of a kind.
 func (f *failure) postpone(err error, now time.Time, n int, between delays) {
 	f.err = err
 	f.until = now.Add(delayAfter(n, between.least, between.most))
@@ -306,8 +275,7 @@ func (f *failure) postponed(tried bool) *postponedError {
 	return &postponedError{err: f.err, until: f.until, delays: f.delays, silent: f.silent, tried: tried}
 }
 
-// delayAfter returns the delay after the n-th failure: it doubles from least to most and
-// has jitter, so that the daemons of many clusters do not log in at the same time.
+// delayAfter doubles from least to most. Jitter keeps many clusters from logging in at the same time.
 func delayAfter(n int, least, most time.Duration) time.Duration {
 	backoff := wait.Backoff{Duration: least, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(least, most*5/6)}
 	var delay time.Duration

@@ -14,19 +14,18 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// A tokenService is where tokens for a certificate come from.
+// A tokenService issues SAML tokens for a certificate.
 type tokenService struct {
 	endpoint *Endpoint
 	creds    credentials.Credentials
-	// client is nil until the service was found.
+	// client is nil until find succeeds.
 	client *sts.Client
 }
 
-// find finds the token service that the vCenter's lookup service knows. If
-// that has none, it is where vCenters have their own. It goes the way of the
-// SOAP client, with the trust and the bounds of that.
+// find gets the token service from the vCenter's lookup service, or assumes its default path. The service
+// shares the transport and trust of the SOAP client.
 func (t *tokenService) find(ctx context.Context, content types.ServiceContent, sc *soap.Client) error {
-	// These requests are one call, so they are not counted on their own.
+	// These requests are observed as one call.
 	bare := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
 	err := t.endpoint.Do(ctx, "token service: find", func(ctx context.Context) (err error) {
 		t.client, err = sts.NewClient(ctx, bare)
@@ -43,7 +42,6 @@ func (t *tokenService) find(ctx context.Context, content types.ServiceContent, s
 	return nil
 }
 
-// issue gets a token for one login.
 func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	pair, err := t.creds.KeyPair()
 	if err != nil {
@@ -51,7 +49,7 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	}
 	var signer *sts.Signer
 	err = t.endpoint.exchangeCredentials(ctx, "token service: get token", func(ctx context.Context) (err error) {
-		// The REST API asks for tokens in its turn, to call other services.
+		// The REST API delegates the token to other services.
 		signer, err = t.client.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
 		return err
 	})
@@ -64,8 +62,8 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	return signer, nil
 }
 
-// refusesCertificate looks for the fault of WS-Trust that says so. Others are
-// about the request, such as clocks that differ.
+// refusesCertificate reports a WS-Trust FailedAuthentication. Other faults are about the request, such as clock
+// skew.
 func refusesCertificate(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if soap.IsSoapFault(err) {

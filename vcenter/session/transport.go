@@ -12,31 +12,28 @@ import (
 )
 
 const (
-	// smallAnswer and largeAnswer bound answers, in bytes after decompression, smallParts and largeParts in elements
-	// and attributes of XML or values of JSON. Large answers are read one at a time, so that the ten requests that may be
-	// in flight have 6 MiB and 180,000 parts together: a part takes up to half a kilobyte, and the Pod's limit is
-	// 512 MiB. A page of 1,000 VMs of the index has less than 1 MB and 16,000 parts; of pages that are too large,
-	// smaller ones are read.
+	// smallAnswer and largeAnswer limit answers in bytes after decompression, smallParts and largeParts in XML
+	// elements and attributes or JSON values. At most one large answer is read at any time, so the ten concurrent
+	// requests have 6 MiB and 180,000 parts in total. A part takes up to half a kilobyte, and the Pod's limit is
+	// 512 MiB. An index page of 1,000 VMs has less than 1 MB and 16,000 parts; larger pages are split.
 	smallAnswer = 256 << 10
 	largeAnswer = 4 << 20
 	smallParts  = 8_000
 	largeParts  = 100_000
-	// deepestAnswer bounds the nesting of XML. An answer of a vCenter has a dozen levels; the decoder recurs.
+	// deepestAnswer limits the nesting of XML, because the decoder is recursive. A vCenter has a dozen levels.
 	deepestAnswer = 256
-	// maxHeader bounds the header of an answer, in bytes.
+	// maxHeader limits an answer's header in bytes.
 	maxHeader = 64 << 10
 )
 
-// LargeAnswer is the error of reading an answer that is larger than any is accepted.
+// LargeAnswer is the error for an answer above the limits.
 const LargeAnswer = faults.RefusedAnswer("the answer has more than 4 MiB or 100,000 elements: is it a vCenter that answers?")
 
 const deepAnswer = faults.RefusedAnswer("the answer is nested more than 256 levels deep: is it a vCenter that answers?")
 
-// A transport sends requests of all clients of a session. It follows no redirect, whatever
-// the client's own rule is, and bounds answers.
+// A transport limits answers and follows no redirect, whatever the client's policy.
 type transport struct {
 	*http.Transport
-	// large holds a value while an answer is read that is not small.
 	large chan struct{}
 }
 
@@ -65,17 +62,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func redirected(from *url.URL, location string, status int) error {
 	to := "an invalid address"
-	if u, err := from.Parse(location); err == nil { // without what may be secret
+	if u, err := from.Parse(location); err == nil {
 		to = quote.Plain((&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
 	}
 	return faults.RefusedAnswer(fmt.Sprintf("%s redirects to %s (%d %s), where nothing is sent: write the address of the server that answers itself",
 		from.Host, to, status, http.StatusText(status)))
 }
 
-// An answer is the body of one. It belongs to one goroutine.
+// An answer is a response body. It belongs to one goroutine.
 type answer struct {
 	io.ReadCloser
-	// done is closed when the request's context is done.
 	done    <-chan struct{}
 	large   chan struct{}
 	isLarge bool
@@ -83,7 +79,7 @@ type answer struct {
 	meter   meter
 }
 
-// Read waits for other large answers to end before it returns more than a small answer has.
+// Read waits for other large answers to end before it returns more than a small answer.
 func (a *answer) Read(p []byte) (int, error) {
 	if a.read == largeAnswer {
 		return 0, LargeAnswer

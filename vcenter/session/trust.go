@@ -14,31 +14,27 @@ import (
 	"vzones/config"
 )
 
-// A trust decides which certificates of servers are accepted. It can be changed while
-// clients use it, and counts for connections made from then on.
+// A trust decides which certificates are accepted. A change applies to new connections.
 type trust struct {
 	now atomic.Pointer[authority]
-	// ends gets until when what the vCenter shows is valid, in seconds since 1970; 0
-	// where that does not matter. It may be nil.
+	// ends receives the expiry of the vCenter's certificate in Unix seconds, 0 if not applicable. May be nil.
 	ends *atomic.Int64
 }
 
-// An authority is a trust as it is configured at one time.
 type authority struct {
-	vcenter             string // the name of its entry
+	vcenter             string
 	insecure            bool
 	thumbprint, trustAt string
-	ca                  []byte // PEM; empty stands for the system's authorities
+	ca                  []byte // PEM; empty means the system's CAs
 	roots               *x509.CertPool
 }
 
-// newTrust returns the trust that is configured for a vCenter.
 func newTrust(cfg *config.VCenter) (*trust, error) {
 	t := &trust{}
 	return t, t.set(cfg)
 }
 
-// set replaces what is accepted. An error leaves it as it was.
+// set leaves the trust unchanged on an error.
 func (t *trust) set(cfg *config.VCenter) error {
 	a := &authority{vcenter: cfg.Name, insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt, ca: cfg.CA}
 	if len(cfg.CA) > 0 {
@@ -55,13 +51,12 @@ func (t *trust) set(cfg *config.VCenter) error {
 	return nil
 }
 
-// config verifies servers by the configured CA or the system's. A configured
-// thumbprint accepts a certificate besides those, as it does in the incumbent.
-// Host is what is connected to by default.
+// config verifies servers against the configured CA, or the system's CAs. A configured thumbprint is accepted too,
+// as in the incumbent. The host is the default server name.
 func (t *trust) config(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
 		ends, err := t.now.Load().verify(cs, host)
-		// Token services and proxies have names of their own. A connection's has no final dot.
+		// Token services and proxies have other names. ServerName has no trailing dot.
 		if err == nil && t.ends != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
 			t.ends.Store(ends)
 		}
@@ -69,8 +64,7 @@ func (t *trust) config(host string) *tls.Config {
 	})
 }
 
-// verifying returns a configuration with its own verification: the standard one can
-// neither accept a single certificate nor report what is wrong with another.
+// verifying sets a custom verification. The standard one cannot accept a pinned certificate or report the rejected.
 func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -79,22 +73,18 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	}
 }
 
-// verify returns until when what it has verified is trusted, in seconds since 1970, 0 if for
-// ever. It takes a host from the caller where the server was called by an IP address: the
-// connection's ServerName is empty then, and an empty name is not compared. Whoever else is
-// connected to by an address (a token service, a proxy) has to show a certificate for that
-// host too.
+// verify returns the expiry in Unix seconds, 0 if there is none. A server called by IP address needs a certificate
+// for host, because ServerName is empty then. This includes token services and proxies.
 func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
 	switch {
-	case a.insecure, accepted(leaf, a.thumbprint): // after its end too
+	case a.insecure, accepted(leaf, a.thumbprint):
 		return 0, nil
 	}
 	return a.chain(cs, host, a.roots)
 }
 
-// chain verifies what a server has shown by roots, nil for the system's. It returns until
-// when it is trusted: the end of the chain of certificates that is valid for the longest.
+// chain returns the expiry of the chain that is valid for the longest time. Nil roots are the system's CAs.
 func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
@@ -125,9 +115,8 @@ func accepted(c *x509.Certificate, thumbprint string) bool {
 	return thumbprint != "" && (thumbprint == soap.ThumbprintSHA1(c) || thumbprint == soap.ThumbprintSHA256(c))
 }
 
-// forManager verifies a session manager, always, since it is sent a bearer token: by
-// the system's authorities and the configured ones. insecureFlag and thumbprint are
-// about the vCenter's certificate: neither decides who may get the token.
+// forManager always verifies a session manager, because it receives a bearer token: against the system's CAs and the
+// configured CA. insecureFlag and thumbprint apply only to the vCenter's certificate.
 func (t *trust) forManager(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error { return t.now.Load().verifyManager(cs, host) })
 }
@@ -135,7 +124,7 @@ func (t *trust) forManager(host string) *tls.Config {
 func (a *authority) verifyManager(cs tls.ConnectionState, host string) error {
 	roots := a.roots
 	if roots != nil {
-		if system, err := x509.SystemCertPool(); err == nil { // without them the configured ones are left
+		if system, err := x509.SystemCertPool(); err == nil {
 			system.AppendCertsFromPEM(a.ca)
 			roots = system
 		}

@@ -15,29 +15,24 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An UntrustedError says that a server has shown a certificate that is not
-// trusted. Nothing was sent to it.
+// An UntrustedError means that a server has an untrusted certificate. Nothing was sent to it.
 type UntrustedError struct {
-	// Server is what was connected to, a host name or an address.
-	Server string
-	// Certificate is what it has shown.
+	// Server is a host name or address.
+	Server      string
 	Certificate *x509.Certificate
-	// TrustAt is where it is configured what to trust; it may be empty.
+	// TrustAt is the place of the trust in the configuration; may be empty.
 	TrustAt string
 
-	// thumbprint is the configured one, err the error of package x509.
 	thumbprint string
 	err        error
-	// manager says which session manager it was to be, empty for a vCenter, and note what is
-	// configured and does not count for one.
+	// manager describes the session manager, empty for a vCenter. note lists settings that do not apply to it.
 	manager, note string
 }
 
-// Cause implements what faults.CauseOf looks for.
+// Cause implements the interface of faults.CauseOf.
 func (*UntrustedError) Cause() inventory.Cause { return inventory.CauseUntrusted }
 
-// Error says what is wrong with the certificate, what to write, and which one it is, in one
-// line.
+// Error describes the reason, the action and the certificate on one line.
 func (e *UntrustedError) Error() string {
 	c := e.Certificate
 	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
@@ -59,7 +54,6 @@ func (e *UntrustedError) Error() string {
 // Unwrap returns the error of package x509.
 func (e *UntrustedError) Unwrap() error { return e.err }
 
-// distrusted returns whose certificate it is, and what that means.
 func (e *UntrustedError) distrusted() string {
 	if e.manager == "" {
 		return e.Server + " is not trusted"
@@ -67,7 +61,6 @@ func (e *UntrustedError) distrusted() string {
 	return e.manager + " is not trusted, and it is not sent the token"
 }
 
-// reason returns what is wrong and what to do.
 func (e *UntrustedError) reason(now time.Time) string {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -98,7 +91,6 @@ func (e *UntrustedError) reason(now time.Time) string {
 	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + e.note
 }
 
-// names lists what the certificate is for.
 func (e *UntrustedError) names() string {
 	const most = 5
 	var names []string
@@ -117,7 +109,6 @@ func (e *UntrustedError) names() string {
 	return strings.Join(names, ", ")
 }
 
-// quoted quotes what a server sends about itself: any length, any characters.
 func quoted(s string) string {
 	const most = 200
 	if r := []rune(s); len(r) > most {
@@ -128,8 +119,7 @@ func quoted(s string) string {
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// withoutRequest leaves out of an error that a certificate is not trusted what was asked
-// for, which does not matter then.
+// withoutRequest strips the request from the error of an untrusted certificate.
 func withoutRequest(err error) error {
 	var untrusted *UntrustedError
 	if errors.As(err, &untrusted) {

@@ -11,10 +11,9 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// maxVersions is how many bytes of the versions' file are read.
+// maxVersions limits the versions file in bytes.
 const maxVersions = 1 << 20
 
-// apiVersion asks the vCenter for the version of the vSphere API that it has.
 func (s *Session) apiVersion(ctx context.Context) (version string, err error) {
 	u := s.soap.URL()
 	u.Path += "/vimServiceVersions.xml"
@@ -31,8 +30,8 @@ func (s *Session) apiVersion(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// APIVersion reads the version of the vSphere API in the answer to a request for
-// /sdk/vimServiceVersions.xml. Closing its body is left to the caller.
+// APIVersion returns the version of the vSphere API in the answer to a request for /sdk/vimServiceVersions.xml.
+// The caller closes the body.
 func APIVersion(res *http.Response) (string, error) {
 	if res.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("it answers with HTTP status %d", res.StatusCode)
