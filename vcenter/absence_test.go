@@ -17,7 +17,6 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// TestConfirmAbsent asks by UUID and for the managed object that the machine was.
 func TestConfirmAbsent(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
@@ -36,7 +35,7 @@ func TestConfirmAbsent(t *testing.T) {
 		}
 		return has
 	}
-	// The entry that had it leads elsewhere by now, and another one to its vCenter.
+	// The recorded entry now has another address, and another entry has that vCenter.
 	byAnother := func(entry, moid string) inventory.Identity {
 		id := known(nobody, entry, moid)
 		id.RecordedInstance = east.InstanceUUID()
@@ -47,7 +46,7 @@ func TestConfirmAbsent(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		id    inventory.Identity
-		fault string // a method without permission
+		fault string // A method without permission.
 		want  string
 	}{
 		{"nobody's UUID", nobody, "", confirmed},
@@ -77,7 +76,7 @@ func TestConfirmAbsent(t *testing.T) {
 		}
 	}
 
-	// A machine that cannot be read is not found by its UUID.
+	// A search by UUID does not find an unreadable VM.
 	n2 := known(w.id("n2"), "east", w.moid("n2"))
 	if err := east.SetConnection("n2", "inaccessible"); err != nil {
 		t.Fatal(err)
@@ -85,7 +84,7 @@ func TestConfirmAbsent(t *testing.T) {
 	if got := ask(n2); got != has {
 		t.Errorf("an unreadable VM: %s", got)
 	}
-	// Asking the vCenters costs a few requests, and only theirs.
+	// Confirming costs a few requests, to the searched vCenters only.
 	east.ResetRequests()
 	ask(known(nobody, "east", "vm-99999"))
 	for call, n := range east.Requests() {
@@ -95,8 +94,8 @@ func TestConfirmAbsent(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsHeld from the first reading, unless the process has seen the VM, and after an outage, a new session
-// and another address in any case; longer while a host is not connected.
+// TestAbsenceIsHeld checks the hold: from the first read unless the process has seen the VM, always after
+// an outage, a new session or a new address, and longer while a host is disconnected.
 func TestAbsenceIsHeld(t *testing.T) {
 	t.Parallel()
 	opts := quick
@@ -127,7 +126,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	if took := time.Since(began); took < opts.AbsenceHold/2 {
 		t.Errorf("absence of a VM that the process has not seen was confirmed %v after the first reading, want %v", took, opts.AbsenceHold)
 	}
-	// The absence of a VM that the process has seen is held after a break too.
+	// After a break the hold applies even to a VM that the process has seen.
 	nobody = seen
 	for name, end := range map[string]func(){
 		"an outage":     func() { east.Refuse(); held("it is being read"); w.do(east.Recover()) },
@@ -164,7 +163,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	w.until("confirmed without a host that stays away", confirmed)
 }
 
-// absenceRequests holds back the requests that confirm an absence, at a front.
+// absenceRequests delays the requests that confirm an absence, in a front.
 type absenceRequests struct {
 	held    atomic.Int32
 	arrived chan struct{}
@@ -191,7 +190,7 @@ func holdAbsence(f *vcentertest.Front) *absenceRequests {
 	return a
 }
 
-// await waits until so many requests are held, none of which was answered.
+// await waits until n requests are pending.
 func (a *absenceRequests) await(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -203,9 +202,8 @@ func (a *absenceRequests) await(t *testing.T, n int) {
 	}
 }
 
-// TestConfirmationsSideBySide: one asks for each form of the UUID and for the object that the machine was at a time, so that
-// an answer takes as long as the slowest of them. However many absences are confirmed at a time, the vCenter has no more of
-// their requests in flight than there are slots, and others are not held up by them.
+// TestConfirmationsSideBySide checks that the requests for a VM run in parallel, that all confirmations
+// together use no more requests than there are slots, and that they do not delay other requests.
 func TestConfirmationsSideBySide(t *testing.T) {
 	t.Parallel()
 	slots := cap(watch.NewSlots())

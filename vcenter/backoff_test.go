@@ -12,9 +12,8 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestLoginsToAVCenterThatEndsEachSession: at most 12 in any minute, however long each
-// session lives and whether the vCenter can be read through it. Jitter only adds
-// to that.
+// TestLoginsToAVCenterThatEndsEachSession allows 12 logins per minute, for every lifetime of the sessions,
+// whether or not the vCenter can be read. Jitter only reduces that.
 func TestLoginsToAVCenterThatEndsEachSession(t *testing.T) {
 	t.Parallel()
 	for _, lives := range []time.Duration{10 * time.Millisecond, time.Second, 5 * time.Second, 10 * time.Second, 10100 * time.Millisecond, time.Minute} {
@@ -42,8 +41,8 @@ func TestLoginsToAVCenterThatEndsEachSession(t *testing.T) {
 	}
 }
 
-// TestBackoff: the first lost session costs no time, and a watch that breaks in a
-// living session little.
+// TestBackoff checks that the first lost session causes no delay, and a broken watch in a live session a
+// short delay.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	b := newBackoff(500*time.Millisecond, 10*time.Second)
@@ -71,7 +70,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatContradictsItself, in the name of a datacenter, is not read all the time.
+// TestAVCenterThatContradictsItself reports changing names of a datacenter, and is not read continuously.
 func TestAVCenterThatContradictsItself(t *testing.T) {
 	t.Parallel()
 	for name, contradiction := range map[string]func(string) string{
@@ -101,7 +100,7 @@ func TestAVCenterThatContradictsItself(t *testing.T) {
 			opts.RetryMin, opts.RetryMax = 500*time.Millisecond, 10*time.Second
 			follow(t, sim, cfg, FromFile, opts)
 			time.Sleep(6 * time.Second)
-			// The first, three at once, and those after 0.25 s to 2 s each.
+			// The first read, three immediate restarts, and restarts after 0.25 s to 2 s each.
 			if n := readings.Load(); n < 4 || n > 14 {
 				t.Errorf("it was read %d times in 6 s, want 4 to 14", n)
 			}

@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// crowd is a vCenter with ten machines of Nodes and so many that are no Nodes'.
+// crowd describes a vCenter with ten VMs of Nodes and others without a Node.
 func crowd(others int) string {
 	return fmt.Sprintf(`
 vcenters:
@@ -24,12 +24,11 @@ vcenters:
 `, others)
 }
 
-// cost is what a vCenter was asked and has answered for each of some requests of a
-// kind, so that it does not depend on the time that they took.
+// cost is the load on a vCenter per request of a kind, independent of the duration.
 type cost struct{ requests, bytes float64 }
 
-// atRest measures the cost of n requests of a kind while nothing changes. It is the
-// least of several such windows: what is done once, at first, is not a cost at rest.
+// atRest measures the cost of n requests of a kind while nothing changes. It takes the minimum of several
+// windows to exclude initial requests.
 func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 	t.Helper()
 	w := run(t, crowd(others), opts, nil)
@@ -65,7 +64,6 @@ func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 	return least
 }
 
-// TestCostAtRestIsFlat: at rest, machines that are no Nodes cost nothing.
 func TestCostAtRestIsFlat(t *testing.T) {
 	t.Parallel()
 	opts := slow
@@ -76,7 +74,7 @@ func TestCostAtRestIsFlat(t *testing.T) {
 	}
 }
 
-// TestOthersCauseNoWork: machines that are no Nodes' are used, and the vCenter reports nothing.
+// TestOthersCauseNoWork checks that a vCenter reports no changes of VMs without a Node.
 func TestOthersCauseNoWork(t *testing.T) {
 	t.Parallel()
 	w := run(t, crowd(20), slow, nil)
@@ -93,7 +91,7 @@ func TestOthersCauseNoWork(t *testing.T) {
 		if err := errors.Join(east.PowerOff(vm), east.SetHostName(vm, "other"), east.SetIPs(vm, "10.1.0.1"), east.MoveVM(vm, "c1-host-1")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond) // so that each would be reported on its own
+		time.Sleep(50 * time.Millisecond) // The pause separates the changes.
 	}
 	if err := east.PowerOff("node-0000"); err != nil {
 		t.Fatal(err)

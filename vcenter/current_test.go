@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestASnapshotIsCurrentOrHasAnError: whatever ends a watch, the snapshot that it has left is not current until
+// TestASnapshotIsCurrentOrHasAnError checks that after the end of a watch the snapshot is not current until
 // the next watch has read the vCenter.
 func TestASnapshotIsCurrentOrHasAnError(t *testing.T) {
 	t.Parallel()
@@ -60,8 +60,8 @@ func TestASnapshotIsCurrentOrHasAnError(t *testing.T) {
 	}
 }
 
-// TestAnotherConfigurationOutdatesASnapshot, also while the vCenter fails, and from the moment when it is applied. A
-// failure alone does not: the snapshot may still initialize Nodes for a while.
+// TestAnotherConfigurationOutdatesASnapshot at once, even while the vCenter fails. A failure alone does not,
+// because the snapshot may still initialize Nodes for some time.
 func TestAnotherConfigurationOutdatesASnapshot(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)

@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// failing are ways in which a vCenter can fail, and what the state says then.
+// failing are the failures of a vCenter and the resulting errors of the state.
 var failing = map[string]struct {
 	begin func(*fleet.VCenter)
 	says  string
@@ -27,14 +27,14 @@ var failing = map[string]struct {
 	"no password": {func(v *fleet.VCenter) { v.RejectPassword(); v.EndSessions() }, "rejected"},
 }
 
-// TestAFailureStaysItsOwn: the vCenter is unknown, from the start or with what was read of it before, and no
-// machine is absent. The Nodes of the other one are placed.
+// TestAFailureStaysItsOwn checks that the failing vCenter is unknown, no VM is absent, and the Nodes of the
+// second vCenter are placed.
 func TestAFailureStaysItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, failure := range failing {
 		opts := quick
 		if name == "no password" {
-			opts.TagRefresh = time.Minute // a login to the tagging API that is rejected first makes tags unknown
+			opts.TagRefresh = time.Minute // A rejected login to the tagging API would make tags unknown.
 		}
 		for _, later := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, later %t", name, later), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAFailureStaysItsOwn(t *testing.T) {
 				if err := w.fleet.ConfirmAbsent(w.ctx, n1); !later && !errors.Is(err, topology.ErrUnknown) {
 					t.Errorf("absence of n1: %v", err)
 				}
-				if name != "no password" { // the same password is not tried again
+				if name != "no password" { // The same password is not retried.
 					w.do(w.sim.VCenter("east").Recover())
 					w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil })
 				}

@@ -18,8 +18,8 @@ func addrs(s ...string) []netip.Addr {
 	return out
 }
 
-// TestHostileGuests: what a guest says in excess is refused with one remark, its other
-// properties stay, and other machines are as ever.
+// TestHostileGuests checks that excessive guest data is rejected with one log line, and affects neither other
+// properties of the VM nor other VMs.
 func TestHostileGuests(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder

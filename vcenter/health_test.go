@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestTagsAreKnownOnceTheyWereRead: not before, nor by the answers of another address.
+// TestTagsAreKnownOnceTheyWereRead at the current address.
 func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 	t.Parallel()
 	opts := quick
@@ -18,7 +18,7 @@ func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 	var east config.VCenter
 	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		east = cfgs[0]
-		cfgs[0].Server, cfgs[0].Port = "127.0.0.1", 1 // nobody is there
+		cfgs[0].Server, cfgs[0].Port = "127.0.0.1", 1 // Nothing listens here.
 	})
 	w.reading("west", TagsRead)
 	w.reading("east", TagsNotRead)
@@ -28,7 +28,7 @@ func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 		w.fleet.Apply(w.cfgs, requirements)
 	}
 	apply(false)
-	w.reading("east", TagsRead) // none is needed
+	w.reading("east", TagsRead) // Tags are not required.
 	apply(true)
 	w.reading("east", TagsNotRead)
 	away := w.cfgs[0]
@@ -40,7 +40,7 @@ func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 	w.reading("east", TagsNotRead)
 }
 
-// reading waits for the way in which a vCenter's last reading ended.
+// reading waits for the result of a vCenter's last read of tags.
 func (w *world) reading(name string, want TagReading) {
 	w.Helper()
 	w.until(name+" is "+fmt.Sprint(want), func([]inventory.State) bool {

@@ -10,8 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestAskHome: what a vCenter says of machines that it does not show, each of which is asked about
-// once, however often somebody wants to know.
+// TestAskHome checks the replies about VMs that the vCenter does not show, with one request for each.
 func TestAskHome(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, vcenters []config.VCenter) { vcenters[0].Datacenters = []string{"/prod/dc1"} })
@@ -36,7 +35,7 @@ func TestAskHome(t *testing.T) {
 			t.Errorf("of %s it says %v, want %v", id, reply, want[id])
 		}
 	}
-	// A fault that says nothing is no evidence.
+	// A fault of another kind is no evidence.
 	east.Fault("RetrievePropertiesEx", &types.RuntimeFault{})
 	askAll()
 	w.fleet.AskHome("east", "vm-88888")

@@ -26,7 +26,7 @@ vcenters:
     vms: [{name: n1, host: a1}, {name: n2, host: b1}, {name: n3, host: spare}, {name: n4, host: alone}, {name: n5, host: c2h}]
 `
 
-// facts are the host groups and the fault domain of a host, as a snapshot has them.
+// facts formats the host groups and the fault domain of a VM's host.
 func facts(m *inventory.Machine) string {
 	host := m.Paths[0].Objects[0]
 	text := func(of *topology.Membership) string {
@@ -64,9 +64,8 @@ func (w *world) do(err error) {
 	}
 }
 
-// TestHostGroupsAndFaultDomains: they are those of the machine's host, and follow when
-// the machine moves, when the host changes its group, and when it changes its cluster.
-// Nothing is requested for that.
+// TestHostGroupsAndFaultDomains checks that they follow when the VM moves and when its host changes the group
+// or the cluster, without further requests.
 func TestHostGroupsAndFaultDomains(t *testing.T) {
 	t.Parallel()
 	w := run(t, stretched, byHost, nil)
@@ -91,7 +90,7 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 	w.fact(n2, " / fd-x")
 	w.do(east.SetFaultDomain("b1", ""))
 	w.fact(n2, " / ")
-	w.do(east.LoseHost("b1")) // whose configuration may not be there
+	w.do(east.LoseHost("b1")) // Its configuration may be missing.
 	w.fact(n2, " / "+"the host is not connected to the vCenter")
 	w.do(east.RestoreHost("b1"))
 	w.fact(n2, " / ")
@@ -108,13 +107,13 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 	}
 }
 
-// TestLargeClusterConfiguration: a cluster whose configuration is too large for an answer has no known host groups.
-// The vCenter is watched, and other clusters have theirs.
+// TestLargeClusterConfiguration checks that a cluster whose configuration is too large has unknown host groups,
+// and that the vCenter's other clusters are not affected.
 func TestLargeClusterConfiguration(t *testing.T) {
 	t.Parallel()
 	opts := byHost
 	opts.TagRefresh = 200 * time.Millisecond
-	opts.Timeout = time.Minute // reading 5 MiB takes seconds on a busy machine
+	opts.Timeout = time.Minute // Reading 5 MiB takes seconds on a busy computer.
 	large := strings.Repeat("x", 5<<20)
 	w := run(t, stretched, opts, func(f *fleet.Fleet, _ []config.VCenter) {
 		if err := f.VCenter("east").AddToGroup("b1", large); err != nil {

@@ -18,28 +18,25 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// loadWindow is how long a vCenter is watched in each mode.
+// loadWindow is the duration of each mode.
 const loadWindow = 15 * time.Second
 
-// A loadMode is something that a vCenter goes through, and the most that one daemon
-// may make of it: once, and that much more in each minute. The numbers in flight and
-// of sessions hold at any time.
+// A loadMode is a situation of a vCenter with its load limits for one daemon: a constant, and a rate per minute.
+// The limits on concurrent requests and sessions always apply.
 type loadMode struct {
-	name string // what the vCenter does, by which readLimits finds once and minute
-	// start is what is so when the daemon starts; without it the mode begins when
-	// everything was read.
+	name string // The key for readLimits.
+	// start sets the mode up before the daemon starts. If nil, the mode starts after the first read.
 	start func(*testing.T, *fleet.VCenter)
-	// goes on until the context is done.
+	// goes runs until the context is done.
 	goes func(context.Context, *testing.T, *fleet.VCenter)
 	opts func(*Options)
-	// faster is how many times as fast opts let things happen as the defaults do, 1 if
-	// zero.
+	// faster is the speed of opts relative to the defaults; 1 if zero.
 	faster int
 
 	once, minute fleet.Load
 }
 
-// atMost returns what is allowed in a time.
+// atMost returns the load limit for a duration.
 func (m *loadMode) atMost(d time.Duration) fleet.Load {
 	d *= time.Duration(max(m.faster, 1))
 	sum := func(once, minute int) int { return once + int((time.Duration(minute)*d+time.Minute-1)/time.Minute) }
@@ -51,10 +48,10 @@ func (m *loadMode) atMost(d time.Duration) fleet.Load {
 	}
 }
 
-// TestLoad: what the daemon's defaults make of each mode, counted by the vCenter. It is not parallel to other tests, which
-// two dozen simulators at once would slow down.
+// TestLoad compares the load of each mode with the documented limits. It is not parallel to other tests, which
+// two dozen simulators would slow down.
 func TestLoad(t *testing.T) {
-	// All at once, and not only as many as there are processors: they mostly wait.
+	// All modes run at once, because they mostly wait.
 	var modes sync.WaitGroup
 	defer modes.Wait()
 	limits := readLimits(t)
@@ -111,7 +108,7 @@ func TestLoad(t *testing.T) {
 
 const loadPage = "../docs/reference/vcenter-load.md"
 
-// readLimits returns what the page allows in each mode, once and in each minute.
+// readLimits returns the documented limits of each mode: the constant and the rate per minute.
 func readLimits(t *testing.T) map[string][2]fleet.Load {
 	page, err := os.ReadFile(loadPage)
 	if err != nil {
@@ -128,7 +125,7 @@ func readLimits(t *testing.T) map[string][2]fleet.Load {
 	return limits
 }
 
-// every does something again and again until the context is done.
+// every repeats do until the context is done.
 func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(ctx context.Context, t *testing.T, v *fleet.VCenter) {
 		tick := time.NewTicker(d)
@@ -147,12 +144,12 @@ func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context
 	}
 }
 
-// begins starts something that goes on in the background.
+// begins starts an activity in the background.
 func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }
 
-// switchOthers switches a machine that is no Node's off or on.
+// switchOthers switches the power of a VM without a Node.
 func switchOthers(v *fleet.VCenter, n int) error {
 	if n%2 == 0 {
 		return v.PowerOff("n3")
@@ -160,7 +157,7 @@ func switchOthers(v *fleet.VCenter, n int) error {
 	return errors.Join(v.PowerOn("n3"), v.SetIPs("n3", fmt.Sprintf("10.0.0.%d", 1+n%250)))
 }
 
-// fiveTimes has the polls and the readings of tags happen five times as often as by default.
+// fiveTimes makes polls and reads of tags five times as frequent as the default.
 func fiveTimes(o *Options) { o.PollTime, o.TagRefresh = 5*time.Second, 6*time.Second }
 
 func asItIs(*testing.T, *fleet.VCenter) {}
@@ -234,7 +231,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			// Just after the poll that follows a rest has reported no news.
+			// Just after an idle poll has reported no changes.
 			name: "creates a VM every 26 seconds", faster: 5, opts: fiveTimes, goes: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),

@@ -22,7 +22,7 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// accounts is a CredentialSource whose answers a test changes.
+// accounts is a CredentialSource that a test can change.
 type accounts struct {
 	mu     sync.Mutex
 	broken error
@@ -42,14 +42,13 @@ func (a *accounts) read(ctx context.Context, cfg *config.VCenter) (Credentials, 
 	return FromFile(ctx, cfg)
 }
 
-// count returns how often east's credentials were read.
+// count returns the number of reads of east's credentials.
 func (a *accounts) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.reads
 }
 
-// set gives east other credentials.
 func (a *accounts) set(user, password string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,19 +77,17 @@ func renewingWith(t *testing.T, opts Options) (*world, *accounts) {
 
 func logins(v *fleet.VCenter) int { return v.Requests()["Login"] }
 
-// east returns the state of the vCenter that is tampered with.
 func (w *world) east() inventory.State {
 	return inventory.StateOf(w.fleet.States(), "east")
 }
 
-// often allows more changes of wrong credentials within a test than of right ones.
+// often allows more changes of rejected than of accepted credentials in a test.
 func often(opts Options) Options {
 	opts.LoginLimits.Window = time.Millisecond
 	return opts
 }
 
-// TestNothingNewEndsNoPause: that files or Secrets may have changed is said far more
-// often than that they have.
+// TestNothingNewEndsNoPause covers notifications about files and Secrets without a change.
 func TestNothingNewEndsNoPause(t *testing.T) {
 	t.Parallel()
 	opts := slow
@@ -125,13 +122,13 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	t.Logf("recovered in %v", time.Since(began))
 }
 
-// hasty are limits with the proportions of the real ones, a thousand times faster.
+// hasty are limits with the default's proportions, a thousand times as fast.
 var hasty = session.LoginLimits{
 	Window: 180 * time.Millisecond, RejectedMin: 300 * time.Millisecond, RejectedMax: 1800 * time.Millisecond,
 	UnansweredMin: 120 * time.Millisecond, UnansweredMax: 900 * time.Millisecond,
 }
 
-// failures are when logins failed, of all APIs of a vCenter.
+// failures are the times of failed logins at all APIs of a vCenter.
 type failures struct {
 	unobserved
 	mu    sync.Mutex
@@ -146,7 +143,7 @@ func (f *failures) LoggedIn(vcenter string, err error) {
 	}
 }
 
-// most returns how many there were at most within a window.
+// most returns the maximum number within a window.
 func (f *failures) most(window time.Duration) (most, all int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +159,8 @@ func (f *failures) most(window time.Duration) (most, all int) {
 	return most, len(f.times)
 }
 
-// TestRightCredentialsThatAreRejectedForAWhile serve again without a change of them,
-// once the vCenter's identity source is back.
+// TestRightCredentialsThatAreRejectedForAWhile checks that unchanged credentials are accepted again once the
+// vCenter's identity source recovers.
 func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	t.Parallel()
 	opts, seen := quick, new(failures)
@@ -188,8 +185,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 }
 
-// TestWrongCredentialsDoNotLockTheAccount: wrong ones, at each API, for long, with
-// changes now and then.
+// TestWrongCredentialsDoNotLockTheAccount covers both APIs, with repeated changes.
 func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	t.Parallel()
 	opts, seen := quick, new(failures)
@@ -202,10 +198,10 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	east.SetLockout(fleet.Lockout{Failures: 3, Window: hasty.Window, Duration: time.Hour})
 	good := east.Password()
 	east.SetPassword("not-in-the-Secret-yet")
-	east.FaultREST("POST /com/vmware/cis/tagging/*", http.StatusUnauthorized) // the tagging API is logged in to as well
+	east.FaultREST("POST /com/vmware/cis/tagging/*", http.StatusUnauthorized) // Forces a login to the tagging API.
 	failed := func() int { _, all := seen.most(hasty.Window); return all }
 	began := time.Now()
-	for i := 0; time.Since(began) < 10*hasty.Window || failed() < 4 && time.Since(began) < time.Minute; i++ { // longer on a busy machine
+	for i := 0; time.Since(began) < 10*hasty.Window || failed() < 4 && time.Since(began) < time.Minute; i++ { // Longer on a busy computer.
 		a.set(east.User(), []string{good, "wrong-1", "wrong-2", "wrong-3"}[i%4])
 		w.fleet.CredentialsChanged()
 		if i == 20 {
@@ -225,8 +221,8 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
-// TestASlowLoginHoldsNobodyUp: not the end of the daemon, not a change of the
-// configuration, before the first session and beside one.
+// TestASlowLoginHoldsNobodyUp checks that neither shutdown nor a new configuration waits for a login, with and
+// without an open session.
 func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -269,7 +265,7 @@ func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// swap gives the two vCenters each other's address.
+// swap exchanges the addresses of the two vCenters.
 func swap(w *world) {
 	swapped := []config.VCenter{w.cfgs[1], w.cfgs[0]}
 	swapped[0].Name, swapped[1].Name = "east", "west"
@@ -277,15 +273,14 @@ func swap(w *world) {
 	w.fleet.Apply(swapped, quick.Requirements)
 }
 
-// narrow leaves one datacenter of east.
+// narrow configures one datacenter of east.
 func narrow(w *world) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Datacenters = []string{"dc1"}
 	w.fleet.Apply(cfgs, quick.Requirements)
 }
 
-// TestALoginThatAGatewayGivesUp may have opened a session: the second is not tried
-// for minutes.
+// TestALoginThatAGatewayGivesUp may have opened a session, so the next attempt comes minutes later.
 func TestALoginThatAGatewayGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, instead := range map[string]func(http.ResponseWriter){
@@ -313,7 +308,6 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 	}
 }
 
-// TestAPasswordWithOtherDatacenters: neither change hides the other.
 func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
@@ -333,8 +327,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	w.found(w.id("n1"))
 }
 
-// delayed has the vCenter do what it is asked first, and answer a while later.
-// Began is closed when it has been done for the first time.
+// delayed forwards a request and delays the answer. began is closed at the first such request.
 func delayed(behind http.Handler, late func(*http.Request, string) bool) (instead func(http.ResponseWriter, *http.Request, string) bool, began chan struct{}) {
 	began = make(chan struct{})
 	var once sync.Once
@@ -361,7 +354,7 @@ func isRESTLogin(r *http.Request, _ string) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/session") && r.URL.RawQuery == ""
 }
 
-// TestALoginThatIsUnderWayAtTheEnd leaves no session behind.
+// TestALoginThatIsUnderWayAtTheEnd must leave no session behind.
 func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -388,8 +381,8 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTheTaggingAPIRejectsTheFormerPassword: those that are known to be others by
-// then are used at once, and the vCenter is not failing.
+// TestTheTaggingAPIRejectsTheFormerPassword checks that changed credentials are used at once and the vCenter
+// is not reported as failing.
 func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	t.Parallel()
 	w, a := renewing(t)
@@ -399,7 +392,7 @@ func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	a.set(east.User(), "second-example")
 	forgetREST(w)
 	w.until("logged in again", func([]inventory.State) bool {
-		// It is read again in the new session, and the snapshot is not current until then.
+		// The snapshot is not current until the new session has read the vCenter.
 		if s := w.east(); s.Err != nil && !s.Outdated || s.Snapshot == nil {
 			t.Fatalf("on the way there: %+v", s)
 		}
@@ -408,8 +401,7 @@ func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	w.until("tags read again", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/a" })
 }
 
-// forgetREST has east's tagging API forget its session, tags be read, and credentials
-// be looked at, all at once.
+// forgetREST ends east's tagging session, and triggers reads of the tags and the credentials.
 func forgetREST(w *world) {
 	w.Helper()
 	const list = "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects"
@@ -425,8 +417,8 @@ func forgetREST(w *world) {
 
 func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/cis/session"] }
 
-// TestChangesOfAllKindsAtOnce: whatever comes between what, in the end the vCenters
-// are as configured last, with one session each, and with none after the end.
+// TestChangesOfAllKindsAtOnce checks that the vCenters end up with the latest configuration and one session
+// each, and with no session after shutdown.
 func TestChangesOfAllKindsAtOnce(t *testing.T) {
 	t.Parallel()
 	w, a := renewingWith(t, often(quick))
@@ -465,7 +457,7 @@ func TestChangesOfAllKindsAtOnce(t *testing.T) {
 	w.fleet.Apply(w.cfgs, quick.Requirements)
 	w.fleet.CredentialsChanged()
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-	// The tags may be read after the machines are found.
+	// Tags may arrive after the VMs.
 	w.until("n1 and w1 placed", func([]inventory.State) bool {
 		return w.zone(w.id("n1")) == "east/a" && w.zone(w.id("w1")) == "west/a"
 	})

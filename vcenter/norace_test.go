@@ -2,5 +2,5 @@
 
 package vcenter
 
-// patience is how much longer a call may take in tests with the race detector.
+// patience multiplies timeouts in tests with the race detector.
 const patience = 1

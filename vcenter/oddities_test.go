@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// panicky panics in one of its methods, which the goroutines of a watch call.
+// panicky panics in a chosen method. The goroutines of a watch call its methods.
 type panicky struct {
 	unobserved
 	call string
@@ -27,8 +27,7 @@ func (p panicky) Requested(vcenter, call string, _ time.Duration, _ error) {
 	}
 }
 
-// TestAPanicIsTheFailureOfItsVCenter: in any goroutine of a watch, of a login, and of
-// those that ask for one machine.
+// TestAPanicIsTheFailureOfItsVCenter covers the goroutines of a watch, a login and a search.
 func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"Login", "CreateListView", "WaitForUpdatesEx", "ModifyListView", "tagging: list attached tags", "CurrentTime"} {
@@ -61,7 +60,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 	})
 }
 
-// TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
+// TestSessionsThatAreLostWithoutAWord checks that one login follows at once and no session is left behind.
 func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*fleet.VCenter){
@@ -73,7 +72,7 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
-			opts.RetryMin, opts.RetryMax = time.Minute, time.Minute // what is taken for an outage waits
+			opts.RetryMin, opts.RetryMax = time.Minute, time.Minute // A supposed outage would last this long.
 			opts.Observer = nil
 			w := run(t, twoVCenters, opts, nil)
 			east := w.sim.VCenter("east")
@@ -98,7 +97,7 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 	}
 }
 
-// TestSessionsThatAnswerNothingUseful are replaced, whatever they answer, and none is left behind.
+// TestSessionsThatAnswerNothingUseful checks that they are replaced and no session is left behind.
 func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ soap, rest int }{
@@ -131,8 +130,7 @@ func TestSessionsThatAnswerNothingUseful(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftWhereReadingDatacentersFails, however often that is, in a session
-// that lives on.
+// TestNothingIsLeftWhereReadingDatacentersFails repeatedly in one session.
 func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -173,8 +171,8 @@ func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
 	}
 }
 
-// TestAnInventoryWhoseFirstPageTakesLong: longer than a long poll may; and its pages
-// come slowly. It is read, while a vCenter that hangs is known to do so soon.
+// TestAnInventoryWhoseFirstPageTakesLong, even longer than a long poll, is read. A vCenter that hangs is
+// nevertheless detected soon.
 func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	t.Parallel()
 	many := strings.Replace(twoVCenters, "- name: west\n", "- name: west\n  fillers: 1000\n", 1)

@@ -17,7 +17,7 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestStateHasTheCause: that a login waits says nothing of what fails, which is as it was.
+// TestStateHasTheCause checks that a postponed login keeps the cause of the failure.
 func TestStateHasTheCause(t *testing.T) {
 	t.Parallel()
 	held := session.LockoutError{Window: time.Minute}
@@ -28,7 +28,7 @@ func TestStateHasTheCause(t *testing.T) {
 		{[]error{errors.New("connection refused")}, inventory.CauseUnreachable},
 		{[]error{errors.New("connection refused"), held}, inventory.CauseUnreachable},
 		{[]error{session.ErrRejected, held}, inventory.ErrLogin},
-		{[]error{held}, inventory.ErrLogin}, // of another entry with the account
+		{[]error{held}, inventory.ErrLogin}, // Of another entry with the same account.
 		{[]error{held, errors.New("connection refused")}, inventory.CauseUnreachable},
 		{[]error{&credentialsError{errors.New("no such Secret")}}, inventory.ErrLogin},
 		{[]error{&credentialsError{errors.New("no such Secret")}, held}, inventory.CausePostponed},
@@ -46,7 +46,6 @@ func TestStateHasTheCause(t *testing.T) {
 	}
 }
 
-// TestCauses: each error has the cause that it has, however it is wrapped.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	panicked := (&faults.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
@@ -69,7 +68,6 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// wrapped is an error around another one.
 type wrapped struct{ error }
 
 func (w wrapped) Unwrap() error { return w.error }

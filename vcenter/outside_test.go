@@ -29,8 +29,7 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 	}
 }
 
-// isThere reports whether a machine, and no other, is outside, by what was read or by what
-// its Node tells.
+// isThere reports whether this VM alone is known to be outside, from the snapshot or from its Node's record.
 func isThere(s *inventory.Snapshot, moid string) bool {
 	all := slices.Collect(maps.Keys(s.Recorded))
 	all = append(all, s.Outside...)
@@ -38,21 +37,21 @@ func isThere(s *inventory.Snapshot, moid string) bool {
 	return slices.Equal(slices.Compact(all), []string{moid})
 }
 
-// TestRestartWithARecord of a machine that is gone.
+// TestRestartWithARecord covers the record of a VM that is gone.
 func TestRestartWithARecord(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*fleet.Fleet, []config.VCenter){"all datacenters": nil, "one": only("dc1")} {
 		t.Run(name, func(t *testing.T) {
 			w := run(t, twoVCenters, slow, change)
-			began := time.Now() // making the vCenters takes its time on a busy machine
+			began := time.Now() // Starting the vCenters takes time on a busy computer.
 			nobody := known(identity(t, stranger), "east", "vm-99999")
 			w.fleet.Follow([]inventory.Identity{nobody})
 			w.until("absence", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
-			// A machine that is not there has no details to wait for.
+			// There is no wait for the details of a missing VM.
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			// It is not asked for again and again.
+			// The vCenter is not asked repeatedly.
 			east := w.sim.VCenter("east")
 			asked := east.Requests()["ModifyListView"]
 			for i := range 3 {
@@ -68,8 +67,8 @@ func TestRestartWithARecord(t *testing.T) {
 	}
 }
 
-// TestSearchOutside: a machine that was never in a configured datacenter is found
-// by a search, and only where there is something outside of an index.
+// TestSearchOutside finds a VM that was never in a configured datacenter, and sends requests only to vCenters
+// with configured datacenters.
 func TestSearchOutside(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, only("dc1"))
@@ -92,13 +91,12 @@ func TestSearchOutside(t *testing.T) {
 	}
 }
 
-// TestDestroyedBeforeItIsToldOf: a machine outside of the configured datacenters is
-// destroyed after it was read, and before the vCenter looks at the list of machines
-// that it is on. No change tells of that.
+// TestDestroyedBeforeItIsToldOf destroys a VM outside the configured datacenters after it was read and before
+// the vCenter adds it to the watched list, so no change is reported.
 func TestDestroyedBeforeItIsToldOf(t *testing.T) {
 	t.Parallel()
 	opts := slow
-	opts.TagRefresh = time.Second // which is when the vCenter is asked
+	opts.TagRefresh = time.Second // The interval of the checks.
 	w := run(t, twoVCenters, opts, only("dc1"))
 	moid := w.moid("n3")
 	n3 := known(w.id("n3"), "east", moid)

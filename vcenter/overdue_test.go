@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// TestOverdue: how long a vCenter that was never read is waited for.
+// TestOverdue checks the deadline for a vCenter that was never read.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) (a *monitor, announced *int, end func()) {
@@ -39,7 +39,7 @@ func TestOverdue(t *testing.T) {
 	for name, c := range map[string]struct {
 		before time.Duration
 		then   func(context.Context, *monitor)
-		left   time.Duration // until it is overdue, 0 for never
+		left   time.Duration // Until it is overdue; 0 means never.
 	}{
 		"silent":                   {0, nil, silentTime},
 		"silent after an answer":   {silentTime / 2, answers, silentTime},
@@ -79,7 +79,6 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// monitorOf is a monitor that follows a spec.
 func monitorOf(t *spec, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
 	return newMonitor(newVCenter(t, opts), credentials, opts, changed)
 }

@@ -18,16 +18,16 @@ import (
 
 // A privilege is a row of the table in docs/reference/permissions.md.
 type privilege struct {
-	// row is its first cell, what tells apart several ways of taking it.
+	// row is the first cell; what distinguishes ways to remove the privilege.
 	row, what string
-	// datacenters are those of east that are configured.
+	// datacenters are the configured datacenters of east.
 	datacenters []string
-	// again says that what was known before serves on for a while.
+	// again reports whether earlier results remain valid for some time.
 	again bool
-	// take takes it from the account of east; give gives it back, nil where that is
-	// not noticed within the time of a test.
+	// take removes the privilege from east's account. give restores it, or is nil if the test
+	// would not notice.
 	take, give func(*deprived) error
-	// lost waits for what the table says, in a watch that began without it.
+	// lost waits for the documented effect in a watch that started without the privilege.
 	lost func(*deprived)
 }
 
@@ -63,9 +63,8 @@ var deprivations = []privilege{
 	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
 }
 
-// TestPrivileges takes each privilege of the table away in turn: what is lost is what
-// the table says. Whatever it is, the other vCenter's Nodes are placed, and no machine
-// that exists and that its Node tells of is confirmed to be absent.
+// TestPrivileges removes each privilege in turn and checks the documented effect. The second vCenter's Nodes
+// are always placed, and no existing VM with a home is confirmed absent.
 func TestPrivileges(t *testing.T) {
 	t.Parallel()
 	for _, p := range deprivations {
@@ -89,13 +88,12 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// A deprived is a world in which the account of east has lost a privilege. The Nodes of
-// east had been found before, and tell so.
+// A deprived is a world in which east's account has lost a privilege after east's Nodes were found.
 type deprived struct {
 	*world
 	opts Options
 	east *fleet.VCenter
-	// fresh says that nothing was read of east with the privilege.
+	// fresh reports whether east was never read with the privilege.
 	fresh          bool
 	n1, n2, n3, w1 inventory.Identity
 }
@@ -130,7 +128,7 @@ func deprive(t *testing.T, p privilege) *deprived {
 	return d
 }
 
-// restart has a daemon that remembers nothing follow the Nodes.
+// restart starts a new daemon that has only the Nodes' records.
 func (d *deprived) restart() {
 	d.Helper()
 	d.fresh = true
@@ -141,8 +139,7 @@ func (d *deprived) restart() {
 	d.reads(nil, had)
 }
 
-// reads waits for east to be read again after another login, or to be known not to let
-// us.
+// reads waits until east is read after another login, or denies the read.
 func (d *deprived) reads(before *inventory.Snapshot, had int) {
 	d.Helper()
 	d.until("a watch without the privilege", func(states []inventory.State) bool {
@@ -150,12 +147,12 @@ func (d *deprived) reads(before *inventory.Snapshot, had int) {
 	})
 }
 
-// denies reports whether an error is that of a missing privilege.
+// denies reports whether an error means a missing privilege.
 func denies(failure error) bool {
 	return faults.Denied(failure) || errors.Is(failure, session.ErrRejected)
 }
 
-// promises checks what holds without any privilege.
+// promises checks the invariants.
 func (d *deprived) promises() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.w1})
@@ -167,7 +164,7 @@ func (d *deprived) promises() {
 	}
 }
 
-// without lets methods be denied.
+// without denies methods.
 func without(methods ...string) func(*deprived) error {
 	return func(d *deprived) error {
 		for _, m := range methods {
@@ -177,7 +174,7 @@ func without(methods ...string) func(*deprived) error {
 	}
 }
 
-// forbid lets a kind of request of the tagging API be denied.
+// forbid denies a kind of request of the tagging API.
 func forbid(kind string) func(*deprived) error {
 	return func(d *deprived) error { d.east.FaultREST(kind, 403); return nil }
 }
@@ -188,7 +185,7 @@ func on(do func(*fleet.VCenter, string) error, object string) func(*deprived) er
 	return func(d *deprived) error { return do(d.east, object) }
 }
 
-// refusedList hides a machine in a vCenter that refuses lists with it as a whole.
+// refusedList hides a VM in a vCenter that rejects whole lists because of it.
 func refusedList(d *deprived) error {
 	d.east.FaultListing(&types.NoPermission{PrivilegeId: "System.View"})
 	return d.east.Hide("n1")
@@ -199,7 +196,7 @@ func onePage(d *deprived) error {
 	return without("ContinueRetrievePropertiesEx")(d)
 }
 
-// placed waits for the machines of east to be in their zones.
+// placed waits until east's VMs are in their zones.
 func (d *deprived) placed() {
 	d.Helper()
 	d.in(d.n1, "east/a")
@@ -207,12 +204,12 @@ func (d *deprived) placed() {
 	d.in(d.n3, "east/c")
 }
 
-// nobody is a Node's identity whose machine is gone.
+// nobody is the identity of a Node whose VM is gone.
 func (d *deprived) nobody() inventory.Identity {
 	return known(identity(d.T, stranger), "east", "vm-99999")
 }
 
-// said waits for the absence of a machine that is gone to be known and confirmed.
+// said waits until the absence of a VM is confirmed.
 func (d *deprived) said() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
@@ -220,14 +217,14 @@ func (d *deprived) said() {
 	d.until("its confirmation", func([]inventory.State) bool { return d.fleet.ConfirmAbsent(d.ctx, d.nobody()) == nil })
 }
 
-// unsaid waits for that absence to be unknown.
+// unsaid waits until that absence is unknown.
 func (d *deprived) unsaid() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
 	d.until("no absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrUnknown) })
 }
 
-// unplaced waits for a machine of east to be found and its zone to be unknown.
+// unplaced waits until a VM of east is found and its zone is unknown.
 func (d *deprived) unplaced(id inventory.Identity) {
 	d.Helper()
 	d.until("an unknown zone", func(states []inventory.State) bool {
@@ -241,7 +238,7 @@ func (d *deprived) unplaced(id inventory.Identity) {
 func down(d *deprived) {
 	d.until("error", func(states []inventory.State) bool { return denies(states[0].Err) })
 	if !d.fresh {
-		d.placed() // by what was read before
+		d.placed() // From the earlier snapshot.
 	}
 	d.unsaid()
 }
@@ -316,7 +313,7 @@ func unreadable(d *deprived) {
 	})
 	d.in(d.n2, "east/b")
 	if d.fresh {
-		d.unsaid() // only its Node tells which machine it is
+		d.unsaid() // Only the Node's record identifies the VM.
 		return
 	}
 	d.said()
@@ -328,8 +325,7 @@ func undecided(d *deprived) {
 	d.said()
 }
 
-// unknownOf waits for what the host of n1 belongs to to be unknown, and for that of n2 to
-// be known.
+// unknownOf waits until a property of n1's host is unknown and n2's host has it.
 func unknownOf(property string) func(*deprived) {
 	return func(d *deprived) {
 		of := func(id inventory.Identity) *topology.Membership {
@@ -368,7 +364,7 @@ func uncategorized(d *deprived) {
 	})
 }
 
-// steady does something during which the watch must not begin again.
+// steady runs do and checks that the watch does not restart.
 func (d *deprived) steady(do func()) {
 	d.Helper()
 	watches := d.east.Requests()[anyWatches]

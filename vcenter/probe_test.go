@@ -7,8 +7,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// settled waits until nothing is asked of the vCenters any more but what is asked
-// again and again, and counts from there on.
+// settled waits until only periodic requests remain, and resets the counts.
 func (w *world) settled() {
 	w.Helper()
 	w.until("all that is watched", func([]inventory.State) bool {
@@ -24,7 +23,7 @@ func (w *world) settled() {
 	}
 }
 
-// quiet waits until nothing more is announced, and takes the token.
+// quiet waits until notifications stop, and drains the channel.
 func (w *world) quiet() {
 	w.Helper()
 	for {
@@ -36,8 +35,8 @@ func (w *world) quiet() {
 	}
 }
 
-// TestProbeProvesContact: a new contact with the same snapshot, and subscribers are told. Nobody asks without a probe, and
-// those that come while one is under way are one.
+// TestProbeProvesContact checks that a probe renews the contact with the same snapshot and notifies subscribers,
+// and that concurrent probes are combined.
 func TestProbeProvesContact(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
@@ -74,8 +73,8 @@ func TestProbeProvesContact(t *testing.T) {
 	}
 }
 
-// TestProbeOfAVCenterThatHangs: the long poll would not show it for 25 s. Its error
-// is known after the deadline of a call, and the last contact is not renewed.
+// TestProbeOfAVCenterThatHangs checks that the error appears after a call's deadline, long before the long
+// poll's 25 s, and the contact is not renewed.
 func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	t.Parallel()
 	opts := slow
@@ -91,7 +90,7 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	states := w.fleet.States()
-	underWay := began.Add(opts.Timeout / 2) // until then answers may arrive that were sent before
+	underWay := began.Add(opts.Timeout / 2) // Earlier answers may still arrive until then.
 	if states[0].LastContact.After(underWay) || states[1].Err != nil {
 		t.Errorf("states %+v", states)
 	}

@@ -57,8 +57,7 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 	}
 }
 
-// TestRequestsFollowPagesNotMachines compares what start costs for few and for
-// many machines.
+// TestRequestsFollowPagesNotMachines compares the start with few and with many VMs.
 func TestRequestsFollowPagesNotMachines(t *testing.T) {
 	t.Parallel()
 	cost := func(count string) int {
@@ -83,21 +82,20 @@ vcenters:
 		return w.sim.VCenter("east").Total()
 	}
 	few, many := cost("3"), cost("300")
-	// A page has 100 objects; a machine is on one of the index and one of the
-	// details.
+	// A page has 100 objects. A VM is on a page of the index and on a page of the details.
 	if few > 20 || many > few+10 {
 		t.Errorf("%d requests for 3 VMs, %d for 300", few, many)
 	}
 }
 
-// TestAnswersThatAreTooLarge are asked for again with fewer objects, by which nothing is lost: pages, and what an account
-// that may not ask for further pages reads at once.
+// TestAnswersThatAreTooLarge checks that smaller requests follow and nothing is lost, with pages and with an
+// account that may not request further pages.
 func TestAnswersThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		before  func(*fleet.VCenter)
 		isLarge func(body string) bool
-		pages   []string // which are asked for
+		pages   []string // The expected pages.
 	}{
 		"pages": {
 			func(*fleet.VCenter) {}, func(body string) bool { return strings.Contains(body, ">1000</maxObject") },

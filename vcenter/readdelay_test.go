@@ -30,7 +30,7 @@ func TestReadWindow(t *testing.T) {
 	}
 }
 
-// large is a monitor that waits for so long before it reads the vCenter.
+// large returns a monitor with a read delay.
 func large(wait time.Duration) *monitor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
 	a := monitorOf(&spec{cfg: config.VCenter{Name: "east"}}, creds, Options{Timeout: time.Second, Observer: unobserved{}}, func(bool) {})
@@ -42,7 +42,7 @@ func large(wait time.Duration) *monitor {
 	return a
 }
 
-// waiting has the monitor wait, and returns what ends that.
+// waiting runs waitToRead and returns its result.
 func waiting(ctx context.Context, a *monitor) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- a.waitToRead(ctx) }()
@@ -50,19 +50,19 @@ func waiting(ctx context.Context, a *monitor) <-chan error {
 	return done
 }
 
-// TestAReadingThatWaits keeps the snapshot, with an error, and waits once. In a session that is still open nothing says that
-// the vCenter answers again, so the error stays what fails.
+// TestAReadingThatWaits checks that the snapshot stays with an error. Without a login since the failure, the
+// error stays, too.
 func TestAReadingThatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.now.state.Snapshot
-		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // of the outage before
+		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
 		done := waiting(t.Context(), a)
 		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.CausePending) || !s.NextLogin.IsZero() {
 			t.Errorf("while it waits: %+v", s)
 		}
-		a.inbox.Probe() // which does not end it
+		a.inbox.Probe() // A probe does not end the wait.
 		if err := <-done; err != nil || time.Since(began) != time.Minute {
 			t.Fatalf("waited for %v: %v", time.Since(began), err)
 		}
@@ -82,7 +82,6 @@ func TestAReadingThatWaits(t *testing.T) {
 	})
 }
 
-// TestWhatEndsTheWait: a changed configuration, changed credentials, and the end.
 func TestWhatEndsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +118,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestTheFirstReadingDoesNotWait, nor one after the configuration has changed.
+// TestTheFirstReadingDoesNotWait, nor the first read after a change of the configuration.
 func TestTheFirstReadingDoesNotWait(t *testing.T) {
 	t.Parallel()
 	a := large(0)
@@ -133,8 +132,8 @@ func TestTheFirstReadingDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestAVCenterIsReadLaterAfterARestart: machines are placed and none is absent while a
-// restarted vCenter is not read yet, and nothing is read of it.
+// TestAVCenterIsReadLaterAfterARestart checks that, before a restarted vCenter is read, VMs are placed and
+// none is absent.
 func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters+"  fillers: 3000\n", slow, nil)
@@ -145,7 +144,7 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	west.ResetRequests()
 	west.EndSessions()
 	w.until("the wait", func(states []inventory.State) bool { return states[1].Err != nil })
-	if states := w.fleet.States(); states[1].Err != nil { // otherwise it was a very short wait
+	if states := w.fleet.States(); states[1].Err != nil { // Unless the random delay was very short.
 		if _, err := w.find(states, w1); err != nil || !w.outcome(states, identity(t, stranger), topology.ErrUnknown) {
 			t.Errorf("w1: %v; or a VM is absent that may have come meanwhile", err)
 		}

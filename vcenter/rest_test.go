@@ -13,8 +13,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestNodesDoNotWaitForARest: the polls of a vCenter in which VMs without a Node come and go all the time are 25 s
-// apart, and what concerns a Node is known long before.
+// TestNodesDoNotWaitForARest covers a vCenter in which VMs without a Node come and go continuously. Its polls
+// are 25 s apart, but changes of Nodes' VMs are noticed much earlier.
 func TestNodesDoNotWaitForARest(t *testing.T) {
 	t.Parallel()
 	const (
@@ -22,7 +22,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		laterUUID  = "bbbbbbbb-2222-3333-4444-555555555555"
 		searchUUID = "cccccccc-2222-3333-4444-555555555555"
 	)
-	// A rest is longer than until waits.
+	// The pause is longer than until's limit.
 	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}, PollTime: time.Hour}, nil)
 	east := w.sim.VCenter("east")
 	n1, n2 := w.id("n1"), w.id("n2")
@@ -101,7 +101,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 	}
 }
 
-// rests waits until a vCenter is not polled for a while.
+// rests waits until polls of a vCenter pause.
 func (w *world) rests(v *fleet.VCenter) {
 	w.Helper()
 	polls, since := -1, time.Now()
@@ -109,6 +109,6 @@ func (w *world) rests(v *fleet.VCenter) {
 		if n := v.Requests()["WaitForUpdatesEx"]; n != polls {
 			polls, since = n, time.Now()
 		}
-		return time.Since(since) > 1500*time.Millisecond // without a rest they are a second apart
+		return time.Since(since) > 1500*time.Millisecond // Without a pause polls are a second apart.
 	})
 }

@@ -16,7 +16,7 @@ func TestRunEndsWhileAVCenterHangs(t *testing.T) {
 	w.sim.VCenter("east").Hang()
 	started := time.Now()
 	w.stop()
-	// The bound is the logout's own deadline, ten times over.
+	// The bound is ten times the logout's deadline.
 	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -25,7 +25,6 @@ func TestRunEndsWhileAVCenterHangs(t *testing.T) {
 	}
 }
 
-// TestARemovedVCenterThatHangs holds nobody up.
 func TestARemovedVCenterThatHangs(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)

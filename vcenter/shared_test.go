@@ -17,8 +17,8 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestFleetByClonedSession: machines and tags are read with one session, and when it
-// ends the session manager is asked again.
+// TestFleetByClonedSession checks that one session reads VMs and tags, and that a lost session is replaced
+// through the session manager.
 func TestFleetByClonedSession(t *testing.T) {
 	t.Parallel()
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
@@ -60,8 +60,7 @@ func TestFleetByClonedSession(t *testing.T) {
 	}
 }
 
-// TestTagsOfAnOlderVCenter: one whose tagging API does not know SOAP sessions is
-// read without tags, and says why.
+// TestTagsOfAnOlderVCenter covers a tagging API that rejects SOAP sessions: tags are unknown, with a reason.
 func TestTagsOfAnOlderVCenter(t *testing.T) {
 	t.Parallel()
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
@@ -81,7 +80,7 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	}
 }
 
-// TestFleetByCertificate: it is logged in with a certificate, and one that is rejected is shown once, as a password is.
+// TestFleetByCertificate also checks that a rejected certificate is sent once, like a password.
 func TestFleetByCertificate(t *testing.T) {
 	t.Parallel()
 	for _, isRejected := range []bool{false, true} {

@@ -16,12 +16,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// TestNothingIsNewerThanVSphere7: every type, field, method and property that this
-// package and those below it name is in vSphere 7.0.0 too, by what govmomi records in its sources of what came
-// later. It is what docs/reference/compatibility.md expects vCenter 7.0 to work by.
+// TestNothingIsNewerThanVSphere7 checks that every type, field, method and property in this package and below
+// exists in vSphere 7.0.0, according to the versions in govmomi's sources. docs/reference/compatibility.md
+// relies on it for vCenter 7.0.
 func TestNothingIsNewerThanVSphere7(t *testing.T) {
 	t.Parallel()
-	words := map[string]bool{} // and after "types." or "methods." with that before it
+	words := map[string]bool{} // With the prefix for names of types and methods.
 	for _, pattern := range []string{"*.go", "*/*.go", "*/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -84,8 +84,7 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// newest returns the version of the newest field on the path of a property, and what
-// is wrong with the path.
+// newest returns the version of the newest field on a property path, or an error in the path.
 func newest(kind, path string) (version, wrong string) {
 	at := map[string]reflect.Type{
 		"VirtualMachine":         reflect.TypeFor[mo.VirtualMachine](),

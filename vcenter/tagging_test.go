@@ -19,7 +19,7 @@ const (
 	anyWatches = "CreatePropertyCollector"
 )
 
-// zoneErr returns the error of the object of a machine's compute path that has this type.
+// tagsErr returns the error of the object with this type on a VM's compute path.
 func (w *world) tagsErr(id inventory.Identity, kind string) error {
 	w.Helper()
 	for _, p := range w.found(id).Paths {
@@ -33,7 +33,7 @@ func (w *world) tagsErr(id inventory.Identity, kind string) error {
 	return nil
 }
 
-// TestOnlyPathsThatAreWantedAreAskedFor: an object on another path may be unreadable.
+// TestOnlyPathsThatAreWantedAreAskedFor ignores unreadable objects on other paths.
 func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 	t.Parallel()
 	opts := quick
@@ -58,7 +58,7 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestTaggingHangsFromTheStart: the index is there before the deadline of the tags.
+// TestTaggingHangsFromTheStart checks that the index is available before the tags' deadline.
 func TestTaggingHangsFromTheStart(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
@@ -74,8 +74,8 @@ func TestTaggingHangsFromTheStart(t *testing.T) {
 	}
 }
 
-// TestLoginsToATaggingServiceThatStarts say nothing about the password: as soon as the service
-// is well, tags are read, and a SOAP session that is lost meanwhile is replaced.
+// TestLoginsToATaggingServiceThatStarts checks that its answers do not mean a rejected password: tags are read
+// once the service is up, and a lost SOAP session is replaced.
 func TestLoginsToATaggingServiceThatStarts(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusNotFound, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable} {
@@ -93,13 +93,13 @@ func TestLoginsToATaggingServiceThatStarts(t *testing.T) {
 	}
 }
 
-// TestAPIOrREST: tags are read where the vCenter serves them, with one login, and with two where
-// the first answer may be about the password: that is shown no more often than any other.
+// TestAPIOrREST checks that the second root costs a second login only if the first answer does not concern the
+// password.
 func TestAPIOrREST(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		api, rest bool
-		session   int // what a login below /api answers instead
+		session   int // The HTTP status of a login below /api.
 		logins    int
 	}{
 		"both": {true, true, 0, 1}, "no /rest": {true, false, 0, 1}, "no /api": {false, true, 0, 2},
@@ -132,7 +132,6 @@ func TestAPIOrREST(t *testing.T) {
 	}
 }
 
-// TestESXiHost has machines and no tags, and the reason says what it is.
 func TestESXiHost(t *testing.T) {
 	t.Parallel()
 	w := run(t, strings.Replace(twoVCenters, "name: east", "name: east\n  esxi: true", 1), quick, nil)

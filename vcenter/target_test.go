@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestBetweenTwoAddresses: what was read at the previous one counts for nothing from the change on. Until the
-// monitor has taken up the other one, what it still does is about the previous one.
+// TestBetweenTwoAddresses checks that results from the previous address are ignored after a change, also before
+// the monitor has received it.
 func TestBetweenTwoAddresses(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -59,7 +59,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatGoesDuringASearch makes its result worthless. A session is of no use at another address.
+// TestAVCenterThatGoesDuringASearch invalidates the search. A session is not used at another address.
 func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
@@ -76,7 +76,7 @@ func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.fleet.ConfirmAbsent(w.ctx, absent) }()
 	w.until("the search under way", func([]inventory.State) bool { return west.Requests()["FindAllByUuid"] > before })
-	time.Sleep(100 * time.Millisecond) // east has answered
+	time.Sleep(100 * time.Millisecond) // By then east has answered.
 	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
 	if err := <-done; !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absent from east, which is gone: %v", err)

@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// stranger is a UUID that no machine has.
+// stranger is a UUID without a VM.
 const stranger = "11111111-2222-3333-4444-555555555555"
 
 func known(id inventory.Identity, vcenter, moid string) inventory.Identity {
@@ -27,8 +27,7 @@ func (w *world) moid(machine string) string {
 	return m.MoID
 }
 
-// restarted ends the sessions of east and waits for a new watch to tell of a
-// change that was made meanwhile.
+// restarted ends east's sessions and waits until a new watch reports a change.
 func (w *world) restarted() {
 	w.Helper()
 	east := w.sim.VCenter("east")
@@ -77,7 +76,7 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 		w.until("absence of a stranger "+when, func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 	}
 	check("while it is watched")
-	for range 2 { // what is remembered is remembered again
+	for range 2 { // The memory must survive twice.
 		w.restarted()
 		check("in a new watch")
 	}
@@ -89,8 +88,7 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 	}
 }
 
-// TestAMachineThatWasNeverReadable may be anybody's. What a Node says of it counts for that
-// Node only.
+// TestAMachineThatWasNeverReadable may belong to any Node. A Node's record applies to that Node only.
 func TestAMachineThatWasNeverReadable(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
@@ -126,7 +124,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 		w.until("claimed "+when, func(states []inventory.State) bool {
 			return w.outcome(states, claimant, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, claimant)
 		})
-		doubted(when) // for all others
+		doubted(when) // For all other Nodes.
 		if states := w.fleet.States(); inventory.IsIndexed(states, n2) || inventory.IsIndexed(states, nobody) {
 			t.Errorf("%s: it counts for a Node that claims nothing", when)
 		}
@@ -141,8 +139,8 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	doubted("without the claim")
 }
 
-// TestTheSummaryShowsTheUUID of machines whose configuration could never be read, also
-// where there are more of them than are followed at a time.
+// TestTheSummaryShowsTheUUID of VMs whose configuration was never readable, even if there are more than the
+// watch can follow at once.
 func TestTheSummaryShowsTheUUID(t *testing.T) {
 	t.Parallel()
 	const description = `

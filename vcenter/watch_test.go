@@ -10,11 +10,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// slow are timings under which only the watch can have brought a change.
+// slow are timings under which only the watch can report a change.
 var slow = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 5 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
-// TestABrokenConnectionKeepsTheSession: what the network breaks is taken up
-// with the session that is there, so that none is left behind.
+// TestABrokenConnectionKeepsTheSession checks that the session is reused, so none is left behind.
 func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
@@ -28,7 +27,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("while east refuses connections n1 is in %s", got)
 		}
-		// What changes meanwhile is seen afterResponse.
+		// The change is noticed after the connection is restored.
 		if err := east.Retag("c1", "zone", fmt.Sprint("z", i)); err != nil {
 			t.Fatal(err)
 		}

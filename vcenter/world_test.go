@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// More than there are processors: tests mostly wait.
+	// More than there are processors, because tests mostly wait.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -44,7 +44,7 @@ type world struct {
 	stop    func()
 }
 
-// quick are timings under which a test need not wait.
+// quick are timings for fast tests.
 var quick = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func run(t *testing.T, description string, opts Options, change func(*fleet.Fleet, []config.VCenter)) *world {
@@ -63,7 +63,7 @@ func runWith(t *testing.T, description string, opts Options, source CredentialSo
 	return w
 }
 
-// start starts a Fleet, which remembers nothing of another.
+// start starts a Fleet without any memory.
 func (w *world) start(source CredentialSource, opts Options) {
 	_, ctx := ktesting.NewTestContext(w.T)
 	ctx, cancel := context.WithCancel(ctx)
@@ -80,15 +80,14 @@ func (w *world) start(source CredentialSource, opts Options) {
 	w.Cleanup(w.stop)
 }
 
-// until waits for the states to satisfy a condition and fails after a bound
-// that no working machine needs.
+// until waits for a condition on the states, with a generous limit.
 func (w *world) until(what string, ok func([]inventory.State) bool) {
 	w.Helper()
 	limit := time.After(3 * time.Minute)
 	for !ok(w.fleet.States()) {
 		select {
 		case <-w.changed:
-		case <-time.After(20 * time.Millisecond): // not all that is asked for is announced
+		case <-time.After(20 * time.Millisecond): // Not every change is announced.
 		case <-limit:
 			for _, s := range w.fleet.States() {
 				w.Logf("%s: error %v, snapshot %+v", s.VCenter, s.Err, s.Snapshot)
@@ -98,7 +97,7 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 	}
 }
 
-// find is inventory.Find, and has the vCenter asked about a machine that is not shown any more.
+// find is inventory.Find, and requests checks of homes that are no longer shown.
 func (w *world) find(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
 	m, err := inventory.Find(states, id)
 	var not *inventory.NotShown
@@ -126,7 +125,6 @@ func identity(t *testing.T, uuid string) inventory.Identity {
 	return inventory.Identity{UUIDs: []inventory.UUID{u}}
 }
 
-// found waits for a machine and returns it.
 func (w *world) found(id inventory.Identity) *inventory.Machine {
 	w.Helper()
 	var m *inventory.Machine
@@ -155,7 +153,7 @@ func follow(t *testing.T, sim *fleet.Fleet, cfg config.VCenter, source Credentia
 	return w
 }
 
-// in waits for a machine to be in a zone, whose tag is read after the machine.
+// in waits for a VM to be in a zone. Its tag may arrive after the VM.
 func (w *world) in(id inventory.Identity, zone string) {
 	w.Helper()
 	w.until(id.String()+" in "+zone, func([]inventory.State) bool { return w.zone(id) == zone })

@@ -44,8 +44,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestNothingSecretIsPrinted: whatever prints credentials, or something that
-// holds them, shows String.
+// TestNothingSecretIsPrinted checks that printing and encoding yield String, also inside other values.
 func TestNothingSecretIsPrinted(t *testing.T) {
 	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
 	const secret = "made-up-secret"
@@ -76,7 +75,7 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 		for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 			slog.New(h).Info("credentials", "c", c)
 		}
-		// The part of a key that no other text has.
+		// The fourth line of a PEM text is unique to it.
 		for _, s := range []string{secret, strings.Split(key, "\n")[3], strings.Split(cert, "\n")[3]} {
 			if strings.Contains(out.String(), s) {
 				t.Errorf("%s: printed %s", name, s)
@@ -110,7 +109,7 @@ func TestEqualAndIsEmpty(t *testing.T) {
 	}
 }
 
-// TestKeysBehindSomethingElse: a key counts where the configuration's check finds it.
+// TestKeysBehindSomethingElse covers PEM blocks before the key, which the configuration's check accepts.
 func TestKeysBehindSomethingElse(t *testing.T) {
 	cert, key := vcentertest.UserCertificate(t, "one")
 	for name, before := range map[string]string{"parameters": "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n", "its certificate": cert} {
@@ -171,11 +170,10 @@ func TestFromAccount(t *testing.T) {
 	}
 }
 
-// component is a part of a domain, which the names of vCenter's own authority have.
+// component is the attribute type of a domain component, which names of vCenter's own CA contain.
 var component = asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}
 
-// TestDistinguishedName: each attribute that has a word is written with it, and what else a
-// certificate says in a value is escaped.
+// TestDistinguishedName covers attribute types by name and the escaping of values.
 func TestDistinguishedName(t *testing.T) {
 	email, other := asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 1}, asn1.ObjectIdentifier{1, 2, 3}
 	for want, name := range map[string]pkix.Name{

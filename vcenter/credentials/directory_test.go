@@ -22,7 +22,7 @@ func write(t *testing.T, dir string, kv ...string) {
 	}
 }
 
-// mount makes a directory look as the kubelet mounts a Secret.
+// mount writes a directory like the kubelet's mount of a Secret.
 func mount(t *testing.T, dir, version string, kv ...string) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, "..version"+version), 0o700); err != nil {
@@ -86,15 +86,14 @@ func TestMountedSecret(t *testing.T) {
 	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-2")) {
 		t.Errorf("after the swap: %v, %v", got, err)
 	}
-	// What the volume no longer has does not count, though its link may be there.
+	// A key that the volume no longer contains is ignored even if its link still exists.
 	mount(t, dir, "3", "vc.username", "me")
 	if got, err := credentials.FromDirectory(dir, "vc"); err == nil || !strings.Contains(err.Error(), `"vc.password" is missing`) {
 		t.Errorf("with a key less: %v, %v", got, err)
 	}
 }
 
-// TestTheVersionIsGone: what the volume points to is read and nothing else, so that it cannot be some
-// of one version and some of another.
+// TestTheVersionIsGone checks that files of two versions of a volume are never mixed.
 func TestTheVersionIsGone(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, "1", "vc.username", "me", "vc.password", "made-up-1")
@@ -142,8 +141,6 @@ func link(t *testing.T, dir string) {
 	}
 }
 
-// TestUnreadableFilesOfOthers: what is wrong with another vCenter's file does not
-// matter.
 func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", config.MaxSize+1))

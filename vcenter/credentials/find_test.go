@@ -143,8 +143,8 @@ func TestFindNone(t *testing.T) {
 	}
 }
 
-// FuzzFind: whatever a Secret holds, its values are in no error, the data stays as
-// it is, and what is found can log in.
+// FuzzFind checks that errors contain no values, the data stays unchanged, and found credentials are
+// complete.
 func FuzzFind(f *testing.F) {
 	f.Add("vc", "vc.username", "value-1", "vc.password", "value-2", "server_0", "vc")
 	f.Add("fd01::1", "server_0", "fd01:0::1", "username_0", "value-1", "password_0", "value-2")
@@ -182,7 +182,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestNamesWithUnderscores: a Secret's key may have them, and they are no prefix.
+// TestNamesWithUnderscores covers addresses that look like a prefix.
 func TestNamesWithUnderscores(t *testing.T) {
 	for _, server := range []string{"vc_1.example", "server_1.example", "username_1.example", "password_1.example"} {
 		for _, data := range []map[string][]byte{

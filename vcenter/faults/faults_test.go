@@ -21,14 +21,12 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// causedBy is a fault with a cause.
 func causedBy(cause types.BaseMethodFault) types.BaseMethodFault {
 	f := &types.SystemError{}
 	f.FaultCause = &types.LocalizedMethodFault{Fault: cause}
 	return f
 }
 
-// TestFaultsCountByWhatTheyExtend however they come.
 func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 	for name, c := range map[string]struct {
 		err                               error
@@ -61,13 +59,13 @@ func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 	}
 }
 
-// wrapsNothing has a method Unwrap, and nothing that it could return.
+// wrapsNothing has a method Unwrap that returns nil.
 type wrapsNothing struct{}
 
 func (wrapsNothing) Error() string { return "made-up" }
 func (wrapsNothing) Unwrap() error { return nil }
 
-// TestOutage has one line for each cause, and an end.
+// TestOutage checks that an outage is logged once for each cause and ends.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o faults.Outage
@@ -103,8 +101,7 @@ func TestErrorsReadTheSameEachTime(t *testing.T) {
 	}
 }
 
-// TestWhatErrorsDoNotPrint: the ID of a session is in the IDs of its objects, which
-// vCenter names in its faults.
+// TestWhatErrorsDoNotPrint covers object IDs in vCenter's faults, which contain the session ID.
 func TestWhatErrorsDoNotPrint(t *testing.T) {
 	refused := faults.Printable{Err: errors.New(`Post "https://10.0.0.1:443/sdk": dial tcp 10.0.0.1:443: connect: connection refused`)}
 	if got, want := refused.Error(), "dial tcp 10.0.0.1:443: connect: connection refused"; got != want {
@@ -120,7 +117,7 @@ func TestWhatErrorsDoNotPrint(t *testing.T) {
 	}
 }
 
-// TestPanicsAreErrors: with where they were and what they are of.
+// TestPanicsAreErrors checks that the error contains the place and the value of the panic.
 func TestPanicsAreErrors(t *testing.T) {
 	g := &faults.Guard{}
 	err := g.Run(t.Context(), "here", func() error { var s *types.UpdateSet; _ = s.Version; return nil })
@@ -136,7 +133,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	}
 }
 
-// TestEachPanicIsLoggedOnce, even if a server alternates between two and writes their texts.
+// TestEachPanicIsLoggedOnce even if a server alternates between two panics and chooses their texts.
 func TestEachPanicIsLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
@@ -150,7 +147,7 @@ func TestEachPanicIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestPrintingTakesNoTime, and prints nothing secret, of megabytes that a server sends.
+// TestPrintingTakesNoTime covers megabytes from a server, and checks that nothing secret is printed.
 func TestPrintingTakesNoTime(t *testing.T) {
 	for name, part := range map[string]string{
 		"addresses":      "x:1-x:1-",

@@ -7,7 +7,6 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// TestAPanicInTheBackground is the panic of whoever waits for it.
 func TestAPanicInTheBackground(t *testing.T) {
 	ended, wait := faults.Go(func() { panic("made-up") })
 	<-ended

@@ -23,7 +23,7 @@ func gz(s string) string {
 }
 
 const (
-	// v2 is what Cluster API writes, in short.
+	// v2 is a shortened text from Cluster API.
 	v2 = `
 instance-id: "node-1"
 local-hostname: "node-1"
@@ -97,7 +97,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// many is a network configuration with so many addresses.
+// many returns a network configuration with n addresses.
 func many(n int) string {
 	var b strings.Builder
 	b.WriteString("network:\n  version: 2\n  ethernets:\n    id0:\n      addresses:\n")
@@ -107,10 +107,10 @@ func many(n int) string {
 	return b.String()
 }
 
-// TestLargestThatCount: a configuration that is as long as a network's can be counts.
+// TestLargestThatCount checks that the bounds allow the longest realistic configuration.
 func TestLargestThatCount(t *testing.T) {
 	text := many(maxAddresses)
-	for i := range 20 { // interfaces, each as Cluster API writes it, with routes
+	for i := range 20 { // Interfaces with routes, as Cluster API writes them.
 		text += fmt.Sprintf("    id%d:\n      match:\n        macaddress: \"00:50:56:00:00:%02x\"\n      set-name: eth%[1]d\n      dhcp4: true\n      routes:\n", i+1, i)
 		for n := range 20 {
 			text += fmt.Sprintf("      - {to: \"fd00:%x::/64\", via: \"fe80::1\", metric: 100}\n", n)
@@ -130,8 +130,8 @@ func TestLargestThatCount(t *testing.T) {
 	}
 }
 
-// TestWhatAHostileTextCosts: no text is more costly than a long honest one by far.
-// Without bounds on what is parsed these are, 15 to 40 times even if only 64 KiB are.
+// TestWhatAHostileTextCosts compares with a long valid text. Without bounds on the parser's input the
+// hostile texts take 15 to 40 times as long, even with 64 KiB.
 func TestWhatAHostileTextCosts(t *testing.T) {
 	took := func(text string) time.Duration {
 		best := time.Hour
@@ -176,7 +176,7 @@ func TestWhatAHostileTextCosts(t *testing.T) {
 	}
 }
 
-// TestAParserThatPanics gives an error: a guest must not end the watch of a vCenter.
+// TestAParserThatPanics must not end the watch of a vCenter.
 func TestAParserThatPanics(t *testing.T) {
 	got, err := guarded(func() ([]netip.Addr, error) { panic("made-up") })
 	if got != nil || !errors.Is(err, errEncoding) {
@@ -184,7 +184,7 @@ func TestAParserThatPanics(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what cannot be read is an error without a word of the text.
+// TestUnreadable checks that the error does not quote the text.
 func TestUnreadable(t *testing.T) {
 	var aliases strings.Builder
 	aliases.WriteString("x: &x [" + strings.Repeat("10.0.0.1,", 1000) + "]\ny: &y {addresses: *x}\nnetwork: {ethernets: {")
@@ -225,7 +225,6 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzAddresses: no panic, the same each time, and no more than a text can hold.
 func FuzzAddresses(f *testing.F) {
 	for _, s := range []string{v1, v2, "network: {config: [{subnets: [{address: 10.0.0.1}]}]}", "a: &a [*a]", "network: &n {network: *n}"} {
 		f.Add(s)

@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// serve returns a client of a server, and the requests that came to it.
+// serve returns a client of a server and the requests that it received.
 func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*rest.Client, *[]string) {
 	t.Helper()
 	var requests []string
@@ -33,7 +33,6 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*rest
 	return rest.NewClient(soap.NewClient(u, true)), &requests
 }
 
-// A tag is some object of the API.
 type tag struct {
 	Name     string `json:"name"`
 	Category string `json:"category_id"`
@@ -45,7 +44,6 @@ func readTag(t *testing.T, c *rest.Client) (tag tag, err error) {
 	return tag, err
 }
 
-// readCategories reads a list.
 func readCategories(ctx context.Context, c *rest.Client) error {
 	var ids []string
 	return c.Do(ctx, &rest.Request{Method: http.MethodGet, Resource: "tagging/category"}, &ids)
@@ -53,7 +51,7 @@ func readCategories(ctx context.Context, c *rest.Client) error {
 
 func anyone(req *http.Request) error { req.SetBasicAuth("me", "made-up"); return nil }
 
-// with answers by the beginning of the request, and 404 with a page to all else.
+// with answers requests by prefix, all others with 404 and an HTML page.
 func with(answers map[string]string) func(http.ResponseWriter, string) {
 	return func(w http.ResponseWriter, path string) {
 		for begin, answer := range answers {
@@ -70,7 +68,7 @@ func with(answers map[string]string) func(http.ResponseWriter, string) {
 	}
 }
 
-// TestRoots: which API is spoken is found with the first requests, and kept.
+// TestRoots checks that the first requests determine the root.
 func TestRoots(t *testing.T) {
 	const (
 		notFound     = `404{"error_type":"NOT_FOUND","messages":[{"args":[],"default_message":"HTTP not found","id":"com.vmware.vapi.rest.httpNotFound"}]}`
@@ -88,7 +86,7 @@ func TestRoots(t *testing.T) {
 			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
 			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
 		}, []string{"POST /api/session ", "POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
-		// As in 7.0, before Update 2.
+		// As in 7.0 before Update 2.
 		"a session of /api, tags of /rest": {false, map[string]string{
 			"POST /api/session": `201"id-1"`, "DELETE /api/session": "204", "GET /api/cis/tagging": notFound,
 			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
@@ -131,7 +129,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestNoSuchTag is no reason to try another API, and neither API is one at all.
+// TestNoSuchTag must not select the second root.
 func TestNoSuchTag(t *testing.T) {
 	client, requests := serve(t, with(map[string]string{"GET /api/cis": `404{"error_type":"NOT_FOUND","messages":[]}`}))
 	if _, err := readTag(t, client); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
@@ -143,7 +141,7 @@ func TestNoSuchTag(t *testing.T) {
 	}
 }
 
-// TestErrors: they hold nothing of the page of a proxy, and what can be done is known.
+// TestErrors checks that errors quote no proxy page and have the right class.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   string

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a server answers, reading it ends, an answer of failure is a StatusError, and no text of the
-// answer is in an error.
+// FuzzRead checks that an unsuccessful status is a StatusError and no error quotes the body.
 func FuzzRead(f *testing.F) {
 	f.Add(200, "1", []byte(`[{"id":"a","tags":["b"]}]`), true)
 	f.Add(200, "", []byte(`{"value":[{"id":"a"}]}`), false)

@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// TestLargeAnswers: objects with more tags than an answer has room for are asked for in several requests, with fewer
-// requests once that is known. One object with too many tags hides no other.
+// TestLargeAnswers checks that a too large batch is divided, that later batches are smaller, and that an
+// object with too many tags hides no other object.
 func TestLargeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, refs := inventory(0, 2000)
@@ -53,7 +53,6 @@ func TestLargeAnswers(t *testing.T) {
 	})
 }
 
-// TestTagsAreBounded: what a vCenter reports beyond its maximum is not kept.
 func TestTagsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		report func(f *fake, refs []Ref)
@@ -86,7 +85,7 @@ func TestTagsAreBounded(t *testing.T) {
 	}
 }
 
-// TestChangingTagsAreBounded: each reading shows other tags, which are all gone at the next one.
+// TestChangingTagsAreBounded returns different tags in each read, so that all previous tags are gone.
 func TestChangingTagsAreBounded(t *testing.T) {
 	f, refs := inventory(0, 2)
 	c := newCache(refresh, 4)

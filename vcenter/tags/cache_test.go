@@ -19,18 +19,18 @@ import (
 	"vzones/vcenter/session"
 )
 
-// fake is a tagging service as the API reference has it.
+// fake is a tagging service according to the API reference.
 type fake struct {
 	mu       sync.Mutex
 	attached map[Ref][]string
 	tags     map[string]Tag
 	names    map[string]string
-	// refused are the objects without System.Read, or for which each listing is answered with code
-	// if that is not 0, and broken the errors of calls by their name or ID.
+	// refused are objects without System.Read, or whose lists fail with the status code if that is
+	// not 0. broken are errors by call name or ID.
 	refused map[Ref]bool
 	code    int
 	broken  map[string]error
-	// most is the number of tags in the largest answer that is accepted, unless it is 0.
+	// most is the number of tags in the largest accepted answer; 0 means no limit.
 	most int
 
 	lists, gets int
@@ -84,7 +84,7 @@ func (f *fake) Categories(context.Context) ([]string, error) {
 
 func ref(kind string, n int) Ref { return Ref{Type: kind, Value: fmt.Sprintf("%s-%04d", kind, n)} }
 
-// inventory is a service with tagged clusters and hosts, in one order.
+// inventory returns a service with tagged clusters and hosts, in a fixed order.
 func inventory(clusters, hosts int) (*fake, []Ref) {
 	f := &fake{
 		attached: map[Ref][]string{}, refused: map[Ref]bool{}, broken: map[string]error{},
@@ -124,8 +124,8 @@ func zoneOf(a Attachments, ref Ref) string {
 
 const refresh = 30 * time.Second
 
-// TestRefusedObjects: each object that may not be read, or that fails with a status, is found within bounds, hides no
-// other's tags, costs nothing at rest, and is asked for again now and then.
+// TestRefusedObjects checks that each unreadable or failing object is found with a bounded number of
+// requests, hides no other tags, costs nothing at rest, and is requested again from time to time.
 func TestRefusedObjects(t *testing.T) {
 	for name, c := range map[string]struct{ hosts, refused, readings, code int }{
 		"one":               {10, 1, 1, 0},
@@ -178,7 +178,7 @@ func TestRefusedObjects(t *testing.T) {
 				if got := refused(a); got != c.refused {
 					t.Fatalf("%d are refused, want %d", got, c.refused)
 				}
-				// At rest: an hour of refreshes, with the names read again in it.
+				// At rest for an hour, with refreshes of the names.
 				f.lists = 0
 				for range 120 {
 					time.Sleep(refresh)
@@ -187,7 +187,7 @@ func TestRefusedObjects(t *testing.T) {
 				if f.lists > 120+10*(rechecked+1) {
 					t.Errorf("%d listings in 120 readings", f.lists)
 				}
-				// One is allowed, and in the end all.
+				// First one object becomes readable, then all.
 				f.refused[ref("Host", 0)] = false
 				for range 20 * (1 + c.refused/rechecked) {
 					time.Sleep(refresh)
@@ -209,7 +209,7 @@ func TestRefusedObjects(t *testing.T) {
 	}
 }
 
-// TestAServiceThatHasNoOperations yet, as while vAPI starts, says nothing about objects and tags.
+// TestAServiceThatHasNoOperations covers a starting vAPI, which proves nothing about objects and tags.
 func TestAServiceThatHasNoOperations(t *testing.T) {
 	starts := &rest.StatusError{Call: "a request", Code: http.StatusNotFound, Type: "OPERATION_NOT_FOUND"}
 	synctest.Test(t, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestAServiceThatHasNoOperations(t *testing.T) {
 	})
 }
 
-// TestAccountThatMayListNothing is told from objects that may not be read, and costs two
-// requests a reading. So does a service that fails at everything.
+// TestAccountThatMayListNothing checks that this differs from unreadable objects and costs two requests
+// per read, as does a service that always fails.
 func TestAccountThatMayListNothing(t *testing.T) {
 	for _, c := range []struct{ hosts, code int }{{0, 403}, {3, 403}, {1900, 403}, {1900, 500}} {
 		hosts := c.hosts
@@ -261,8 +261,8 @@ func TestAccountThatMayListNothing(t *testing.T) {
 	}
 }
 
-// TestNamesAreReadAgain: a change is noticed after five minutes, and a failure keeps what
-// was known, for an hour.
+// TestNamesAreReadAgain checks that a change is noticed after five minutes, and that names survive
+// failures for an hour.
 func TestNamesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, refs := inventory(3, 0)
@@ -308,8 +308,8 @@ func TestNamesAreReadAgain(t *testing.T) {
 	})
 }
 
-// TestTagsThatGo: one that was detached or deleted is gone, one that may not be read any more
-// makes the object's tags unknown, also if nobody can say.
+// TestTagsThatGo checks that a detached or deleted tag is gone, and that a tag that became unreadable
+// makes the object's tags unknown.
 func TestTagsThatGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*fake)
@@ -353,7 +353,6 @@ func TestTagsThatGo(t *testing.T) {
 	}
 }
 
-// TestListedTagThatDoesNotExist: it was deleted meanwhile, or it is not known what it is.
 func TestListedTagThatDoesNotExist(t *testing.T) {
 	f, refs := inventory(2, 0)
 	delete(f.tags, "a")
@@ -367,7 +366,7 @@ func TestListedTagThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// TestCategoryThatGoes is absent with the reading in which its last tag goes.
+// TestCategoryThatGoes checks that a category is absent in the read in which its last tag disappears.
 func TestCategoryThatGoes(t *testing.T) {
 	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
 		f, refs := inventory(2, 0)
@@ -389,8 +388,7 @@ func TestCategoryThatGoes(t *testing.T) {
 	}
 }
 
-// TestCategoriesMayNotBeListed: tags that are attached are known all the same, and a category that none of them
-// has is one that the vCenter does not show.
+// TestCategoriesMayNotBeListed checks that attached tags are known, and other categories are absent.
 func TestCategoriesMayNotBeListed(t *testing.T) {
 	f, refs := inventory(1, 0)
 	f.broken["categories"] = status(http.StatusForbidden)
@@ -399,8 +397,8 @@ func TestCategoriesMayNotBeListed(t *testing.T) {
 	}
 }
 
-// TestOldNames: only the names that matter are read again, as soon as they are older than
-// is asked for, and Named says how old the oldest of them is.
+// TestOldNames checks that only relevant names older than the requested age are read, and that Named is
+// the oldest of them.
 func TestOldNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, refs := inventory(3, 0)
@@ -430,13 +428,13 @@ func TestOldNames(t *testing.T) {
 		if a := read(refresh/2, 2, time.Now()); !strings.Contains(zoneOf(a, refs[0]), "zone=zone-x") {
 			t.Errorf("the tags after a tag was renamed: %s, want zone=zone-x", zoneOf(a, refs[0]))
 		}
-		// Where the category is another one by now, all of them are asked.
+		// After a rename of the category all used categories are read.
 		time.Sleep(refresh)
 		f.names["z"], f.names["c3"] = "before", "zone"
 		if got := zoneOf(read(refresh/2, 1+10+10, time.Now()), refs[0]); !strings.Contains(got, "zone=t3 ") || strings.Contains(got, "zone=zone-x") {
 			t.Errorf("the tags after two categories were renamed: %s, want zone=t3 and not zone-x", got)
 		}
-		// What cannot be read is as old as it was.
+		// An unreadable name keeps its age.
 		f.broken["t3"] = status(http.StatusServiceUnavailable)
 		before := time.Now()
 		time.Sleep(refresh)

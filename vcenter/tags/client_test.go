@@ -15,8 +15,7 @@ import (
 	"vzones/vcenter/tags"
 )
 
-// TestAnswersWithoutAValue: an answer with success and nothing in it does not mean
-// that there are no tags.
+// TestAnswersWithoutAValue checks that an empty successful answer does not mean that there are no tags.
 func TestAnswersWithoutAValue(t *testing.T) {
 	for _, answer := range []string{"204", "200null", "200", "200{}", `200{"value":null}`} {
 		for _, path := range []string{"/api/cis/tagging/", "/rest/com/vmware/cis/tagging/"} {
@@ -25,8 +24,7 @@ func TestAnswersWithoutAValue(t *testing.T) {
 				if attached, err := c.Attached(t.Context(), []tags.Ref{{Type: "Folder", Value: "group-d1"}}); err == nil {
 					t.Errorf("tags %v", attached)
 				}
-				// Null is how some servers write an empty list, and without a category
-				// all tags are unknown.
+				// Some servers encode an empty list as null. Without a category all tags are unknown.
 				null := path+answer == "/api/cis/tagging/200null" || path+answer == `/rest/com/vmware/cis/tagging/200{"value":null}`
 				if ids, err := c.Categories(t.Context()); (err == nil) != null {
 					t.Errorf("categories %v: %v", ids, err)
@@ -36,8 +34,8 @@ func TestAnswersWithoutAValue(t *testing.T) {
 	}
 }
 
-// serve returns a client of a server that answers requests below a path, with a status and a
-// body, and 404 with a page to all else.
+// serve returns a client of a server that answers requests below a path, and all others with 404 and
+// an HTML page.
 func serve(t *testing.T, path, answer string) tags.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,7 @@ vcenters:
 
 const refresh = 20 * time.Millisecond
 
-// simulated is a reader of a simulated vCenter, and what its log has.
+// simulated is a reader of a simulated vCenter with its log.
 type simulated struct {
 	*testing.T
 	ctx     context.Context
@@ -72,7 +72,6 @@ func simulate(t *testing.T) *simulated {
 	return w
 }
 
-// open opens a session with a password.
 func (w *simulated) open(password string) {
 	w.Helper()
 	e := session.NewEndpoint(w.cfg, session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
@@ -89,12 +88,11 @@ func (w *simulated) open(password string) {
 	w.session = s
 }
 
-// read reads the tags of all objects.
 func (w *simulated) read(wanted ...string) tags.Attachments {
 	return w.reader.Through(w.session.REST()).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
 }
 
-// logged returns how many lines of the log have a text.
+// logged returns the number of occurrences of a text in the log.
 func (w *simulated) logged(text string) int { return strings.Count(w.log.String(), text) }
 
 func (w *simulated) want(a tags.Attachments, object int, want ...topology.Tag) {
@@ -104,7 +102,7 @@ func (w *simulated) want(a tags.Attachments, object int, want ...topology.Tag) {
 	}
 }
 
-// TestRead: one login, one batch, and names that are read once.
+// TestRead checks that a read takes one login and one batch, and that names are read once.
 func TestRead(t *testing.T) {
 	w := simulate(t)
 	for range 3 {
@@ -131,7 +129,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRefusedObjectsAreLoggedOnce, with their paths, and so is that they can be read again.
+// TestRefusedObjectsAreLoggedOnce covers the end of the refusal, too.
 func TestRefusedObjectsAreLoggedOnce(t *testing.T) {
 	w := simulate(t)
 	denied := func(want int) {
@@ -158,7 +156,7 @@ func TestRefusedObjectsAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestTheLastError is logged once, in words that stay the same, and so is its end.
+// TestTheLastError checks that the error has a stable text and is logged once, as is its end.
 func TestTheLastError(t *testing.T) {
 	w := simulate(t)
 	if a := w.read(); a.Err != nil {
@@ -185,7 +183,7 @@ func TestTheLastError(t *testing.T) {
 	}
 }
 
-// TestOtherCredentials may read what those before could not, and are asked at once.
+// TestOtherCredentials checks that new credentials are tried at once on unreadable objects.
 func TestOtherCredentials(t *testing.T) {
 	w := simulate(t)
 	if err := w.vc.DenyRead("c2"); err != nil {
