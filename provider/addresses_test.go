@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// nics reads "network=address,address; …"; their devices are 4000, 4001, and so on.
+// nics parses "network=address,address; …". The devices are 4000, 4001 and so on.
 func nics(s string) []inventory.NIC {
 	var out []inventory.NIC
 	for one := range strings.SplitSeq(s, ";") {
@@ -33,19 +33,19 @@ func withNICs(s string) func(*inventory.Machine) {
 	return func(m *inventory.Machine) { m.NICs = nics(s) }
 }
 
-// withNodeIP makes a Node whose kubelet has --node-ip.
+// withNodeIP sets the kubelet's --node-ip.
 func withNodeIP(n *v1.Node, ip string) *v1.Node {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, cloudproviderapi.AnnotationAlphaProvidedIPAddr, ip)
 	return n
 }
 
-// withStatus makes a Node that has addresses.
+// withStatus sets the addresses of a Node.
 func withStatus(n *v1.Node, addresses ...v1.NodeAddress) *v1.Node {
 	n.Status.Addresses = addresses
 	return n
 }
 
-// both are an internal and an external IP for each address.
+// both returns an internal and an external IP for each address.
 func both(addresses ...string) []v1.NodeAddress {
 	var out []v1.NodeAddress
 	for _, a := range addresses {
@@ -54,8 +54,8 @@ func both(addresses ...string) []v1.NodeAddress {
 	return out
 }
 
-// TestAnAddressThatIsLostForAWhileStays: another interface reports one while the Node's own has none
-// yet. If that lasts, then the Node gets the other, and an Event says so.
+// TestAnAddressThatIsLostForAWhileStays: another interface reports an address while the Node's interface has none. If that
+// lasts, the Node gets the other address and an Event.
 func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 	up, starting := machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1")), machine(uuidA, withNICs("a=169.254.1.2; b=10.1.0.1"))
 	node := withStatus(ours(), complete().NodeAddresses...)
@@ -66,7 +66,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 				t.Errorf("%s: the Node has the addresses %v, want %v", when, got, both(want...))
 			}
 		}
-		// In the middle of one of them the framework asks.
+		// The framework asks during one of these passes.
 		for range 6 {
 			c.fleet.become(stateOf("east", starting))
 			c.pass(3*time.Minute - time.Second)
@@ -100,7 +100,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 	}, node)
 }
 
-// TestAFloatingAddressDoesNotComeBack: its interface reported another one meanwhile.
+// TestAFloatingAddressDoesNotComeBack: its interface reported another address meanwhile.
 func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
 	node := withStatus(ours(), complete().NodeAddresses...)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, withNICs("a=10.0.0.1,10.0.0.9")))}}, func(c *cluster) {
@@ -114,7 +114,6 @@ func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
 	}, node)
 }
 
-// TestAnAddressThatAnotherNodeHasIsNotWaitedFor: it does not come back.
 func TestAnAddressThatAnotherNodeHasIsNotWaitedFor(t *testing.T) {
 	node := withStatus(ours(), complete().NodeAddresses...)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
@@ -131,7 +130,7 @@ func TestAnAddressThatAnotherNodeHasIsNotWaitedFor(t *testing.T) {
 	}, node)
 }
 
-// TestOthersMayChangeTheirAddresses: of a Node that vSphere does not have no Event says so.
+// TestOthersMayChangeTheirAddresses: changed addresses of a Node that vSphere does not have get no Event.
 func TestOthersMayChangeTheirAddresses(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		n := withStatus(c.node("metal").DeepCopy(), both("10.0.0.2")...)
@@ -141,7 +140,7 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
 }
 
-// TestAHostNameThatIsAnotherNodesName is not given: a guest reports any name. A Node that has it keeps it.
+// TestAHostNameThatIsAnotherNodesName: such a name, which any guest can report, is only kept, never given.
 func TestAHostNameThatIsAnotherNodesName(t *testing.T) {
 	guestSays := func(name string) func(*inventory.Machine) {
 		return func(m *inventory.Machine) { m.Name, m.HostName = "liar", name }

@@ -31,9 +31,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// What package nodes goes by: how long a Node waits before an Event says for what, how long
-// an initialized one is not in order before that, how long changes of Nodes are gathered, the
-// time between two looks at all Nodes, and how many annotations are written a second.
+// Delays and limits of package nodes: the time before the Event of an uninitialized and of an initialized Node, the time in
+// which changes are gathered, the resync period, and the rate of annotations.
 const (
 	delay            = 10 * time.Second
 	delayRunning     = 30 * time.Second
@@ -45,7 +44,7 @@ const (
 // statusEvery is the framework's default --node-status-update-frequency.
 const statusEvery = 5 * time.Minute
 
-// cluster is a provider beside a fake API server, in a bubble of its own time.
+// cluster is a provider with a fake API server in a synctest bubble.
 type cluster struct {
 	*testing.T
 	ctx        context.Context
@@ -53,23 +52,22 @@ type cluster struct {
 	fleet      *fakeFleet
 	provider   *Provider
 	controller *nodes.Controller
-	// asked is what the framework asked the provider.
+	// asked records the framework's calls.
 	asked *recorder
 	stop  func()
 }
 
-// recorder notes the calls that the framework makes.
 type recorder struct {
 	*Provider
 	mu     sync.Mutex
 	calls  int
 	errors []error
-	// hook is called after the answer of a call, before the framework has it.
+	// hook is called with an answer before the framework gets it.
 	hooked string
 	hook   func(*v1.Node)
 }
 
-// after has a function called after the answers of a call from which a write follows.
+// after sets a hook for the answers that writes follow from.
 func (r *recorder) after(call string, hook func(*v1.Node)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,8 +124,8 @@ func (r *recorder) seen() (int, []error) {
 	return r.calls, r.errors
 }
 
-// withFramework runs a test in a bubble, with the provider and the framework's
-// own node controller at work, and expects that stopping leaves no goroutine.
+// withFramework runs a test in a bubble with the provider and the framework's node controller, and checks that no
+// goroutine remains.
 func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
 	t.Helper()
 	inBubble(t, fleet, nodes, func(c *cluster, run func(func())) {
@@ -142,8 +140,7 @@ func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ..
 // monitorEvery is the framework's default --node-monitor-period.
 const monitorEvery = 5 * time.Second
 
-// withBoth is withFramework with the lifecycle controller too, for Nodes that a
-// selector chooses.
+// withBoth is withFramework with the lifecycle controller and a node selector.
 func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluster), nodes ...*v1.Node) {
 	t.Helper()
 	inBubble(t, fleet, nodes, func(c *cluster, run func(func())) {
@@ -173,7 +170,7 @@ func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Nod
 	inBubble(t, fleet, nodes, func(*cluster, func(func())) {}, test)
 }
 
-// compareUIDs has writes with the UID of another Node fail, as the API server does.
+// compareUIDs rejects writes with a wrong UID, as the API server does.
 func compareUIDs(client *fake.Clientset) {
 	client.PrependReactor("*", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		var to metav1.PartialObjectMetadata
@@ -198,7 +195,7 @@ func compareUIDs(client *fake.Clientset) {
 	})
 }
 
-// keepStatus has an update of a Node leave its status as it is, as the API server does.
+// keepStatus ignores the status in updates, as the API server does.
 func keepStatus(client *fake.Clientset) {
 	client.PrependReactor("update", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		update, ok := a.(clienttesting.UpdateAction)
@@ -250,12 +247,12 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		})
 		defer c.stop()
 		factory.Start(ctx.Done())
-		c.pass(time.Second) // informers have synced, the first looks are done
+		c.pass(time.Second) // the informers have synced, the first passes are done
 		test(c)
 	})
 }
 
-// keepLabels has labels kept until the returned function is called, which ends everything.
+// keepLabels starts to keep labels. The returned function stops everything.
 func (c *cluster) keepLabels() (stop func()) {
 	c.provider.KeepLabels()
 	ended := make(chan error)
@@ -268,10 +265,10 @@ func (c *cluster) keepLabels() (stop func()) {
 	}
 }
 
-// settle waits until everybody waits, without time passing.
+// settle waits until all goroutines are blocked, without time passing.
 func (c *cluster) settle() { synctest.Wait() }
 
-// pass lets time pass and everybody do what is due.
+// pass lets time pass.
 func (c *cluster) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -300,7 +297,7 @@ func (c *cluster) node(name string) *v1.Node {
 	return n
 }
 
-// heartbeat is what kubelet reports every few seconds.
+// heartbeat is a kubelet's periodic update.
 func (c *cluster) heartbeat(name string) {
 	c.Helper()
 	n := c.node(name).DeepCopy()
@@ -308,8 +305,7 @@ func (c *cluster) heartbeat(name string) {
 	c.updateStatus(n)
 }
 
-// writes returns the writes to Nodes, as verb and subresource, but for those of
-// where the machine is.
+// writes returns the writes to Nodes as verb and subresource, without those of the location.
 func (c *cluster) writes() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
@@ -323,8 +319,7 @@ func (c *cluster) writes() []string {
 	return out
 }
 
-// events returns the provider's own Events as "Node reason", in their order. A
-// repeated Event is a patch of the first.
+// events returns the provider's own Events as "Node reason" in order. A repeated Event is a patch of the first.
 func (c *cluster) events() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
@@ -359,7 +354,7 @@ func (c *cluster) isKnown(node types.UID) bool {
 	return c.provider.store.Kept(node) != nil
 }
 
-// lastSeen is where the machine of a Node was last seen, as this process remembers.
+// lastSeen returns the remembered location of a Node's VM.
 func (c *cluster) lastSeen(node types.UID) inventory.LastSeen {
 	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})
 	return id.LastSeen

@@ -20,8 +20,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// asked asks whether the machine of a Node that is not ready exists, again after a search if there is
-// to be one.
+// asked calls InstanceExists for a Node that is not ready, again after a search if one is needed.
 func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err error) {
 	t.Helper()
 	node = node.DeepCopy()
@@ -42,7 +41,7 @@ func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err 
 	return exists, err
 }
 
-// What package absence goes by.
+// Delays and limits of package placement.
 const (
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
@@ -52,11 +51,10 @@ const (
 // nobody confirms each absence.
 func nobody(context.Context, inventory.Identity) error { return nil }
 
-// gone is a Node that is not ready, whose machine no vCenter of these tests has.
+// gone returns a Node that is not ready and whose VM does not exist.
 func gone() *v1.Node { n := running(); silent(n); return n }
 
-// TestNobodyWaitsForAConfirmation: however long a search takes, the framework has its
-// answer at once, and when it has ended, the result.
+// TestNobodyWaitsForAConfirmation: the framework gets its answer at once, and the result of the search after its end.
 func TestNobodyWaitsForAConfirmation(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 2 * time.Second, 14 * time.Second} {
 		fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
@@ -79,7 +77,7 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 				}
 				c.pass(monitorEvery)
 			}
-			// The round has begun the search; the framework need not ask for that.
+			// The resync has begun the search, without a call of the framework.
 			if passed := time.Since(started); passed > took+monitorEvery {
 				t.Errorf("a search of %v took %v and %d questions", took, passed, asks)
 			}
@@ -87,8 +85,7 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 	}
 }
 
-// TestAFailedSearchIsRepeated, after delays that grow, and the framework gets its error
-// meanwhile.
+// TestAFailedSearchIsRepeated with backoff, and the framework gets its error meanwhile.
 func TestAFailedSearchIsRepeated(t *testing.T) {
 	var searches atomic.Int32
 	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
@@ -107,7 +104,7 @@ func TestAFailedSearchIsRepeated(t *testing.T) {
 	}, gone())
 }
 
-// TestWhatEndsAConfirmation: nothing that was confirmed once is true for ever.
+// TestWhatEndsAConfirmation: a confirmation is not valid forever.
 func TestWhatEndsAConfirmation(t *testing.T) {
 	east, west := stateOf("east"), stateOf("west")
 	recorded := func(value string) func(*cluster) {
@@ -163,7 +160,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 				if exists || err != nil {
 					t.Fatalf("InstanceExists at first = %t, %v, want false", exists, err)
 				}
-				// No search ends from here on.
+				// From here on no search ends.
 				c.fleet.mu.Lock()
 				c.fleet.confirm = func(ctx context.Context, _ inventory.Identity) error { <-ctx.Done(); return ctx.Err() }
 				c.fleet.mu.Unlock()
@@ -177,7 +174,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 	}
 }
 
-// TestASearchUnderWayIsOfNoUse when what it began with has been contradicted since.
+// TestASearchUnderWayIsOfNoUse after its premise was contradicted.
 func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 	east, west := stateOf("east"), stateOf("west")
 	for name, change := range map[string]func(*cluster){
@@ -193,7 +190,7 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 			var searches atomic.Int32
 			fleet := &fakeFleet{states: states{east, west}}
 			alone(t, fleet, func(c *cluster) {
-				// In a bubble of its own: first and later are made outside.
+				// first and later are created outside of this bubble.
 				first, later = make(chan struct{}), make(chan struct{})
 				fleet.mu.Lock()
 				fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
@@ -235,8 +232,7 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 	}
 }
 
-// TestManyAbsentMachines: however many there are, and whether searches succeed or fail,
-// no more begin than ten a second, and no more are under way than four.
+// TestManyAbsentMachines: at most ten searches begin per second and at most four run, whether they succeed or fail.
 func TestManyAbsentMachines(t *testing.T) {
 	const many, seconds = 500, 120
 	var nodes []*v1.Node
@@ -299,7 +295,7 @@ func TestManyAbsentMachines(t *testing.T) {
 	}
 }
 
-// TestNobodyDeletes: without a lifecycle controller searches come to an end.
+// TestNobodyDeletes: without a lifecycle controller, searches end.
 func TestNobodyDeletes(t *testing.T) {
 	var searches atomic.Int32
 	fleet := &fakeFleet{states: states{stateOf("east")}}

@@ -25,8 +25,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestDeletionsAreOfTheNodeThatWasAskedAbout: without an answer nothing is deleted, and
-// with one only the Node that it was about, once.
+// TestDeletionsAreOfTheNodeThatWasAskedAbout: an answer allows one deletion, of its own Node.
 func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	p, f := provide(states{stateOf("east")})
 	f.confirm = nobody
@@ -67,15 +66,15 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	if opts.Preconditions.UID != nil {
 		t.Error("the options of the caller have changed")
 	}
-	// Labels follow from no answer, but from the Node in the cache, and there is none.
+	// Labels need no answer, but the Node in the cache, and there is none.
 	patch := []byte(`{"metadata":{"labels":{"topology.kubernetes.io/zone":"b"}}}`)
 	if n, err := nodes().Patch(t.Context(), "another", types.MergePatchType, patch, metav1.PatchOptions{}); err == nil {
 		t.Errorf("labels of a Node that is not in the cache were written: %v", n.Labels)
 	}
 }
 
-// TestInstanceExistsBesideUnreadableMachines: one of them may be the Node's, unless
-// its UUID is known, or it stood beside the Node's machine.
+// TestInstanceExistsBesideUnreadableMachines: an unreadable VM may be the Node's, unless its UUID is known or it was seen
+// beside the Node's VM.
 func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen := func(vcenter string, after time.Duration) inventory.LastSeen {
@@ -108,7 +107,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, f := provide(c.states)
-			f.quiet = true // when they answered last is as in the states
+			f.quiet = true // the states contain the time of the last answers
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
@@ -134,8 +133,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 	}
 }
 
-// TestANodeMadeAnewIsNotDeleted: the framework goes through a list of Nodes that
-// may be minutes old, and deletes by name.
+// TestANodeMadeAnewIsNotDeleted: the framework deletes by name, from a list that may be minutes old.
 func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 	for name, change := range map[string]func(*cluster, *v1.Node){
 		"registered again": func(c *cluster, n *v1.Node) {
@@ -177,7 +175,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfAnotherVCenter: what the previous one had may be alive there.
+// TestAnEntryOfAnotherVCenter: the VM may still run in the previous vCenter.
 func TestAnEntryOfAnotherVCenter(t *testing.T) {
 	as := func(name, instance string, machines ...*inventory.Machine) inventory.State {
 		s := stateOf(name, machines...)
@@ -196,7 +194,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 		"another, and the VM is":        {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
 		"removed, and one of that name": {states{as("east", "three")}, false},
 	} {
-		// After a restart only the Node's annotations tell which vCenter had its VM.
+		// After a restart only the Node's annotations identify the vCenter of its VM.
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", restarted ", restarted), func(t *testing.T) {
 				n := running()
@@ -225,7 +223,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 	}
 }
 
-// TestWhyANodeIsNotDeleted is told in one Event and counted.
+// TestWhyANodeIsNotDeleted: one Event and a metric give the reason.
 func TestWhyANodeIsNotDeleted(t *testing.T) {
 	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
 	empty := states{stateOf("east"), stateOf("west")}
@@ -233,7 +231,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 		states  states
 		confirm error
 		skip    bool
-		event   string // beside it
+		event   string // an additional Event
 	}{
 		"deletion_disabled":      {empty, nil, true, "VMNotFound"},
 		"search_failed":          {empty, refused, false, "VMNotFound"},
@@ -272,7 +270,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestNoNodeIsKept that nobody would delete.
+// TestNoNodeIsKept: no Event about Nodes that would not be deleted anyway.
 func TestNoNodeIsKept(t *testing.T) {
 	troubles := states{stateOf("east"), failing(stateOf("west"))}
 	for name, node := range map[string]*v1.Node{
@@ -298,8 +296,8 @@ func TestNoNodeIsKept(t *testing.T) {
 	}
 }
 
-// TestLongRecordProtects: an annotation of ours that nobody can have written as it is does
-// not count as none, without which the Node might be deleted.
+// TestLongRecordProtects: an annotation that vzones cannot have written is not treated as missing, because then the Node
+// might be deleted.
 func TestLongRecordProtects(t *testing.T) {
 	for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter} {
 		for _, size := range []int{512 + 1, 100_000} {

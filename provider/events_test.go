@@ -21,7 +21,7 @@ func running() *v1.Node {
 	return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))
 }
 
-// outside is a state in which the machine has left the configured datacenters.
+// outside is a state in which the VM has left the configured datacenters.
 func outside(m *inventory.Machine) inventory.State {
 	s := stateOf("east", m)
 	clear(s.Snapshot.Index)
@@ -29,8 +29,7 @@ func outside(m *inventory.Machine) inventory.State {
 	return s
 }
 
-// unreadable is a state with machines whose configuration cannot be read, of
-// which only the UUID may be known from before.
+// unreadable returns a state with VMs whose configuration cannot be read. Their UUIDs may be known from before.
 func unreadable(vcenter, uuid string, since time.Time) inventory.State {
 	s := stateOf(vcenter)
 	if uuid == "" {
@@ -46,8 +45,7 @@ func failingWith(s inventory.State, says string) inventory.State {
 	return s
 }
 
-// TestEventsOfRunningNodes: one for what has gone wrong, when it has held for a
-// while, and none for what comes after that and says the same.
+// TestEventsOfRunningNodes: a lasting problem has one Event, and later problems with the same text have none.
 func TestEventsOfRunningNodes(t *testing.T) {
 	a := machine(uuidA)
 	for reason, wrong := range map[string]states{
@@ -73,7 +71,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				}
 				c.wantEvents("node-1 " + reason)
 
-				// Its end is told. What passes soon concerns nobody; what comes back is told again.
+				// The end has an Event. A short problem has none, and a problem that returns has another one.
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Minute)
 				c.wantEvents("node-1 "+reason, "node-1 ProblemResolved")
@@ -93,9 +91,9 @@ func TestEventsOfRunningNodes(t *testing.T) {
 	}
 }
 
-// TestOneProblemInManyWords: it is one problem for as long as the same vCenters fail.
+// TestOneProblemInManyWords: it is the same problem as long as the same vCenters fail.
 func TestOneProblemInManyWords(t *testing.T) {
-	east := stateOf("east") // the machine may be in either
+	east := stateOf("east") // the VM may be in either
 	alone(t, &fakeFleet{states: states{east, stateOf("west")}}, func(c *cluster) {
 		for range 30 {
 			for _, says := range []string{"no answer within 15s", "connection refused", "503 Service Unavailable"} {
@@ -104,7 +102,7 @@ func TestOneProblemInManyWords(t *testing.T) {
 			}
 		}
 		c.wantEvents("node-1 VCenterUnreachable")
-		// Another vCenter's is news.
+		// Another vCenter's failure is a new problem.
 		for range 30 {
 			for _, says := range []string{"no answer within 15s", "connection refused"} {
 				c.fleet.become(failingWith(east, says), failingWith(stateOf("west"), says))
@@ -117,7 +115,7 @@ func TestOneProblemInManyWords(t *testing.T) {
 	}, running())
 }
 
-// TestNoEventForARunningNode that is found, or that nothing makes ours.
+// TestNoEventForARunningNode whose VM is found, or that is not ours.
 func TestNoEventForARunningNode(t *testing.T) {
 	a := machine(uuidA)
 	for name, c := range map[string]struct {
@@ -140,8 +138,7 @@ func TestNoEventForARunningNode(t *testing.T) {
 	}
 }
 
-// TestLastSeen: a machine is seen as of the vCenter's last answer, and for as
-// long as its Node is there.
+// TestLastSeen: a VM is last seen at the vCenter's last answer, and that is remembered as long as its Node exists.
 func TestLastSeen(t *testing.T) {
 	sameVM := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(uuidB) }
 	alone(t, &fakeFleet{}, func(c *cluster) {
@@ -165,8 +162,7 @@ func TestLastSeen(t *testing.T) {
 		// The contact with a failing vCenter is ignored.
 		seen(first)
 
-		// An answer without a change is no change of the states; the round of a
-		// minute sees it.
+		// An answer without a change does not change the states; the next resync uses it.
 		east.LastContact = time.Now()
 		c.fleet.mu.Lock()
 		c.fleet.states = states{east, stateOf("west")}
@@ -186,8 +182,7 @@ func TestLastSeen(t *testing.T) {
 	}, running())
 }
 
-// TestManyEvents: of a vCenter with many Nodes none is left out, though what
-// records Events drops those that come too fast.
+// TestManyEvents: no Event is lost, although the recorder drops Events that come too fast.
 func TestManyEvents(t *testing.T) {
 	const many = 1200
 	var nodes []*v1.Node
@@ -200,7 +195,7 @@ func TestManyEvents(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			return false, nil, nil
 		})
-		for i := range 200 { // whatever else happens
+		for i := range 200 { // unrelated changes
 			c.fleet.become(stateOf("east"))
 			c.pass(time.Second)
 			if n, most := c.fleet.searched(), 10*(i+2); n > most {
@@ -213,8 +208,8 @@ func TestManyEvents(t *testing.T) {
 	}, nodes...)
 }
 
-// TestBeyondTheConfiguredDatacenters: before an Event says that no vCenter has the
-// machine, it is looked for where no index reaches, once.
+// TestBeyondTheConfiguredDatacenters: before an Event reports that no vCenter has the VM, it is searched for outside of
+// the indexes, once.
 func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	for reason, outside := range map[string]error{
 		"VMNotFound":           nil,
@@ -235,9 +230,8 @@ func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	}
 }
 
-// TestNodeIsInitializedWhenItsMachineBecomesKnown: through the framework's own
-// controller, at once, without a change of the Node and without an error whose
-// retry could be what did it.
+// TestNodeIsInitializedWhenItsMachineBecomesKnown: the framework's controller does it at once, without a change of the Node
+// and without an error that it would retry.
 func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 	for name, before := range map[string]states{
 		"nothing read yet":     {{VCenter: "east"}, {VCenter: "west"}},
@@ -280,7 +274,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 	}
 }
 
-// TestNodeIsWokenOnce: the framework needs one wake-up, not one a state.
+// TestNodeIsWokenOnce: the framework needs one announcement, not one per state.
 func TestNodeIsWokenOnce(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.want(0, "while the VM is unknown")
@@ -301,7 +295,7 @@ func TestNodeIsWokenOnce(t *testing.T) {
 	})
 }
 
-// TestAMachineThatIsSwitchedOn: its Node waits until then, also with the kubelet's --node-ip.
+// TestAMachineThatIsSwitchedOn: until then the Node stays uninitialized, even with --node-ip.
 func TestAMachineThatIsSwitchedOn(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}}
 	withFramework(t, fleet, func(c *cluster) {
@@ -316,7 +310,7 @@ func TestAMachineThatIsSwitchedOn(t *testing.T) {
 	})
 }
 
-// TestNoEventForANodeThatIsGone: nor is a Node of the same name taken for it.
+// TestNoEventForANodeThatIsGone: a new Node of its name starts over.
 func TestNoEventForANodeThatIsGone(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
@@ -332,9 +326,6 @@ func TestNoEventForANodeThatIsGone(t *testing.T) {
 	})
 }
 
-// TestLook: the next look is due when the first of those that wait is, in
-
-// outcomes are those of all Nodes.
 func (c *cluster) outcomes() map[string]int {
 	return c.controller.Stats().Outcomes
 }
@@ -347,7 +338,7 @@ func keysOf(counts map[string]int) map[string]bool {
 	return keys
 }
 
-// TestOutcomesOfNodesThatWait: of all Nodes those with the taint, by the same outcomes.
+// TestOutcomesOfNodesThatWait: uninitialized Nodes by the same outcomes.
 func TestOutcomesOfNodesThatWait(t *testing.T) {
 	const uuidC, uuidD, uuidE = "422e4956-ad22-1139-6d72-000000000003", "422e4956-ad22-1139-6d72-000000000004", "422e4956-ad22-1139-6d72-000000000005"
 	noTag := in("east", "")

@@ -10,20 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestNothingIsLeftOfNodesThatAreGone: after 10,000 Nodes came and went, each with an answer of each kind and a search for
-// its VM, the heap is where it was after the first thousand.
+// TestNothingIsLeftOfNodesThatAreGone: after 10,000 short-lived Nodes, each with every kind of answer and a search, the heap
+// is as large as after the first thousand.
 func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 	const (
 		batches, inBatch = 10, 1000
-		// inWatch is fewer than the fake API server's watches can hold.
+		// inWatch is less than the capacity of the fake API server's watches.
 		inWatch = 50
-		// growth is a third of what the records would take.
+		// growth is a third of the size of the records.
 		growth = (batches - 1) * inBatch * 500
 	)
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		heap := func() uint64 {
-			// Until then the queue has the Nodes whose next decision is delayed.
+			// Until then the queue contains Nodes with a delayed sync.
 			c.pass(2 * time.Minute)
 			c.fleet.mu.Lock()
 			c.fleet.follows = nil
@@ -42,7 +42,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 				uuid := fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-%06d%06d", batch, i)
 				n := aNode(fmt.Sprintf("n-%d-%d", batch, i), withProviderID(uuid), untainted, withRecord("east/vm-7"), silent)
 				if i == 0 {
-					n = aNode(n.Name, withSystemUUID(uuidA)) // joins
+					n = aNode(n.Name, withSystemUUID(uuidA))
 				}
 				if err := c.client.Tracker().Add(n); err != nil {
 					c.Fatal(err)
@@ -54,7 +54,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 			}
 			c.pass(time.Second)
 			for _, n := range nodes {
-				// Whatever the answers are.
+				// The answers do not matter.
 				_, _ = c.provider.InstanceMetadata(c.ctx, n)
 				_, _ = c.provider.InstanceExists(c.ctx, n)
 				_, _ = c.provider.InstanceShutdown(c.ctx, n)

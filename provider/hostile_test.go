@@ -24,7 +24,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// hostile are values that somebody else chooses, to flood a log or to forge a line of it.
+// hostile are values that would flood a log or forge a line of it.
 var hostile = map[string]string{
 	"long":     strings.Repeat("x", 1<<16),
 	"forged":   "a\nI1122 10:00:00.000000       1 forged.go:1] \"Node is deleted\"\n",
@@ -60,7 +60,7 @@ var ofNodes = map[string]func(*v1.Node, string){
 	"an image": func(n *v1.Node, s string) { n.Status.Images = []v1.ContainerImage{{Names: []string{s}}} },
 }
 
-// ofMachines are what tenants, guests and owners of parts of a vCenter choose.
+// ofMachines are the values that tenants, guests and owners of parts of a vCenter choose.
 var ofMachines = map[string]func(*inventory.Machine, string){
 	"a name":      func(m *inventory.Machine, s string) { m.Name, m.InventoryPath = s, "/dc1/vm/"+s },
 	"a host name": func(m *inventory.Machine, s string) { m.HostName = s },
@@ -75,7 +75,7 @@ var ofMachines = map[string]func(*inventory.Machine, string){
 		cluster1(m).Path = "/dc1/host/" + s
 	},
 	"a tag's fault": func(m *inventory.Machine, s string) {
-		// Package vcenter quotes the text of a fault too.
+		// Package vcenter also quotes the text of a fault.
 		cluster1(m).TagsErr = fmt.Errorf("vCenter: %s", quote.Text(s))
 	},
 }
@@ -88,9 +88,8 @@ func address(n *v1.Node, kind v1.NodeAddressType, value string) {
 
 func cluster1(m *inventory.Machine) *topology.Object { return m.Paths[0].Objects[1] }
 
-// TestHostileValues: whatever kubelets, guests and tenants write into the fields that are
-// theirs, each line of the log, Event and error is one line of a bounded length. No such
-// Node is deleted, and none is marked as shut down.
+// TestHostileValues: whatever kubelets, guests and tenants write, each log line, Event and error is one line of bounded
+// length. No such Node is deleted or marked as shut down.
 func TestHostileValues(t *testing.T) {
 	t.Run("text", func(t *testing.T) { testHostileValues(t, false) })
 	t.Run("json", func(t *testing.T) { testHostileValues(t, true) })
@@ -122,7 +121,7 @@ func testHostileValues(t *testing.T, asJSON bool) {
 		}
 	}
 	log := hear(t, asJSON)
-	defer func() { checkLog(t, log(), asJSON) }() // also where something else is wrong
+	defer func() { checkLog(t, log(), asJSON) }() // also after another failure
 	fleet := &fakeFleet{states: states{stateOf("east", machines...)}}
 	withBoth(t, fleet, "", func(c *cluster) {
 		var errs []error
@@ -145,7 +144,6 @@ func testHostileValues(t *testing.T, asJSON bool) {
 	}, nodes...)
 }
 
-// checkTold checks errors and Events.
 func checkTold(c *cluster, errs []error) {
 	const longest = 8192
 	odd := func(s string) bool {
@@ -174,7 +172,6 @@ func checkTold(c *cluster, errs []error) {
 	}
 }
 
-// checkLog checks the lines of a log.
 func checkLog(t *testing.T, log string, asJSON bool) {
 	t.Helper()
 	const longest = 8192
@@ -198,7 +195,7 @@ func checkLog(t *testing.T, log string, asJSON bool) {
 	}
 }
 
-// hear returns what is logged until it is asked for.
+// hear captures the log until the returned function is called.
 func hear(t *testing.T, asJSON bool) func() string {
 	t.Helper()
 	var mu sync.Mutex

@@ -30,7 +30,7 @@ func provide(s states) (*Provider, *fakeFleet) {
 
 const foreignID = "aws:///eu-central-1a/i-0abcdef"
 
-// ours is a Node that was initialized once.
+// ours returns an initialized Node.
 func ours() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted) }
 
 func TestInstanceExists(t *testing.T) {
@@ -40,7 +40,7 @@ func TestInstanceExists(t *testing.T) {
 		node   *v1.Node
 		states states
 		exists bool
-		err    error // nil with exists false: the Node is to be deleted
+		err    error // if nil while exists is false, the Node is deleted
 	}{
 		{"found", ours(), states{stateOf("east", a), stateOf("west", b)}, true, nil},
 		{"found, powered off", ours(), states{stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))}, true, nil},
@@ -122,7 +122,7 @@ func TestInstanceShutdown(t *testing.T) {
 	}
 }
 
-// complete is what the Node of machine(uuidA) is initialized with.
+// complete is the metadata of a Node on machine(uuidA).
 func complete() *cloudprovider.InstanceMetadata {
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:   "vsphere://" + uuidA,
@@ -138,7 +138,7 @@ func complete() *cloudprovider.InstanceMetadata {
 }
 
 func TestMetadataOfANewNode(t *testing.T) {
-	guest := "56492e42-22ad-3911-6d72-59cc8f26bc90" // uuidA as some guests show it
+	guest := "56492e42-22ad-3911-6d72-59cc8f26bc90" // uuidA in the byte order of some guests
 	for name, node := range map[string]*v1.Node{
 		"by system UUID":             aNode("n", withSystemUUID(uuidA)),
 		"by UUID in the other order": aNode("n", withSystemUUID(guest)),
@@ -155,8 +155,8 @@ func TestMetadataOfANewNode(t *testing.T) {
 	}
 }
 
-// TestMetadataOfANewNodeIsCompleteOrNothing: an error would make the framework
-// try again at growing intervals, anything half would take the taint off.
+// TestMetadataOfANewNodeIsCompleteOrNothing: after an error the framework would retry at growing intervals, and after
+// incomplete metadata it would remove the taint.
 func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 	node := aNode("node-1", withSystemUUID(uuidA))
 	twoZones := pathOf("east", "a")
@@ -201,7 +201,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 	}
 }
 
-// TestMetadataOfAnInitializedNode: it has its addresses, if they are to change.
+// TestMetadataOfAnInitializedNode contains addresses if they change.
 func TestMetadataOfAnInitializedNode(t *testing.T) {
 	changed, kept := &cloudprovider.InstanceMetadata{NodeAddresses: complete().NodeAddresses}, &cloudprovider.InstanceMetadata{}
 	for _, c := range []struct {
@@ -237,7 +237,7 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 	}
 }
 
-// TestNodesOfAnotherProvider: whatever vSphere knows of such a Node's UUID.
+// TestNodesOfAnotherProvider are ignored even if vSphere has a VM with their UUID.
 func TestNodesOfAnotherProvider(t *testing.T) {
 	p, _ := provide(states{stateOf("east", machine(uuidA))})
 	waits := aNode("node-1", withProviderID(foreignID), withSystemUUID(uuidA))
@@ -251,7 +251,7 @@ func TestNodesOfAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestContradiction compares both byte orders, and takes what is not a UUID for nothing.
+// TestContradiction compares both byte orders and ignores invalid UUIDs.
 func TestContradiction(t *testing.T) {
 	for name, c := range map[string]struct {
 		providerID, systemUUID string
@@ -281,8 +281,7 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestANodeThatContradictsItself gets nothing of either machine, and is deleted by the
-// machine of its provider ID alone.
+// TestANodeThatContradictsItself gets nothing of either VM. Only the VM of its provider ID decides about its deletion.
 func TestANodeThatContradictsItself(t *testing.T) {
 	a := machine(uuidA)
 	b := machine(uuidB, in("east", "b"))
@@ -309,7 +308,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, nodeinfo.ErrContradiction) {
 					t.Errorf("IsShutDown = %t, %v, want false and ErrContradiction", down, err)
 				}
-				// A Node that waits gets nothing, an initialized one metadata that change nothing.
+				// An uninitialized Node gets nothing, an initialized one unchanged metadata.
 				want := &cloudprovider.InstanceMetadata{}
 				if nodeinfo.IsUninitialized(n) {
 					want = nil
@@ -329,7 +328,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 	}
 }
 
-// TestWhereAContradictionWasFound is noted and recorded: that decides whether the Node may be deleted.
+// TestWhereAContradictionWasFound: the location is recorded, because it decides whether the Node may be deleted.
 func TestWhereAContradictionWasFound(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}, func(c *cluster) {
 		c.pass(delayRunning)
@@ -340,7 +339,7 @@ func TestWhereAContradictionWasFound(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), untainted))
 }
 
-// TestAQuietVCenterIsAsked, and its Node is initialized when it has answered.
+// TestAQuietVCenterIsAsked, and its answer initializes its Node.
 func TestAQuietVCenterIsAsked(t *testing.T) {
 	s := stateOf("east", machine(uuidA))
 	s.LastContact = time.Time{}
@@ -362,8 +361,7 @@ func TestAQuietVCenterIsAsked(t *testing.T) {
 	}, aNode("node-1", withSystemUUID(uuidA)))
 }
 
-// TestASnapshotThatIsTooOld initializes no Node. What a vCenter said before it was
-// unreachable for long may be of before a vMotion.
+// TestASnapshotThatIsTooOld initializes no Node, because it may be older than a vMotion.
 func TestASnapshotThatIsTooOld(t *testing.T) {
 	const short, long = 4*time.Minute + 50*time.Second, 5*time.Minute + time.Second
 	for name, c := range map[string]struct {
@@ -375,7 +373,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 		"in contact":               {0, nil, true, ""},
 		"unreachable for a while":  {short, errRefused, true, ""},
 		"unreachable for too long": {long, errRefused, false, "connection refused"},
-		// As after the daemon's own machine was suspended.
+		// For example, the daemon's own VM was suspended.
 		"quiet for too long": {long, nil, false, "checking whether the vCenter still answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -399,7 +397,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 			if !errors.Is(err, topology.ErrUnknown) || errors.Is(err, inventory.ErrUnreachable) != (c.err != nil) || !strings.Contains(err.Error(), c.says) {
 				t.Error(err)
 			}
-			// A Node that runs keeps what it has, and its machine exists.
+			// An initialized Node keeps its data, and its VM exists.
 			if exists, err := p.InstanceExists(t.Context(), ours()); !exists || err != nil {
 				t.Errorf("InstanceExists of a running Node = %t, %v, want true", exists, err)
 			}
@@ -413,7 +411,7 @@ func ready(status v1.ConditionStatus) func(*v1.Node) {
 	}
 }
 
-// TestAskedAboutANodeThatIsLeftOut: by whoever does not list through us.
+// TestAskedAboutANodeThatIsLeftOut: the caller does not list Nodes through our cache.
 func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB, withPower(inventory.PowerOff)))}}
 	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
@@ -440,7 +438,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 	}, leftOut...)
 }
 
-// TestAddressesInAVCenterThatIsLeaving: the provider is told first.
+// TestAddressesInAVCenterThatIsLeaving: the configuration is applied to the provider before the fleet.
 func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	p, _ := provide(states{stateOf("east", machine(uuidA))})
 	n := aNode("n", withSystemUUID(uuidA))
@@ -455,7 +453,7 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	}
 }
 
-// TestLabelsForEveryNode stand beside those of the levels, which count.
+// TestLabelsForEveryNode: levels take precedence over the configured labels.
 func TestLabelsForEveryNode(t *testing.T) {
 	p, _ := provide(states{stateOf("east", machine(uuidA)), stateOf("west")})
 	cfg := testConfig()

@@ -21,10 +21,9 @@ import (
 
 var interleavings = flag.Int("interleavings", 10_000, "how many random orders TestInterleavings plays; -short plays 300 at most")
 
-// TestInterleavings plays, in random orders, what two workers of the framework ask and write and
-// when the informer shows it, for two Nodes with one machine and a third one whose machine has the
-// same address. Whatever the order, one Node gets the address and the others wait; once it is
-// gone, the next one gets it within a second.
+// TestInterleavings plays two workers of the framework in random orders of questions, writes and informer updates, for two
+// Nodes with one VM and a third Node whose VM has the same address. In every order one Node gets the address and the others
+// stay uninitialized. After its deletion the next Node gets it within a second.
 func TestInterleavings(t *testing.T) {
 	var p *play
 	inBubble(t, &fakeFleet{states: states{stateOf("east")}}, nil, func(c *cluster, _ func(func())) {
@@ -51,8 +50,7 @@ func TestInterleavings(t *testing.T) {
 	})
 }
 
-// play is one order. What the API server has is in nodes, and what of that the informer does not
-// show yet is in behind, in order.
+// play is one order. nodes are the Nodes in the API server, behind the changes that the informer has not shown yet.
 type play struct {
 	*cluster
 	*rand.Rand
@@ -120,7 +118,7 @@ func (p *play) writes(kind watch.EventType, n *v1.Node) {
 	p.behind[n.Name] = append(p.behind[n.Name], watch.Event{Type: kind, Object: n})
 }
 
-// play goes on until nobody asks, the informer shows everything, and that lasts for a second.
+// play ends once no worker asks and the informer is up to date for a second.
 func (p *play) play() {
 	for quiet := false; ; {
 		p.settle()
@@ -149,7 +147,7 @@ func (p *play) play() {
 	}
 }
 
-// heartbeat is what the kubelet of a Node writes.
+// heartbeat is a write of a Node's kubelet.
 func (p *play) heartbeat() {
 	names := slices.Sorted(maps.Keys(p.nodes))
 	if len(names) == 0 {
@@ -160,7 +158,7 @@ func (p *play) heartbeat() {
 	p.writes(watch.Modified, n)
 }
 
-// show has the informer show what happened next to a Node.
+// show makes the informer show the next change of a Node.
 func (p *play) show(name string) {
 	next := p.behind[name][0]
 	if p.behind[name] = p.behind[name][1:]; len(p.behind[name]) == 0 {
@@ -169,8 +167,7 @@ func (p *play) show(name string) {
 	p.shows.Action(next.Type, next.Object)
 }
 
-// framework has two workers ask at the same time, about one Node each, and write what they get.
-// One of eight writes fails, and the worker asks again.
+// framework runs two workers that ask about one Node each and write the answers. One of eight writes fails and is retried.
 func (p *play) framework(names ...string) {
 	var asking sync.WaitGroup
 	answers := map[string]*v1.Node{}

@@ -17,14 +17,13 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// waking counts how often a Node is announced to the framework, which asks when the test
-// says so.
+// waking counts the announcements of a Node. The test decides when the framework asks.
 type waking struct {
 	*cluster
 	woken atomic.Int64
 }
 
-// withWaking runs a test with one Node, and no framework.
+// withWaking runs a test with one Node, without the framework.
 func withWaking(t *testing.T, test func(*waking)) {
 	t.Helper()
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
@@ -37,7 +36,7 @@ func withWaking(t *testing.T, test func(*waking)) {
 	}, aNode("node-1", withSystemUUID(uuidA)))
 }
 
-// state is that of the vCenter in which the machine can be placed, or not.
+// state returns a state of the vCenter in which the VM can be placed, or cannot.
 func (w *waking) state(good bool) states {
 	zone := ""
 	if good {
@@ -46,20 +45,20 @@ func (w *waking) state(good bool) states {
 	return states{stateOf("east", machine(uuidA, in("east", zone)))}
 }
 
-// become changes the state of the vCenter, and announces that.
+// become changes the state and notifies subscribers.
 func (w *waking) become(good bool) {
 	w.fleet.become(w.state(good)...)
 	w.settle()
 }
 
-// unseen changes the state of the vCenter, and nobody looks.
+// unseen changes the state without a notification.
 func (w *waking) unseen(good bool) {
 	w.fleet.mu.Lock()
 	defer w.fleet.mu.Unlock()
 	w.fleet.states = w.state(good)
 }
 
-// asks is the framework's question. It reports whether the Node can be initialized.
+// asks reports whether the framework can initialize the Node.
 func (w *waking) asks() bool {
 	m, err := w.provider.InstanceMetadata(w.ctx, w.node("node-1"))
 	if err != nil {
@@ -76,8 +75,8 @@ func (w *waking) want(woken int64, when string) {
 	}
 }
 
-// TestWokenAfterAShortBadState: the framework asks in a bad state that nobody else has
-// seen, and does not ask again before the Node is announced.
+// TestWokenAfterAShortBadState: the framework asks in a bad state that the controller has not seen, and asks again only
+// after an announcement.
 func TestWokenAfterAShortBadState(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
@@ -97,8 +96,7 @@ func TestWokenAfterAShortBadState(t *testing.T) {
 	})
 }
 
-// TestWokenWhileTheFrameworkAsks: the states are good again, and that is announced, before the
-// answer that was made of the bad ones is given.
+// TestWokenWhileTheFrameworkAsks: the states become good before the framework gets its answer from the bad states.
 func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
@@ -112,8 +110,8 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 	})
 }
 
-// TestWokenAfterARejectionOfTheSameVM: the names of tags get too old between the announcement and the question of the
-// framework. Once they are read again the Node is announced at once, although its VM is the same as before.
+// TestWokenAfterARejectionOfTheSameVM: the tag names become too old between the announcement and the framework's question.
+// Once they are read again, the Node is announced at once, although its VM is unchanged.
 func TestWokenAfterARejectionOfTheSameVM(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		same := w.state(true)[0]
@@ -134,8 +132,7 @@ func TestWokenAfterARejectionOfTheSameVM(t *testing.T) {
 	})
 }
 
-// TestALateQuestionReservesNothing: the framework may ask about a Node that is gone. Another one of
-// the name gets the machine at once.
+// TestALateQuestionReservesNothing: the framework asks about a deleted Node. A new Node of that name gets the VM at once.
 func TestALateQuestionReservesNothing(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
@@ -153,7 +150,7 @@ func TestALateQuestionReservesNothing(t *testing.T) {
 	})
 }
 
-// TestALateQuestionLeavesNothing: the framework goes through a list of Nodes in which one is gone.
+// TestALateQuestionLeavesNothing: the framework processes a list with a deleted Node.
 func TestALateQuestionLeavesNothing(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
 		old := c.node("node-1")
@@ -168,7 +165,7 @@ func TestALateQuestionLeavesNothing(t *testing.T) {
 	}, running())
 }
 
-// isRefused reports whether the last answer to the framework was that the Node has to wait.
+// isRefused reports whether the framework's last answer was that the Node stays uninitialized.
 func (w *waking) isRefused() bool {
 	node := w.node("node-1")
 	w.provider.store.Lock()
@@ -176,7 +173,6 @@ func (w *waking) isRefused() bool {
 	return w.provider.store.AnswersAbout(node).Refused
 }
 
-// TestWaitsAreForgotten: of Nodes that are gone nothing is kept.
 func TestWaitsAreForgotten(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(false)
@@ -191,9 +187,8 @@ func TestWaitsAreForgotten(t *testing.T) {
 	})
 }
 
-// joins returns what a Node is written while it joins, in order. It is initialized when its machine
-// comes, after the function meanwhile is called with it, and with a level below Kubernetes' own domain
-// and one of the operator's own.
+// joins returns the writes to a Node that joins, in order. It is initialized once its VM appears, after meanwhile was
+// called, and with a level in our own domain and a level in the operator's.
 func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string, joined *v1.Node) {
 	t.Helper()
 	withFramework(t, &fakeFleet{answers: true, states: states{stateOf("east"), stateOf("west")}}, func(c *cluster) {
@@ -210,7 +205,7 @@ func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string,
 		writes = c.writes()
 		joined = c.node(n.Name)
 		c.client.ClearActions()
-		for i := range 60 { // an hour of changes elsewhere
+		for i := range 60 { // an hour of unrelated changes
 			c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB, in("east", []string{"a", "b"}[i%2]))), stateOf("west"))
 			c.pass(time.Minute)
 		}
@@ -221,8 +216,8 @@ func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string,
 	return writes, joined
 }
 
-// TestANodeJoinsComplete: a Node loses the framework's taint in the write that has all its labels,
-// those too that the framework leaves out, and nothing is written besides the framework's writes.
+// TestANodeJoinsComplete: the write that removes the framework's taint contains all labels, including those that the
+// framework leaves out, and there are no writes besides the framework's.
 func TestANodeJoinsComplete(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"a new Node": nil, "it has another rack": {topology.LabelRack: "b"},
@@ -244,18 +239,18 @@ func TestANodeJoinsComplete(t *testing.T) {
 	}
 }
 
-// TestNoConditionBesideAnotherValue: what initializing a Node leaves is not as its place says.
+// TestNoConditionBesideAnotherValue: a label that initialization keeps differs from the placement.
 func TestNoConditionBesideAnotherValue(t *testing.T) {
 	for _, c := range []struct {
 		label   string
 		current bool
 	}{
-		// The labels of the place are overwritten.
+		// Labels of the placement are overwritten.
 		{v1.LabelTopologyZone, true},
 		{v1.LabelFailureDomainBetaRegion, true},
-		{topology.LabelRack, true},  // likewise
+		{topology.LabelRack, true},
 		{"example.com/row", false},  // a level without a value
-		{"example.com/zone", false}, // one with another
+		{"example.com/zone", false}, // a level with a value
 		{"example.com/what-nobody-configured", true},
 	} {
 		cfg := testConfig()
@@ -273,7 +268,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 			t.Error("nobody keeps the labels")
 		}
 		p.KeepLabels()
-		p.Apply(testConfig()) // the levels are gone, and the decision rests on them
+		p.Apply(testConfig()) // the levels are gone, and the decision depends on them
 		if got := p.additions(n, d).Condition; (got != nil) != c.current {
 			t.Errorf("a Node with %s=x gets the condition %+v, want one: %t", c.label, got, c.current)
 		}
@@ -283,8 +278,8 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 	}
 }
 
-// TestALabelOfOthersIsNotOurs: the framework leaves a label that the Node has, so it is not listed as
-// one of ours, and the condition says what is wrong.
+// TestALabelOfOthersIsNotOurs: the framework keeps an existing label, so it is not listed as ours, and the condition reports
+// the difference.
 func TestALabelOfOthersIsNotOurs(t *testing.T) {
 	for value, want := range map[string]v1.ConditionStatus{"a": v1.ConditionTrue, "b": v1.ConditionFalse} {
 		n := aNode("node-1", withSystemUUID(uuidA))
@@ -296,7 +291,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestALevelThatLeavesAsANodeJoins: its label comes with the Node, and goes.
+// TestALevelThatLeavesAsANodeJoins: its label is added with the Node and then removed.
 func TestALevelThatLeavesAsANodeJoins(t *testing.T) {
 	_, n := joins(t, aNode("node-1", withSystemUUID(uuidA)), func(c *cluster) {
 		c.provider.Apply(testConfig())
@@ -307,7 +302,7 @@ func TestALevelThatLeavesAsANodeJoins(t *testing.T) {
 	}
 }
 
-// named returns a state whose names of tags were read so long ago.
+// named returns a state whose tag names were read that long ago.
 func named(s inventory.State, age time.Duration, categories ...string) inventory.State {
 	s.TagNames = inventory.TagNames{ReadAt: time.Now().Add(-age), Categories: categories}
 	return s
@@ -316,8 +311,7 @@ func named(s inventory.State, age time.Duration, categories ...string) inventory
 // needed are the categories of testConfig.
 var needed = []string{"k8s-region", "k8s-zone"}
 
-// TestNamesThatAreOld initialize no Node; they are read again first. A Node that runs is
-// counted by what is known.
+// TestNamesThatAreOld initialize no Node and are read again first. Initialized Nodes have outcomes by what is known.
 func TestNamesThatAreOld(t *testing.T) {
 	for name, c := range map[string]struct {
 		age        time.Duration
@@ -354,7 +348,7 @@ func TestNamesThatAreOld(t *testing.T) {
 	}
 }
 
-// TestAVMIsSeenWhileItsNodeJoins: if it is destroyed right after that, --absence-hold does not keep its Node.
+// TestAVMIsSeenWhileItsNodeJoins: if the VM is destroyed right afterwards, --absence-hold does not keep the Node.
 func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
 	node := aNode("node-1", withSystemUUID(uuidA))
 	for name, c := range map[string]struct {
@@ -376,8 +370,8 @@ func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
 	}
 }
 
-// TestANodeWaitsForTheFirstReading of what gives it a label that is not required: without backfill nothing adds the
-// label later. After a reading that failed, and for a label that is known to have no value, it does not wait.
+// TestANodeWaitsForTheFirstReading of the tags of an optional label, because without backfill nothing adds it later. It does
+// not wait after a failed reading, or if the label is known to have no value.
 func TestANodeWaitsForTheFirstReading(t *testing.T) {
 	rack, site := topology.Rule{Label: "example.com/rack", Category: "rack"}, topology.Rule{Label: "example.com/site", HostGroup: "site-*"}
 	optional := topology.Rule{Label: topology.LabelZone, Category: "k8s-zone"}
@@ -418,8 +412,7 @@ func TestANodeWaitsForTheFirstReading(t *testing.T) {
 	}
 }
 
-// TestANodeWaitsForNames until they were read, also by a vCenter that takes longer than
-// the interval, and is woken then although it had been described before.
+// TestANodeWaitsForNames until they were read, even if that takes longer than their greatest age, and is announced then.
 func TestANodeWaitsForNames(t *testing.T) {
 	for _, took := range []time.Duration{time.Second, 45 * time.Second, 150 * time.Second} {
 		s := stateOf("east", machine(uuidA))
@@ -440,9 +433,8 @@ func TestANodeWaitsForNames(t *testing.T) {
 	}
 }
 
-// TestNamesServeForAMoment: what was read since a Node began to wait does not serve it for
-// ever, whatever keeps it from being initialized, nor what was read before it waited for
-// something else.
+// TestNamesServeForAMoment: names that were read since a Node began to wait become too old eventually, and names from
+// before a new reason to wait are not used.
 func TestNamesServeForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, fleet := provide(nil)
@@ -481,7 +473,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 	})
 }
 
-// TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
+// TestNamesOfAFailingVCenter: the Node waits for the vCenter instead.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
 	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {

@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestTheFrameworkIsNotAskedInVain: the lifecycle controller sees the Nodes that are ready, and those about which there
-// is an answer: a machine that exists, or whose absence is confirmed.
+// TestTheFrameworkIsNotAskedInVain: the lifecycle controller sees ready Nodes and Nodes with an answer: their VM exists, or
+// its absence is confirmed.
 func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
 	const took = time.Second
 	confirm := func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
@@ -36,7 +36,7 @@ func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
 		wantListed("at first", "metal-ready", "node-1")
 		fleet.become(failing(stateOf("east", machine(uuidA))), stateOf("west"))
 		c.settle()
-		wantListed("while the vCenter fails", "metal-ready", "node-1") // its last snapshot has the machine
+		wantListed("while the vCenter fails", "metal-ready", "node-1") // its last snapshot contains the VM
 		fleet.become(stateOf("east"), failing(stateOf("west")))
 		c.settle()
 		wantListed("while another may have it", "metal-ready")

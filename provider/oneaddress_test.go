@@ -12,25 +12,25 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// waitingVM is a Node that has no address yet, and its VM.
+// waitingVM is a Node without an address, and its VM.
 type waitingVM struct {
 	name string
-	made int // when the Node was created, in minutes
-	// reports are the reported addresses, as nics reads them.
+	made int // the time when the Node was created, in minutes
+	// reports are the reported addresses in the format of nics.
 	reports string
 	node    []func(*v1.Node)
 	vm      []func(*inventory.Machine)
 }
 
-// TestTheOlderNodeGetsTheAddress that the VMs of several Nodes without an address report, in whatever order the
-// framework asks. Each of the Nodes gets what it would get if the Nodes were asked about by their age.
+// TestTheOlderNodeGetsTheAddress that several VMs report, in every order of the framework's questions. The result is the
+// same as by age.
 func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 	const waits = "AddressConflict"
 	off := withPower(inventory.PowerOff)
 	for _, c := range []struct {
 		name string
 		vms  []waitingVM
-		want map[string]string // the internal IP of each Node, or why it has none
+		want map[string]string // the internal IP of each Node, or the reason why it has none
 	}{
 		{"the only address", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "10.0.0.1", "a": waits}},
@@ -93,7 +93,7 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 	}
 }
 
-// joinsWith asks as the framework does, and returns the internal IP that a Node gets, or the reason for which it waits.
+// joinsWith returns the internal IP that a Node gets, or the reason why it stays uninitialized.
 func (c *cluster) joinsWith(name string) string {
 	n := c.node(name)
 	if c.provider.placer.IsForeign(n) {
@@ -107,7 +107,7 @@ func (c *cluster) joinsWith(name string) string {
 	return d.Metadata.NodeAddresses[i].Address
 }
 
-// uuidOf is the UUID of the n-th VM of a test.
+// uuidOf returns the UUID of the n-th VM.
 func uuidOf(n int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-0000000001%02d", n) }
 
 func withTheNodeIP(n *v1.Node) { withNodeIP(n, "10.0.0.1") }

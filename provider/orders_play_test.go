@@ -33,11 +33,10 @@ import (
 // absenceHold is --absence-hold.
 const absenceHold = 20 * time.Second
 
-// waitFor is how long a Fleet waits for a vCenter that is silent.
+// waitFor is the time that a Fleet waits for a silent vCenter.
 const waitFor = 2 * time.Second
 
-// orderPlay is an order that is played: a Fleet that hears of its vCenters as planned,
-// beside an API server that outlives the daemon.
+// orderPlay plays an order: a Fleet whose vCenters answer as planned, and an API server that outlives the daemon.
 type orderPlay struct {
 	*testing.T
 	*order
@@ -50,7 +49,7 @@ type orderPlay struct {
 	homes       []map[string]inventory.Reply
 	named       []map[string]bool
 	subscribers []signal.Signal
-	// life counts the daemons: what an earlier one had asked for is nobody's any more.
+	// life counts the daemons. Results of earlier ones are dropped.
 	life int
 }
 
@@ -58,19 +57,19 @@ var _ Fleet = (*orderPlay)(nil)
 
 func vcenterName(i int) string { return fmt.Sprintf("vc-%d", i) }
 
-// homeID is the managed object ID of a Node's machine, in each vCenter.
+// homeID is the managed object ID of a Node's VM in every vCenter.
 func (o *order) homeID(i int) string { return fmt.Sprint("vm-", o.first(i)+1) }
 
 func nodeUUID(i int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-00000000000%d", i) }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// snapshot is what a vCenter has to tell.
+// snapshot returns the current snapshot of a vCenter.
 func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	var machines []*inventory.Machine
 	for i, n := range p.nodes {
 		if n.twin > 0 {
-			continue // its machines are those of another Node
+			continue // its VMs are those of another Node
 		}
 		host := func(m *inventory.Machine) {
 			m.HostName = fmt.Sprint("node-", i)
@@ -105,7 +104,7 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	return s
 }
 
-// address is that of the i-th Node's machine in a vCenter.
+// address is the address of the i-th Node's VM in a vCenter.
 func (n nodeFact) address(vcenter, i int) string {
 	switch {
 	case n.shares:
@@ -116,7 +115,7 @@ func (n nodeFact) address(vcenter, i int) string {
 	return fmt.Sprintf("10.0.%d.%d", vcenter, i+1)
 }
 
-// instanceUUID is that of the i-th Node's machine in a vCenter.
+// instanceUUID is the instance UUID of the i-th Node's VM in a vCenter.
 func (n nodeFact) instanceUUID(vcenter, i int) string {
 	if n.evidence == sameInstanceUUID {
 		vcenter = 9
@@ -124,12 +123,12 @@ func (n nodeFact) instanceUUID(vcenter, i int) string {
 	return fmt.Sprintf("522e4956-ad22-1139-6d72-0000000000%d%d", vcenter, i)
 }
 
-// isLacking reports whether a vCenter does not know a Node's machine yet, after a restore from a backup.
+// isLacking reports whether a vCenter does not know a Node's VM yet after a restore from a backup.
 func (p *orderPlay) isLacking(i, vcenter int) bool {
 	return p.nodes[i].home == vcenter && time.Since(p.began) < seconds(p.nodes[i].lacksUntil)
 }
 
-// zoneNow is the zone of a vCenter's machines now.
+// zoneNow is the current zone of a vCenter's VMs.
 func (p *orderPlay) zoneNow(vcenter int) int {
 	if vcenter == p.move.vcenter && time.Since(p.began) >= seconds(p.move.at) {
 		return vcenter + moved
@@ -137,10 +136,10 @@ func (p *orderPlay) zoneNow(vcenter int) int {
 	return vcenter
 }
 
-// errPending is the error of a vCenter that is read again.
+// errPending is the error of a vCenter that is being read again.
 var errPending = errors.New("it is being read again")
 
-// readAgain has a vCenter be read again for a new configuration, while its machines move to another zone.
+// readAgain makes a vCenter be read again for a new configuration while its VMs move to another zone.
 func (p *orderPlay) readAgain() {
 	m := p.move
 	p.mu.Lock()
@@ -162,7 +161,7 @@ func (p *orderPlay) readAgain() {
 	})
 }
 
-// isDestroyed reports whether the machine of a Node that dies is.
+// isDestroyed reports whether the VM of a Node was destroyed.
 func (p *orderPlay) isDestroyed(i int) bool {
 	return p.nodes[i].dies >= 0 && time.Since(p.began) >= seconds(p.nodes[i].diesAt)
 }
@@ -179,7 +178,7 @@ func (p *orderPlay) States() []inventory.State {
 	return now
 }
 
-// Generation is always the same: no vCenter comes or goes.
+// Generation is constant: no vCenter is added or removed.
 func (p *orderPlay) Generation() uint64 { return 1 }
 
 // AskHome answers a little later.
@@ -201,7 +200,7 @@ func (p *orderPlay) AskHome(vcenter, id string) {
 	}
 }
 
-// ReadTags does nothing: no name is ever too old.
+// ReadTags does nothing: tag names are never too old.
 func (p *orderPlay) ReadTags(string) {}
 
 func (p *orderPlay) Subscribe() <-chan struct{} {
@@ -212,7 +211,7 @@ func (p *orderPlay) Subscribe() <-chan struct{} {
 	return ch
 }
 
-// change changes the state of a vCenter and announces that.
+// change changes the state of a vCenter and notifies subscribers.
 func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +221,7 @@ func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	}
 }
 
-// Follow has vCenters searched for names.
+// Follow makes the vCenters search for names.
 func (p *orderPlay) Follow(ids []inventory.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,8 +236,7 @@ func (p *orderPlay) Follow(ids []inventory.Identity) {
 	}
 }
 
-// searchAfter notes later that a vCenter was searched, unless the daemon was restarted
-// meanwhile.
+// searchAfter marks a vCenter as searched later, unless the daemon is restarted before.
 func (p *orderPlay) searchAfter(lag float64, vcenter int, done func()) {
 	mine := p.life
 	time.AfterFunc(max(seconds(lag), time.Nanosecond), func() {
@@ -282,7 +280,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 	return nil
 }
 
-// playOrder plays an order and checks what becomes of its Nodes.
+// playOrder plays an order and checks the ends of its Nodes.
 func playOrder(t *testing.T, seed uint64, o *order) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -323,7 +321,7 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 	})
 }
 
-// runDaemon runs a daemon. The last one is looked at in the end.
+// runDaemon runs a daemon. After the last one the ends are checked.
 func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
@@ -390,13 +388,13 @@ func (p *orderPlay) events(l life) []orderEvent {
 		add(waitFor.Seconds(), i, func(s *inventory.State) { s.Overdue = s.Snapshot == nil && s.Err == nil })
 	}
 	for at := 5.0; at < 60; at += 5 {
-		all = append(all, orderEvent{seconds(at), func() {}}) // only to look
+		all = append(all, orderEvent{seconds(at), func() {}}) // only to check
 	}
 	slices.SortStableFunc(all, func(a, b orderEvent) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
-// daemon starts the provider, the framework's controllers and the reconciler.
+// daemon starts the provider, the framework's controllers and the node controller.
 func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	ctx, cancel := context.WithCancel(p.Context())
 	daemon := New(p, cfg, Options{})
@@ -438,7 +436,7 @@ func (p *orderPlay) create(i int) {
 		uuid = ""
 	}
 	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
-	// A second for each millisecond: API servers note whole seconds, and a patch loses the rest.
+	// A second for each millisecond: API servers store whole seconds, and a patch loses the rest.
 	node.CreationTimestamp = metav1.Unix(time.Now().UnixMilli()%1e8, 0)
 	later := slices.IndexFunc(n.flips, func(at float64) bool { return seconds(at) > time.Since(p.began) })
 	if later >= 0 && (len(n.flips)-later)%2 == 1 {
@@ -476,7 +474,7 @@ func readiness(silent bool) []v1.NodeCondition {
 	return []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
 }
 
-// setSilent has a Node's kubelet fall silent or be received again.
+// setSilent makes a Node's kubelet silent or not.
 func (p *orderPlay) setSilent(i int, silent bool) {
 	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -491,7 +489,7 @@ func (p *orderPlay) setSilent(i int, silent bool) {
 	}
 }
 
-// reread has a vCenter tell what it has now, if it can be read.
+// reread makes a vCenter publish a new snapshot if it can be read.
 func (p *orderPlay) reread(vcenter int) {
 	p.change(vcenter, func(s *inventory.State) {
 		if s.Snapshot != nil && s.Err == nil {
@@ -500,7 +498,7 @@ func (p *orderPlay) reread(vcenter int) {
 	})
 }
 
-// check compares the Nodes with what is allowed, on the way or in the end.
+// check compares the Nodes with the allowed ends, during the order or after it.
 func (p *orderPlay) check(last bool) {
 	p.checkLies()
 	for i, fact := range p.nodes {
@@ -521,7 +519,7 @@ func (p *orderPlay) check(last bool) {
 	}
 }
 
-// now is what has become of a Node. It is false for one that has not come yet.
+// now returns the current end of a Node, or false if the Node was not created yet.
 func (p *orderPlay) now(i int) (end, bool) {
 	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -540,17 +538,17 @@ func (p *orderPlay) now(i int) (end, bool) {
 	return is, true
 }
 
-// A lie is a Node whose annotation names the unreadable machine of a vCenter, and whose
-// provider ID is that of another Node, or of nobody if negative.
+// A lie is a Node whose annotation names an unreadable VM of a vCenter. Its provider ID belongs to another Node, or to none
+// if negative.
 type lie struct {
 	vcenter, of int
 	silent      bool
 }
 
-// ghost is the managed object ID of the machine that liars claim, in each vCenter.
+// ghost is the managed object ID of the VM that lies claim, in every vCenter.
 const ghost = "vm-666"
 
-// lie registers a Node that claims an unreadable machine.
+// lie registers a Node that claims an unreadable VM.
 func (p *orderPlay) lie(i int) {
 	l := p.lies[i]
 	uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-66600000000%d", i)
@@ -567,8 +565,7 @@ func (p *orderPlay) lie(i int) {
 	}
 }
 
-// checkLies: a Node that claims a machine which may be its own is neither initialized nor
-// deleted.
+// checkLies checks that a Node which claims an unreadable VM is neither initialized nor deleted.
 func (p *orderPlay) checkLies() {
 	for i := range p.lies {
 		n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("liar-", i), metav1.GetOptions{})

@@ -14,7 +14,7 @@ var (
 	ordersCount = flag.Int("orders.count", 100, "how many random orders of events are played, with one seed after the other")
 )
 
-// power of a machine with a Node's UUID in a vCenter.
+// power is the state of a VM with a Node's UUID in a vCenter.
 type power int
 
 const (
@@ -23,42 +23,39 @@ const (
 	on
 )
 
-// A nodeFact is a Node, and what is so of the machines with its UUID.
+// A nodeFact contains the facts about a Node and the VMs with its UUID.
 type nodeFact struct {
-	// runs says that the Node was initialized before, with the zone of the vCenter
-	// home, and recorded that vzones did it: its annotation and its label say so. Otherwise it is new.
+	// runs means that vzones has initialized the Node before, with the zone of the vCenter home, and has written its
+	// annotation and label. Otherwise the Node is new.
 	runs, recorded bool
 	home           int
-	// silent says that its kubelet is, in the end. It changes at the times flips, in seconds after the first
+	// silent means that the kubelet is silent in the end. It changes at the times flips, in seconds after the first
 	// life began.
 	silent bool
 	flips  []float64
-	// evidence says how the VMs with its UUID show that they are one VM.
+	// evidence is the evidence that the VMs with its UUID are one VM.
 	evidence evidence
-	// byName says that the kubelet reports no system UUID, and that the machines' guests
-	// report the Node's name.
+	// byName means that the kubelet reports no system UUID and the VMs' guests report the Node's name.
 	byName bool
-	// twin is the number of another Node with the same UUID, and so the same machines,
-	// behind itself, zero if there is none.
+	// twin is the number of another Node with the same UUID and so the same VMs, 0 for none.
 	twin int
-	// machines are the power states of the Node's VM, one for each vCenter.
+	// machines are the power states of the Node's VMs by vCenter.
 	machines []power
-	// hidden says that the account does not see the machine in the vCenter home, where the Node's annotation
-	// says that it was found, if it is recorded.
+	// hidden means that the account cannot see the VM in the vCenter home, the location in the Node's annotation.
 	hidden bool
-	// dies is the vCenter whose machine, which is off, is destroyed at the time diesAt, in seconds after the
-	// first life began. It is negative if none is.
+	// dies is the vCenter whose VM, which is off, is destroyed at diesAt, in seconds after the first life began.
+	// Negative for none.
 	dies   int
 	diesAt float64
-	// lacksUntil is when the vCenter home shows the machine, in seconds after the first life began. It was
-	// restored from a backup, does not know the machine until then, and answers that it does not exist.
+	// lacksUntil is the time when the vCenter home shows the VM, in seconds after the first life began. It was
+	// restored from a backup, and before answers that the VM does not exist.
 	lacksUntil float64
-	// shares reports whether its machines report an address that those of another such Node report too.
+	// shares means that its VMs report the same address as the VMs of another Node that shares.
 	shares bool
 }
 
-// A move takes all machines of a vCenter to another zone while the vCenter is read again, because the
-// configuration has changed: from a time for some seconds.
+// A move takes all VMs of a vCenter to another zone while the vCenter is read again for a new configuration, for some
+// seconds.
 type move struct {
 	vcenter   int // negative for none
 	at, lasts float64
@@ -67,7 +64,7 @@ type move struct {
 // moved is added to the number of a vCenter for its second zone.
 const moved = 10
 
-// evidence is how copies of a VM show that they are the same VM.
+// evidence is the way in which copies of a VM can be recognized as one VM.
 type evidence int
 
 const (
@@ -77,7 +74,7 @@ const (
 	sameAddress
 )
 
-// before returns the fact as it is until a machine is destroyed, and after as it is then.
+// before returns the facts before a VM is destroyed, after the facts afterwards.
 func (n nodeFact) before() nodeFact { n.dies = -1; return n }
 
 func (n nodeFact) after() nodeFact {
@@ -89,38 +86,37 @@ func (n nodeFact) after() nodeFact {
 	return n
 }
 
-// An outage is what a vCenter does in one life of the daemon, in seconds after that began:
-// it fails, is read, and fails again; none of them if negative.
+// An outage is the availability of a vCenter in one life of the daemon, in seconds after its start: it fails, is read, and
+// fails again. Negative for never.
 type outage struct{ fails, read, ends float64 }
 
 // A life is one run of the daemon.
 type life struct {
-	// plans are the outages, one for each vCenter.
+	// plans are the outages by vCenter.
 	plans []outage
 	lasts float64
 }
 
-// An order is a random world, and a random order in which the daemon learns of it.
+// An order is a random world and a random order in which the daemon learns about it.
 type order struct {
 	nodes []nodeFact
 	lives []life
-	// created is when each new Node comes, in seconds after the first life began.
+	// created is when each new Node is created, in seconds after the first life began.
 	created []float64
-	// nameLag is how long each vCenter takes to look for the name of a Node that is new.
+	// nameLag is the time that each vCenter needs to search for the name of a new Node.
 	nameLag []float64
-	// down are the vCenters that cannot be read in the end. unsure are those that at
-	// some time could not be read after they had been waited for: then
-	// Nodes may be decided about without them, which decision 0026 accepts. never are
-	// those that are never read.
+	// down are the vCenters that cannot be read in the end, never those that are never read. unsure are the vCenters
+	// that at some time failed after their wait had ended; then Nodes may be decided about without them, which
+	// decision 0026 accepts.
 	down, unsure, never []bool
-	// lies are Nodes that claim a machine that cannot be read.
+	// lies are Nodes that claim an unreadable VM.
 	lies []lie
 	move move
-	// hasMoved is for the oracle: the zones after the move are meant.
+	// hasMoved makes the oracle use the zones after the move.
 	hasMoved bool
 }
 
-// zone is that of a vCenter's machines.
+// zone is the zone of a vCenter's VMs.
 func (o *order) zone(vcenter int) int {
 	if o.hasMoved && vcenter == o.move.vcenter {
 		return vcenter + moved
@@ -128,7 +124,7 @@ func (o *order) zone(vcenter int) int {
 	return vcenter
 }
 
-// kept are the ends of a Node that keeps what it has: its zone may have been corrected before.
+// kept are the ends of a Node that keeps its zone, which may have been corrected before.
 func (o *order) kept(e end) []end {
 	corrected := e
 	corrected.zone = o.zone(e.zone)
@@ -238,7 +234,7 @@ func (o *order) planOrder(r *rand.Rand, i int, calm bool) outage {
 	return p
 }
 
-// An end is what becomes of a Node.
+// An end is the final state of a Node.
 type end struct {
 	gone, waits bool
 	// zone is the index of the vCenter whose zone the Node has.
@@ -246,8 +242,8 @@ type end struct {
 	shut bool
 }
 
-// later reports whether another Node with the machine of a Node is before it: one that vzones
-// has initialized while it has not this one, or else the one that was made first.
+// later reports whether another Node with the same VM precedes a Node: one that vzones has initialized, unlike this one, or
+// else an older one.
 func (o *order) later(i int) bool {
 	made := func(i int) float64 {
 		if o.nodes[i].runs {
@@ -268,9 +264,8 @@ func (o *order) later(i int) bool {
 	return false
 }
 
-// lied reports whether a Node with the UUID of another one, which it was before, claims a
-// machine of a vCenter that may not have said that it is unreadable. Otherwise it keeps
-// nobody waiting, and changes nothing for a Node without a record.
+// lied reports whether a Node with the UUID of a later Node claims a VM whose vCenter may not have reported yet that it is
+// unreadable. Otherwise the claim blocks no Node, and changes nothing for a Node without a record.
 func (o *order) lied(i int) bool {
 	return slices.ContainsFunc(o.lies, func(l lie) bool {
 		return l.of >= 0 && o.first(l.of) == o.first(i) && o.unsure[l.vcenter]
@@ -280,15 +275,14 @@ func (o *order) lied(i int) bool {
 // first is the number of the first Node with a Node's UUID.
 func (o *order) first(i int) int { return i - o.nodes[i].twin }
 
-// allowed are the ends that the facts allow for a Node: those of a Node that is alone. One
-// that came after another Node of its machine keeps what it has, its zone or none; whether
-// its machine exists and runs is as for any other.
+// allowed are the ends that the facts allow for a Node: those of a Node with its own VM. A Node that came after another Node
+// of its VM keeps its zone or none; its VM's existence and power state matter as for any Node.
 func (o *order) allowed(i int) []end {
 	n := o.nodes[i]
 	w := *o
 	w.hasMoved = o.move.vcenter >= 0
 	ends := w.allowedAt(i)
-	// What it got before the move it keeps, if it was placed without a vCenter that is read later.
+	// A Node that was placed before the move without a vCenter that is read later keeps its placement.
 	if w.hasMoved && slices.Contains(o.unsure, true) && o.mayGetFormerZone(i) {
 		ends = append(ends, o.allowedAt(i)...)
 	}
@@ -312,8 +306,8 @@ func (o *order) allowed(i int) []end {
 	return keeps
 }
 
-// withoutAddress are the ends of a Node whose address an older Node may get. Of two Nodes without an address, the
-// older one gets it, whichever comes first, and the other one waits.
+// withoutAddress are the ends of a Node whose address an older Node may get. Of two Nodes without an address the older one
+// gets it, in any order, and the other stays uninitialized.
 func (o *order) withoutAddress(i int, ends []end) []end {
 	older := slices.IndexFunc(o.nodes, func(n nodeFact) bool { return n.shares })
 	if !o.nodes[i].shares {
@@ -341,8 +335,8 @@ func (o *order) withoutAddress(i int, ends []end) []end {
 	return left
 }
 
-// mayGetFormerZone reports whether a Node may get the zone before the move: it was there then, or the vCenter may
-// fail at that time, so that its last snapshot still initializes Nodes.
+// mayGetFormerZone reports whether a Node may get the zone from before the move: it existed then, or the vCenter may fail
+// at that time, so that its last snapshot still initializes Nodes.
 func (o *order) mayGetFormerZone(i int) bool {
 	return o.nodes[i].runs || o.created[i] < o.move.at || o.unsure[o.move.vcenter]
 }
@@ -372,21 +366,19 @@ func (o *order) allowedAt(i int) []end {
 }
 
 // alone are the ends that the facts allow for a Node, in plain words:
-//   - One machine runs: that is the Node's, if nothing says where its machine was last found, or if that is
-//     there. Otherwise it is the Node's if all vCenters can be read and there is evidence: it is the same VM,
-//     or the Node is ready although its machine is off.
-//   - Several run: nobody can say, so the Node keeps what it has.
-//   - None runs: a Node whose machine was never found keeps what it has, whatever is off. Any other that is
-//     silent is shut down if its machine alone is off, and gone if there is none at all.
+//   - One VM runs: it is the Node's if no location is recorded, or if the location is there. Otherwise it is the Node's if
+//     all vCenters can be read and there is evidence: it is the same VM, or the Node is ready although its VM is off.
+//   - Several run: the Node keeps its state.
+//   - None runs: a Node whose VM was never found keeps its state. Another silent Node is shut down if only its VM is off,
+//     and gone if there is no VM.
 //   - A vCenter that is unsure may or may not have been received.
-//   - While the account does not see the machine where it was found, the Node keeps what it has whatever
-//     others run.
-//   - A name has to be unique in all vCenters.
+//   - While the account cannot see the VM at its location, the Node keeps its state, whatever other VMs run.
+//   - A name must be unique in all vCenters.
 func (o *order) alone(n nodeFact) []end {
 	if n.byName {
 		return o.allowedByName(n)
 	}
-	// received has each set of vCenters that may have been read.
+	// received contains each set of vCenters that may have been read.
 	var received [][]bool
 	for mask := range 1 << len(n.machines) {
 		ways := make([]bool, len(n.machines))
@@ -420,7 +412,7 @@ func (o *order) allowedByName(n nodeFact) []end {
 	return []end{{zone: o.zone(i)}, waits}
 }
 
-// given is what becomes of the Node if these vCenters were received.
+// given are the ends of the Node if these vCenters were received.
 func (o *order) given(n nodeFact, received []bool) []end {
 	all := !slices.Contains(received, false)
 	var running, stopped []int
@@ -459,8 +451,8 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	return o.kept(shut)
 }
 
-// passing are the ends that a Node may have on the way: besides those allowed, its initial state, also with the zone
-// that its home has after the move. A Ready Node follows its home until the vCenter that shows its other VM was read.
+// passing are the ends that a Node may have on the way: the allowed ones and its initial state, also with the zone that its
+// home has after the move. A Ready Node follows its home until the vCenter that shows its other VM was read.
 func (o *order) passing(i int) []end {
 	n := o.nodes[i]
 	w := *o
@@ -469,7 +461,7 @@ func (o *order) passing(i int) []end {
 	w.hasMoved = o.hasMoved
 	moves := []move{o.move}
 	if o.move.vcenter >= 0 && o.mayGetFormerZone(i) {
-		moves = append(moves, move{vcenter: -1}) // a Node that comes later has the zone after the move, or none
+		moves = append(moves, move{vcenter: -1}) // a later Node has the zone after the move, or none
 	}
 	w.nodes = slices.Clone(o.nodes)
 	for _, silent := range []bool{false, true} {
@@ -487,9 +479,8 @@ func (o *order) passing(i int) []end {
 	return mixed(ends)
 }
 
-// mixed are ends that come of several, one after the other. The framework looks for
-// machines that are off every few seconds, and takes its taint off a Node only when the
-// kubelet is received again.
+// mixed are ends that combine several. The framework searches for VMs that are off every few seconds, and removes its taint
+// from a Node only when the kubelet is received again.
 func mixed(ends []end) []end {
 	var all []end
 	for _, a := range ends {
@@ -501,7 +492,7 @@ func mixed(ends []end) []end {
 	return all
 }
 
-// TestOrders plays random orders of events. What comes of a world is the same in each.
+// TestOrders plays random orders of events. The ends of a world are the same in each.
 func TestOrders(t *testing.T) {
 	began := time.Now()
 	var exact, unsure, sharing, oneAddress int

@@ -17,7 +17,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// countedOutcomes are the outcomes that Nodes have, each with their number.
+// countedOutcomes returns the outcomes with Nodes and their numbers.
 func (c *cluster) countedOutcomes() map[string]int {
 	all := c.controller.Stats().Outcomes
 	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
@@ -31,11 +31,11 @@ func (c *cluster) wantOutcomes(when string, want map[string]int) {
 	}
 }
 
-// TestANewReasonIsSeenAtOnce: a Node has no VM before and after a change of the vCenters, each time for another reason.
+// TestANewReasonIsSeenAtOnce: a Node has no VM before and after a change of the vCenters, for different reasons.
 func TestANewReasonIsSeenAtOnce(t *testing.T) {
 	f := &fakeFleet{states: states{stateOf("east")}}
 	alone(t, f, func(c *cluster) {
-		f.become() // the first pass looks at all Nodes
+		f.become() // the first pass is about all Nodes
 		c.pass(gather)
 		c.wantOutcomes("at first", map[string]int{"vm_not_found": 2})
 		f.become(failing(stateOf("east")))
@@ -44,8 +44,8 @@ func TestANewReasonIsSeenAtOnce(t *testing.T) {
 	}, aNode("joins", withSystemUUID(uuidA)), aNode("runs", withProviderID("vsphere://"+uuidB), untainted))
 }
 
-// TestTheNextNodeOfAVMIsSeenAtOnce: a Node waits because another Node has its VM. It goes on once that Node is gone,
-// although no vCenter has changed.
+// TestTheNextNodeOfAVMIsSeenAtOnce: a Node whose VM belongs to another Node is initialized once that Node is gone, without a
+// change of a vCenter.
 func TestTheNextNodeOfAVMIsSeenAtOnce(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
 		if got := c.countedOutcomes(); got[report.Placed] != 1 || len(got) != 2 {
@@ -57,8 +57,8 @@ func TestTheNextNodeOfAVMIsSeenAtOnce(t *testing.T) {
 	}, aNode("first", withSystemUUID(uuidA), madeAt(0)), aNode("second", withSystemUUID(uuidA), madeAt(1)))
 }
 
-// TestAContradictionAmongManyNodes: the passes over many Nodes pause. A VM that was absent is shown in between, for less
-// than that pause, and what a search had confirmed is dropped all the same.
+// TestAContradictionAmongManyNodes: passes over many Nodes pause. A VM that was absent appears for less than that pause, and
+// yet the confirmation is dropped.
 func TestAContradictionAmongManyNodes(t *testing.T) {
 	absent, shown := stateOf("east"), stateOf("east", machine(uuidA))
 	nodes := []*v1.Node{gone()}
@@ -86,8 +86,7 @@ func TestAContradictionAmongManyNodes(t *testing.T) {
 	}, nodes...)
 }
 
-// TestANodeThatIsLeftOut by the selector of a new configuration is forgotten at once, and followed again once it is
-// ours again.
+// TestANodeThatIsLeftOut by a new selector is forgotten at once, and its VM watched again once it is ours again.
 func TestANodeThatIsLeftOut(t *testing.T) {
 	f := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	node := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted)

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	klog.SetOutput(io.Discard)
-	// The rest of them throttles by a clock that outlives each test's bubble.
+	// The other log lines are throttled by a clock that outlives each test's bubble.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
 	code := m.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
@@ -46,28 +46,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fakeFleet has the states that a test gives it.
+// fakeFleet returns the states that a test sets.
 type fakeFleet struct {
-	// confirm answers ConfirmAbsent; without it nothing is confirmed.
+	// confirm answers ConfirmAbsent. If nil, no absence is confirmed.
 	confirm func(context.Context, inventory.Identity) error
 
 	mu     sync.Mutex
 	states []inventory.State
-	// reading is called once when the states are read, after they were, by the test.
+	// reading is called once after the states were read.
 	reading func()
-	// quiet says that the vCenters do not answer all the time.
+	// quiet means that the vCenters do not answer all the time.
 	quiet bool
-	// answers says that a vCenter answers whenever it is probed.
+	// answers means that a vCenter answers whenever it is probed.
 	answers bool
 	asked   int
 	follows [][]inventory.Identity
-	// outside answers SearchOutside, searches counts the questions.
+	// outside answers SearchOutside, searches counts the calls.
 	outside    error
 	searches   int
 	generation uint64
 	probes     []string
 	tagReads   []string
-	// hidden are the machines that the account does not see, as vCenter/ID.
+	// hidden contains the VMs that the account cannot see, as vCenter/ID.
 	hidden      []string
 	subscribers []signal.Signal
 }
@@ -89,7 +89,7 @@ func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	now := slices.Clone(f.states)
 	for i := range now {
 		if now[i].LastContact.IsZero() && now[i].Snapshot != nil && !f.quiet {
-			// A state without a contact was read a moment ago.
+			// A state without a contact was read just now.
 			now[i].LastContact = time.Now()
 		}
 	}
@@ -98,7 +98,7 @@ func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	return now, reading
 }
 
-// timesAsked returns how often the states were looked at.
+// timesAsked returns the number of calls of States.
 func (f *fakeFleet) timesAsked() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +141,7 @@ func (f *fakeFleet) Probe(vcenter string) {
 	f.announce()
 }
 
-// AskHome says at once that a machine is gone, unless it is hidden.
+// AskHome reports at once that a VM is gone, unless it is hidden.
 func (f *fakeFleet) AskHome(vcenter, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,14 +171,14 @@ func (f *fakeFleet) ReadTags(vcenter string) {
 	f.tagReads = append(f.tagReads, vcenter)
 }
 
-// tagsRead returns the vCenters whose tags were to be read.
+// tagsRead returns the vCenters of ReadTags calls.
 func (f *fakeFleet) tagsRead() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.tagReads)
 }
 
-// probed returns the vCenters that were to prove that they answer.
+// probed returns the vCenters of Probe calls.
 func (f *fakeFleet) probed() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +192,7 @@ func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
 	return f.outside
 }
 
-// searched returns how often SearchOutside was asked.
+// searched returns the number of calls of SearchOutside.
 func (f *fakeFleet) searched() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +215,7 @@ func (f *fakeFleet) Generation() uint64 {
 	return f.generation
 }
 
-// become changes the states, if there are any, and announces that.
+// become changes the states, if there are any, and notifies subscribers.
 func (f *fakeFleet) become(states ...inventory.State) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,7 +235,7 @@ func (f *fakeFleet) announce() {
 	}
 }
 
-// stateOf is the state of a vCenter that was read completely and lately.
+// stateOf returns the state of a vCenter that was read completely and recently.
 func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 	s := &inventory.Snapshot{
 		VCenter:  vcenter,
@@ -264,13 +264,13 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 
 var errRefused = errors.New(`vCenter "west": connection refused`)
 
-// failing is a state of a vCenter whose last contact failed.
+// failing makes the last contact of a vCenter a failure.
 func failing(s inventory.State) inventory.State {
 	s.Err = errRefused
 	return s
 }
 
-// incomplete is a state whose index lacks machines.
+// incomplete makes a state lack VMs.
 func incomplete(s inventory.State) inventory.State {
 	snapshot := *s.Snapshot
 	snapshot.Incomplete = errors.New("datacenter dc9 cannot be listed")
@@ -291,7 +291,7 @@ func mustUUID(s string) inventory.UUID {
 	return u
 }
 
-// machine is one with everything that a Node needs, in region east, zone a.
+// machine returns a VM with everything that a Node needs, in region east, zone a.
 func machine(uuid string, changes ...func(*inventory.Machine)) *inventory.Machine {
 	m := &inventory.Machine{
 		UUID: mustUUID(uuid), Name: "node-1", HostName: "node-1", InventoryPath: "/dc1/vm/node-1",
@@ -305,8 +305,7 @@ func machine(uuid string, changes ...func(*inventory.Machine)) *inventory.Machin
 	return m
 }
 
-// pathOf is a compute path with the zone on the cluster and the region on the
-// datacenter; an empty one has no tag. The other paths have none.
+// pathOf returns a compute path with the zone on the cluster and the region on the datacenter. "" means no tag.
 func pathOf(region, zone string) []topology.Path {
 	tagged := func(kind, path, category, tag string) *topology.Object {
 		o := &topology.Object{Ref: topology.Ref{Type: kind, ID: kind + "-1"}, Path: path}
@@ -355,7 +354,7 @@ func testConfig() *config.Config {
 	}
 }
 
-// aNode is one that kubelet has just registered.
+// aNode returns a Node that the kubelet has just registered.
 func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	n := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
@@ -376,7 +375,7 @@ func withProviderID(s string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Spec.ProviderID = s }
 }
 
-// silent is a Node whose kubelet does not report, which the framework asks about.
+// silent makes a Node not ready, so that the framework calls InstanceExists.
 func silent(n *v1.Node) {
 	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
 }

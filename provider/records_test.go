@@ -26,7 +26,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// patched is what a record's patch says.
+// patched contains the fields of a location's patch.
 type patched struct {
 	Metadata struct {
 		UID         types.UID
@@ -34,7 +34,7 @@ type patched struct {
 	}
 }
 
-// recorded returns the records that were to be written, as "Node uid value".
+// recorded returns the patches of locations as "Node uid value".
 func (c *cluster) recorded() []string {
 	c.Helper()
 	var out []string
@@ -59,7 +59,7 @@ func (c *cluster) wantNoRecord() {
 	}
 }
 
-// patches answers patches of Nodes; nil lets them through.
+// patches answers patches of Nodes. If nil, they succeed.
 func (c *cluster) patches(answer func(name string, to patched) error) {
 	c.client.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		p := a.(clienttesting.PatchAction)
@@ -72,7 +72,7 @@ func (c *cluster) patches(answer func(name string, to patched) error) {
 	})
 }
 
-// withRecord is what vzones writes to a Node that has its machine alone.
+// withRecord sets the annotations and label of a Node that is the only one of its VM.
 func withRecord(value string) func(*v1.Node) {
 	return func(n *v1.Node) {
 		initializedByUs(n)
@@ -80,7 +80,7 @@ func withRecord(value string) func(*v1.Node) {
 	}
 }
 
-// TestNoRecord: of what is not certain, or nobody's.
+// TestNoRecord: nothing is recorded if the VM is uncertain or the Node is not ours.
 func TestNoRecord(t *testing.T) {
 	two := machine(uuidB)
 	held := stateOf("east", machine(uuidA))
@@ -107,7 +107,7 @@ func TestNoRecord(t *testing.T) {
 	}
 }
 
-// TestRecordOfANodeWithoutProviderID: it is written once, and a Node that has it was found before.
+// TestRecordOfANodeWithoutProviderID: it is written once, and marks the Node's VM as found before.
 func TestRecordOfANodeWithoutProviderID(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
@@ -131,7 +131,7 @@ func TestRecordOfANodeWithoutProviderID(t *testing.T) {
 	}
 }
 
-// TestRecordsArePaced: a cluster of new Nodes is initialized meanwhile.
+// TestRecordsArePaced, while a cluster of new Nodes is initialized.
 func TestRecordsArePaced(t *testing.T) {
 	var machines []*inventory.Machine
 	var nodes []*v1.Node
@@ -178,8 +178,7 @@ func TestRecordsAreRetried(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestNoRecordOnANodeMadeAnew: one of the same name is another Node, until its own
-// machine is found.
+// TestNoRecordOnANodeMadeAnew: a new Node of the same name gets a record once its own VM is found.
 func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		var fails atomic.Bool
@@ -211,8 +210,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRefusedRecords: a write that the API server will not have is not tried on
-// and on.
+// TestRefusedRecords: an invalid write is not retried.
 func TestRefusedRecords(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		c.patches(func(name string, _ patched) error {
@@ -228,7 +226,7 @@ func TestRefusedRecords(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRecordsAreFollowed: the fleet learns of new ones once, within a minute.
+// TestRecordsAreFollowed: the fleet learns about new locations once, within a minute.
 func TestRecordsAreFollowed(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
@@ -244,7 +242,7 @@ func TestFollow(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east")}}
 	alone(t, fleet, func(c *cluster) {
 		before := len(fleet.followed())
-		want := map[string]bool{"UUID " + uuidA: true} // the Node that was there
+		want := map[string]bool{"UUID " + uuidA: true} // the existing Node
 		for i := range 10 {
 			uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-0000000000%02d", i+10)
 			c.create(aNode(fmt.Sprint("node-", i), withSystemUUID(uuid)))
@@ -268,7 +266,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("followed %v, want %v", got, want)
 		}
 
-		// Heartbeats are not even looked into.
+		// Heartbeats are ignored.
 		c.pass(gather) // the burst's last token
 		asked := fleet.timesAsked()
 		for range 10 {

@@ -24,7 +24,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// madeAt is a Node that the API server made so many minutes after another one.
+// madeAt sets the creation time of a Node in minutes.
 func initializedByUs(n *v1.Node) { n.Labels = map[string]string{nodeinfo.KeyInitialized: "true"} }
 
 func madeAt(minutes int) func(*v1.Node) {
@@ -33,11 +33,11 @@ func madeAt(minutes int) func(*v1.Node) {
 	}
 }
 
-// runs makes a Node an initialized one of machine A.
+// runs makes a Node an initialized one of VM A.
 func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, nil }
 
-// claiming is a Node that says that its machine was found as the ghost of vCenter east,
-// which claimed adds to its state: one whose configuration cannot be read.
+// claiming makes a Node claim the VM ghost of the vCenter east, whose configuration cannot be read; claimed adds it to the
+// state.
 func claiming(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/" + ghost} }
 
 func claimed(s inventory.State) inventory.State {
@@ -45,7 +45,7 @@ func claimed(s inventory.State) inventory.State {
 	return s
 }
 
-// TestWhichOfTwoNodesIsFirst: of Nodes that are there when the daemon starts.
+// TestWhichOfTwoNodesIsFirst: both Nodes exist when the daemon starts.
 func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	swapped := mustUUID(uuidA).Swapped().String()
 	there := states{stateOf("east", machine(uuidA))}
@@ -53,9 +53,9 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		name     string
 		states   states
 		one, two []func(*v1.Node)
-		// waits names the Node that waits for the other, if any.
+		// waits is the Node that stays uninitialized because of the other, if any.
 		waits string
-		// complains names the Nodes with an Event about their common VM.
+		// complains are the Nodes with an Event about their common VM.
 		complains string
 	}{
 		{"both new", there, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
@@ -103,8 +103,8 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	}
 }
 
-// TestAloneMeansFirst: a Node that has its machine alone keeps it, whether or not another one claimed the
-// machine when vzones first annotated the Node.
+// TestAloneMeansFirst: the only Node of a VM keeps it, whether or not another Node claimed the VM when vzones first
+// annotated the Node.
 func TestAloneMeansFirst(t *testing.T) {
 	for _, claimed := range []bool{false, true} {
 		node, other := aNode("node", runs, madeAt(2)), aNode("other", runs, madeAt(3))
@@ -143,8 +143,8 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 	}, nodes...)
 }
 
-// TestBareMetalIsNotFoundByName: a Node that waits for nothing and has neither a UUID nor a
-// provider ID gets no label, address or taint of a machine whose guest reports its name.
+// TestBareMetalIsNotFoundByName: a Node without taint, UUID and provider ID gets no label, address or taint from a VM whose
+// guest reports its name.
 func TestBareMetalIsNotFoundByName(t *testing.T) {
 	f := &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "metal" }))}}
 	withFramework(t, f, func(c *cluster) {
@@ -178,7 +178,7 @@ func (c *cluster) delete(name string) {
 	}
 }
 
-// claimant is an initialized Node with the address that machine A reports, 10.0.0.1.
+// claimant returns an initialized Node with the address that VM A reports, 10.0.0.1.
 func claimant(changes ...func(*v1.Node)) *v1.Node {
 	n := aNode("claimant", withProviderID("vsphere://"+uuidB), untainted)
 	n.Status.Addresses = both("10.0.0.1")
@@ -188,9 +188,8 @@ func claimant(changes ...func(*v1.Node)) *v1.Node {
 	return n
 }
 
-// TestAddressOfAnotherNode: a Node whose machine has no other address waits for another
-// Node whose machine has it, or had it when that was last known, and not for one that has
-// had it, nor for one that only says so.
+// TestAddressOfAnotherNode: a Node whose VM has no other address waits for another Node whose VM has it or had it when it was
+// last known. It does not wait for a Node whose VM lost it, or that only claims it.
 func TestAddressOfAnotherNode(t *testing.T) {
 	static := func(m *inventory.Machine) { m.Static = []netip.Addr{netip.MustParseAddr("10.0.0.1")} }
 	off := func(m *inventory.Machine) { m.Power, m.NICs = inventory.PowerOff, nil }
@@ -202,7 +201,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		name  string
 		other *v1.Node
 		west  inventory.State
-		// seen says that the other's machine reported the address before.
+		// seen means that the other's VM reported the address before.
 		seen, waits bool
 	}{
 		{"the VM reports it", claimant(), b(), false, true},
@@ -254,8 +253,8 @@ func byAddress(n *v1.Node) []v1.NodeAddress {
 	return slices.DeleteFunc(slices.Clone(n.Status.Addresses), func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
 }
 
-// TestOneNodeIPOfTwo: of two kubelets with one --node-ip the older Node gets it while both machines report it, and
-// otherwise the Node whose machine does.
+// TestOneNodeIPOfTwo: of two Nodes with the same --node-ip, the older one gets it while both VMs report it, and otherwise the
+// Node whose VM reports it.
 func TestOneNodeIPOfTwo(t *testing.T) {
 	a, b := machine(uuidA), machine(uuidB)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
@@ -272,8 +271,7 @@ func TestOneNodeIPOfTwo(t *testing.T) {
 	}, withNodeIP(aNode("node-a", withSystemUUID(uuidA), madeAt(2)), "10.0.0.1"), withNodeIP(aNode("node-b", withSystemUUID(uuidB), madeAt(1)), "10.0.0.1"))
 }
 
-// TestNobodyTakesTheAddressOfARunningNode: not a Node that claims it, nor a machine
-// that reports it too.
+// TestNobodyTakesTheAddressOfARunningNode: neither a Node that claims it, nor a VM that also reports it.
 func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
 	runs := aNode("runs", withProviderID("vsphere://"+uuidA), untainted)
 	runs.Status.Addresses = both("10.0.0.1")
@@ -288,8 +286,8 @@ func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
 
 func asNew(n *v1.Node) { n.UID = "new" }
 
-// TestANodeThatIsReplaced between an answer and the write that follows from it: the framework
-// writes by name, and the new Node gets nothing of the old one's.
+// TestANodeThatIsReplaced between an answer and the resulting write: the framework writes by name, and the new Node must not
+// get the old Node's data.
 func TestANodeThatIsReplaced(t *testing.T) {
 	const address = "10.0.0.2"
 	there := func(a *inventory.Machine) states {
@@ -337,9 +335,8 @@ func TestANodeThatIsReplaced(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsReplacedWhileTheFrameworkReads: for two of its patches the framework asks the provider nothing. It
-// takes the change from the Node in the cache, and reads the Node of that name again before it writes. The new Node
-// gets nothing of the old one's.
+// TestANodeThatIsReplacedWhileTheFrameworkReads: for two of its patches the framework does not ask the provider. It takes the
+// change from the Node in the cache, and reads the Node of that name again before it writes.
 func TestANodeThatIsReplacedWhileTheFrameworkReads(t *testing.T) {
 	labeled := func(zone, beta string) func(*v1.Node) {
 		return func(n *v1.Node) {

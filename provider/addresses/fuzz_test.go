@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// invariants checks what holds for any input.
+// invariants checks properties of every selection.
 func invariants(t *testing.T, in Input) {
 	t.Helper()
 	got, err := Select(in)
@@ -33,7 +33,7 @@ func invariants(t *testing.T, in Input) {
 	}
 	agree(t, in, got, err)
 
-	// What a Node was initialized with stays, in whatever order the report comes.
+	// The Node keeps the addresses that it was initialized with, in any order of the report.
 	again := in
 	again.Has = nil
 	if got, err = Select(again); err != nil {
@@ -56,8 +56,7 @@ func invariants(t *testing.T, in Input) {
 	}
 }
 
-// agree checks that results and addresses say the same, and that each result
-// is on an address of the input.
+// agree checks that results and addresses are consistent, and that each result is about an address of the input.
 func agree(t *testing.T, in Input, got Selection, err error) {
 	t.Helper()
 	chosen := map[v1.NodeAddress]int{}
@@ -99,7 +98,7 @@ func agree(t *testing.T, in Input, got Selection, err error) {
 	}
 }
 
-// pool are the addresses that generated machines have: few, so that rules meet.
+// pool contains the addresses of generated VMs. They are few, so that rules interact.
 var pool = []netip.Addr{
 	netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2"),
 	netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("::ffff:10.0.0.3"), netip.MustParseAddr("169.254.0.1"), netip.MustParseAddr("127.0.0.1"),
@@ -107,7 +106,7 @@ var pool = []netip.Addr{
 	netip.MustParseAddr("fe80::1"), netip.MustParseAddr("::1"), netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("ff02::1"),
 }
 
-// generated makes an input out of bytes; when they are used up, of zeros.
+// generated builds an input from bytes, followed by zeros.
 func generated(data []byte) Input {
 	next := func(n int) int {
 		if len(data) == 0 {
@@ -173,7 +172,7 @@ func generated(data []byte) Input {
 	return in
 }
 
-// FuzzSelect: no panic, what the oracle says, and what a Node has got stays.
+// FuzzSelect checks that Select does not panic, agrees with the oracle, and keeps a Node's addresses.
 func FuzzSelect(f *testing.F) {
 	for seed := range 300 {
 		data := make([]byte, 120)
@@ -183,7 +182,7 @@ func FuzzSelect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { invariants(t, generated(data)) })
 }
 
-// TestSelectChangesNothing: what it is given belongs to a snapshot.
+// TestSelectChangesNothing: the input belongs to a snapshot.
 func TestSelectChangesNothing(t *testing.T) {
 	for seed := range 200 {
 		data := make([]byte, 120)

@@ -22,18 +22,17 @@ import (
 
 var update = flag.Bool("update", false, "write what Select says into the golden files")
 
-// TestGolden selects the addresses of the machines in testdata, whose files are txtar archives
-// of a topic:
+// TestGolden selects the addresses of the VMs in testdata. Each file is a txtar archive about a topic:
 //
-//	-- case NAME --  what it shows; what follows is its:
-//	-- machine --  "nic KEY NETWORK: ADDRESS …", one a line, in Tools' order; a
+//	-- case NAME --  the purpose; the next sections belong to the case
+//	-- machine --  "nic KEY NETWORK: ADDRESS …", one per line, in Tools' order; a
 //	               ~ behind an address makes it secondary, a ! unusable;
 //	               "static ADDRESS …", "hostname NAME", "own NAME …" for
-//	               Input.OwnNames, "has TYPE=ADDRESS …" of an
-//	               initialized Node, "claim ADDRESS NODE" of another Node, with
-//	               "void" behind it if its machine does not have the address
-//	-- rules --    "KEY VALUE", those of config.AddressRules, "families" and
-//	               "node-ip"; lists have their elements between commas
+//	               Input.OwnNames, "has TYPE=ADDRESS …" for an
+//	               initialized Node, "claim ADDRESS NODE" for another Node's
+//	               claim, with "void" behind it if its VM lacks the address
+//	-- rules --    "KEY VALUE" of config.AddressRules, "families" and
+//	               "node-ip"; lists are comma-separated
 //	-- want --     the Node's addresses or the error, then the results
 func TestGolden(t *testing.T) {
 	fixture.EachCase(t, "testdata/*.txtar", 159, *update, func(t *testing.T, c fixture.Case) {
@@ -180,7 +179,7 @@ func rendered(s Selection, err error) string {
 	return b.String()
 }
 
-// TestWhatIsNotKnownDecidesNothing: a report that does not count is as none, but for what the error says.
+// TestWhatIsNotKnownDecidesNothing: an ignored report has the same result as none, except for the text of the error.
 func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	refused := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
@@ -203,7 +202,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestAddressWithoutAnInterface is the last resort of a Node that waits, unless networks decide.
+// TestAddressWithoutAnInterface is the last resort of an uninitialized Node, unless networks are configured.
 func TestAddressWithoutAnInterface(t *testing.T) {
 	m := inventory.Machine{GuestAddress: netip.MustParseAddr("10.0.0.1")}
 	const provided = "alpha.kubernetes.io/provided-node-ip"
@@ -238,7 +237,6 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 	}
 }
 
-// TestBackingOfWhatIsNotKnown is unclear.
 func TestBackingOfWhatIsNotKnown(t *testing.T) {
 	a := netip.MustParseAddr("10.0.0.1")
 	others := []inventory.NIC{{DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}}
@@ -257,8 +255,7 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestUnchanged: what the framework's own controller does with the same is
-// tested in package provider.
+// TestUnchanged: package provider tests the same with the framework's own controller.
 func TestUnchanged(t *testing.T) {
 	host := v1.NodeAddress{Type: v1.NodeHostName, Address: "node-1"}
 	in := func(a string) v1.NodeAddress { return v1.NodeAddress{Type: v1.NodeInternalIP, Address: a} }
@@ -267,7 +264,7 @@ func TestUnchanged(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		has      list
-		provided string // "": no annotation
+		provided string // "" for no annotation
 		chosen   list
 		want     bool
 	}{

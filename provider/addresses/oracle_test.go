@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// oracle says the same as Select by other means: each address gets a score for
-// each kind, and the least one wins. It is nil where Select gives an error.
+// oracle is a second implementation of Select: each address gets a score per kind, and the lowest one wins. It returns nil
+// if Select returns an error.
 func oracle(in Input) []v1.NodeAddress {
 	// The keys report whether the address is IPv4.
 	provided := map[bool]netip.Addr{}
@@ -105,13 +105,13 @@ func oracle(in Input) []v1.NodeAddress {
 
 type candidate struct {
 	a     netip.Addr
-	score map[v1.NodeAddressType][]int // none if it may not be chosen
+	score map[v1.NodeAddressType][]int // nil if it cannot be chosen
 	nic   inventory.NIC
-	// at is its place in the report: the interface, and the one within that.
+	// at is the position in the report: the interface, and the address within it.
 	at []int
-	// assumed: it is not reported; kept: the Node has it, and is configured with it.
+	// assumed means not reported; kept means that the Node has the address and the metadata contains it.
 	assumed, kept bool
-	// floats: it comes after others of its interface; taken: another Node has it.
+	// floats means after the other addresses of its interface; taken means claimed by another Node.
 	floats, taken bool
 }
 
@@ -121,7 +121,7 @@ func leadsNowhere(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast()
 }
 
-// hadBefore is the first address of a kind and family that the Node has.
+// hadBefore returns the Node's first address of a kind and family.
 func hadBefore(in Input, kind v1.NodeAddressType, is4 bool) netip.Addr {
 	for _, one := range in.Has {
 		if a, err := netip.ParseAddr(one.Address); err == nil && one.Type == kind && a.Is4() == is4 {
@@ -131,8 +131,7 @@ func hadBefore(in Input, kind v1.NodeAddressType, is4 bool) netip.Addr {
 	return netip.Addr{}
 }
 
-// standing returns the addresses of a family that may be chosen at all, and their
-// interfaces; those that are not reported have none.
+// standing returns the candidates of a family and their interfaces. Unreported candidates have none.
 func standing(in Input, is4 bool, provided netip.Addr) []*candidate {
 	var all []*candidate
 	known := false
@@ -232,8 +231,7 @@ func least(all []*candidate, kind v1.NodeAddressType) *candidate {
 	return best
 }
 
-// onNeither says whether both networks are configured and the machine, which is
-// on some, is on neither.
+// onNeither reports whether both networks are configured and the VM is on other networks only.
 func onNeither(in Input) bool {
 	internal, external := in.Rules.InternalNetwork, in.Rules.ExternalNetwork
 	some := false

@@ -16,7 +16,7 @@ import (
 	"vzones/provider/framework"
 )
 
-// received are the Nodes that a handler was called for.
+// received contains the Nodes that a handler was called for.
 type received struct {
 	mu    sync.Mutex
 	names []string
@@ -49,8 +49,8 @@ func (h *received) want(t *testing.T, want ...string) {
 	h.names = nil
 }
 
-// TestOnlyAnnounced Nodes that are not initialized reach the framework, but for their end, and
-// for a handler that comes when they may have been announced already.
+// TestOnlyAnnounced: uninitialized Nodes reach the framework only when they are announced or deleted, or when a handler is
+// added after possible announcements.
 func TestOnlyAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taint := []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}

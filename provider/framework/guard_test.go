@@ -20,7 +20,6 @@ func aNode(uid types.UID) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: uid}}
 }
 
-// memory has the answers about Nodes.
 type memory struct {
 	sync.Mutex
 	of map[types.UID]*Answers
@@ -33,7 +32,7 @@ func (m *memory) AnswersAbout(n *v1.Node) *Answers {
 	return m.of[n.UID]
 }
 
-// aGuard returns a guard of a cache that has one Node, nil for none.
+// aGuard returns a guard of a cache with one Node or none.
 func aGuard(current *v1.Node) *Guard {
 	return &Guard{
 		Answers: &memory{of: map[types.UID]*Answers{}},
@@ -46,11 +45,11 @@ func aGuard(current *v1.Node) *Guard {
 	}
 }
 
-// TestDeletionsFollowFromAnswers: each deletion from one answer, about the Node that has the name now, and the latest counts.
+// TestDeletionsFollowFromAnswers: each deletion needs an answer of its own about the current Node.
 func TestDeletionsFollowFromAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*Guard)
-		want []types.UID // the UIDs that two deletions carry
+		want []types.UID // the UIDs of two deletions
 	}{
 		"nobody has asked":         {func(*Guard) {}, nil},
 		"absent":                   {func(g *Guard) { g.Exists(aNode("two"), false) }, []types.UID{"two"}},
@@ -70,7 +69,7 @@ func TestDeletionsFollowFromAnswers(t *testing.T) {
 			c.ask(g)
 			nodes := g.Client(client).CoreV1().Nodes()
 			for range 2 {
-				_ = nodes.Delete(t.Context(), "n", metav1.DeleteOptions{}) // the second one follows from no answer
+				_ = nodes.Delete(t.Context(), "n", metav1.DeleteOptions{}) // the second deletion has no answer
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("Nodes %q are deleted, want %q", got, c.want)
@@ -79,8 +78,8 @@ func TestDeletionsFollowFromAnswers(t *testing.T) {
 	}
 }
 
-// TestWhoseAddresses: the framework's worker and its loop may ask about two Nodes of one name, and write in either order.
-// The Node that the cache has now gets what was given to it.
+// TestWhoseAddresses: the framework's worker and loop may ask about two Nodes of one name and write in either order. The
+// Node in the cache gets its own addresses.
 func TestWhoseAddresses(t *testing.T) {
 	joining := func(uid types.UID) *v1.Node {
 		n := aNode(uid)
@@ -134,8 +133,7 @@ func TestWhoseAddresses(t *testing.T) {
 	}
 }
 
-// TestOtherPatches: what follows from no answer has to follow from the Node in the cache. What is in a patch beside
-// the UID stays.
+// TestOtherPatches: a patch without an answer must follow from the cached Node. Only its UID is added.
 func TestOtherPatches(t *testing.T) {
 	ready := []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
 	labeled, is := aNode("labeled"), aNode("ready")

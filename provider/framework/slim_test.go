@@ -11,7 +11,7 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// TestSlim: what is read of a Node, and what the framework writes back, stays as it is.
+// TestSlim: the parts of a Node that are read or written back are kept.
 func TestSlim(t *testing.T) {
 	whole := slimNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
 	whole.Labels = map[string]string{"a": "b"}
@@ -43,8 +43,7 @@ func TestSlim(t *testing.T) {
 	}
 }
 
-// TestSlimIsShort: of what is too long little is kept, and it means what the whole did: a
-// provider ID is ours or another's, and never one that can be read.
+// TestSlimIsShort: a cut provider ID still belongs to the same provider, and cannot be parsed.
 func TestSlimIsShort(t *testing.T) {
 	for id, foreign := range map[string]bool{
 		"vsphere://" + strings.Repeat("x", 1<<20):         false,
@@ -78,8 +77,7 @@ func TestSlimIsShort(t *testing.T) {
 	}
 }
 
-// slimmed returns what is kept of a Node, which is the same when it is slimmed twice: an
-// informer may do that.
+// slimmed returns a slim Node. An informer may call slim twice, with the same result.
 func slimmed(t *testing.T, n *v1.Node) *v1.Node {
 	t.Helper()
 	var before *v1.Node

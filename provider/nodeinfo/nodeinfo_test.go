@@ -45,7 +45,7 @@ func withProviderID(s string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Spec.ProviderID = s }
 }
 
-// TestProviderIDForm: the form is stored in clusters for good.
+// TestProviderIDForm: running clusters store the format.
 func TestProviderIDForm(t *testing.T) {
 	if got, want := ProviderID(mustUUID(strings.ToUpper(uuidA))), "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -63,7 +63,7 @@ func TestParseProviderID(t *testing.T) {
 		}
 	}
 	for id, foreign := range map[string]bool{
-		"":                    false, // none yet
+		"":                    false,
 		"vsphere://":          false,
 		"vsphere://node-1":    false,
 		"vsphere:///" + uuidA: false,
@@ -110,8 +110,7 @@ func FuzzProviderID(f *testing.F) {
 	})
 }
 
-// FuzzProviderIDOfUUID: from any machine to its provider ID and back, however it
-// is written.
+// FuzzProviderIDOfUUID: from a VM to its provider ID and back, for every spelling.
 func FuzzProviderIDOfUUID(f *testing.F) {
 	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), "")
 	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), " \t\n")
@@ -180,7 +179,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestRecordOfANode is read once vzones can have written it.
+// TestRecordOfANode: the location is read once vzones can have written it.
 func TestRecordOfANode(t *testing.T) {
 	recorded := func(n *v1.Node) { n.Annotations = map[string]string{KeyMachine: "east/vm-1", KeyVCenter: "instance"} }
 	untainted := func(n *v1.Node) { n.Spec.Taints = nil }
@@ -194,7 +193,7 @@ func TestRecordOfANode(t *testing.T) {
 		"neither ID nor UUID":       {aNode(recorded, untainted), false},
 		"another provider's ID too": {aNode(withProviderID("aws:///i-1"), withSystemUUID(uuidA), recorded), false},
 	} {
-		// For another provider's ID there is an error, and no record.
+		// Another provider's ID is an error without a location.
 		id, _ := IdentityOf(c.node)
 		if got := id.Recorded.ID == "vm-1" && id.RecordedInstance == "instance"; got != c.want || id.WasFound() != c.want {
 			t.Errorf("%s: recorded as %+v in %q, want one: %t", name, id.Recorded, id.RecordedInstance, c.want)
@@ -202,8 +201,7 @@ func TestRecordOfANode(t *testing.T) {
 	}
 }
 
-// TestIdentifyNeverTakesAnother: a provider ID of ours that says nothing is not
-// passed over for the UUID or the name.
+// TestIdentifyNeverTakesAnother: an invalid provider ID of ours has no fallback to the UUID or the name.
 func TestIdentifyNeverTakesAnother(t *testing.T) {
 	for _, id := range []string{"vsphere://", "vsphere://node-1", "vsphere://ffffffff-ffff-ffff-ffff-ffffffffffff"} {
 		got, err := IdentityOf(aNode(withProviderID(id), withSystemUUID(uuidA)))
@@ -219,7 +217,7 @@ func TestLocationForms(t *testing.T) {
 		"a/b/vm-1":     {VCenter: "a/b", Type: "VirtualMachine", ID: "vm-1"},
 		"10.0.0.1/vm1": {VCenter: "10.0.0.1", Type: "VirtualMachine", ID: "vm1"},
 		"":             {}, "/": {}, "east": {}, "east/": {}, "/vm-1": {},
-		// What a kubelet may have made up; that there is no domain-c1 is for vCenter to say.
+		// A kubelet may have invented it; only a vCenter can tell that there is no domain-c1.
 		"east/domain-c1": {VCenter: "east", Type: "VirtualMachine", ID: "domain-c1"},
 		"east/vm 1":      {}, "east/<vm-1>": {}, "east/vm-1\n": {}, "east/vm-1\x00": {}, "east/vm-é": {},
 		"east/" + strings.Repeat("1", objectIDMax):   {VCenter: "east", Type: "VirtualMachine", ID: strings.Repeat("1", objectIDMax)},
@@ -234,7 +232,7 @@ func TestLocationForms(t *testing.T) {
 	}
 }
 
-// FuzzLocation: from a location to a machine and back, and the other way round.
+// FuzzLocation: from a location to a VM and back, and vice versa.
 func FuzzLocation(f *testing.F) {
 	for _, s := range []string{"east/vm-1", "a/b/vm-2", "//vm-3", "east/", "/vm-4", "", "é/vm 5"} {
 		f.Add(s)
@@ -256,7 +254,7 @@ func FuzzLocation(f *testing.F) {
 	})
 }
 
-// FuzzAnnotations: whatever a kubelet writes into the annotations of ours, the record is bounded, or it is rejected.
+// FuzzAnnotations: whatever a kubelet writes into our annotations, the location is bounded or rejected.
 func FuzzAnnotations(f *testing.F) {
 	f.Add("east/vm-1", "62000000-1111-4222-8333-444444444444", uuidA)
 	f.Add("a/b/vm-1", "", "no UUID")

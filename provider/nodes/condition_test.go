@@ -19,14 +19,14 @@ import (
 	"vzones/topology"
 )
 
-// ours is ready and has the provider ID of a machine.
+// ours returns a ready Node with a provider ID.
 func ours(n *v1.Node) *v1.Node {
 	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
 	n.Spec.ProviderID = fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-%012x", len(n.Name)*1000+int(n.Name[len(n.Name)-1]))
 	return n
 }
 
-// wantReady compares the condition of a Node, written status/reason, empty for none.
+// wantReady compares the condition of a Node with "status/reason", or "" for none.
 func (w *world) wantReady(name, want string) v1.NodeCondition {
 	w.Helper()
 	c := report.ConditionOf(w.node(name))
@@ -39,14 +39,14 @@ func (w *world) wantReady(name, want string) v1.NodeCondition {
 	return c
 }
 
-// conditions is how often conditions were patched, successfully or not.
+// conditions returns the number of patches of conditions, including failed ones.
 func (w *world) conditions() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.readyAt)
 }
 
-// counted are the Events of a reason that the API server has, with how often each was counted.
+// counted returns the counts of the Events with a reason in the API server.
 func (w *world) counted(reason string) (counts []int) {
 	w.Helper()
 	list, err := w.client.CoreV1().Events("").List(w.ctx, metav1.ListOptions{})
@@ -69,14 +69,13 @@ func (w *world) wantCounted(reason string, want ...int) {
 	}
 }
 
-// TestEventsRepeat: of what lasts there is an Event at any time, in one object that is counted up
-// before API servers forget it. Another text is another Event at once, and the end is one.
+// TestEventsRepeat: the Event of a lasting problem is repeated before API servers drop it. A new text is a new Event.
 func TestEventsRepeat(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle + 50*time.Minute - time.Second)
 		w.wantCounted(plan.ReasonDrift, 1)
-		w.wantCounted("VCenterDataUnavailable", 1) // about the Node that is lost
+		w.wantCounted("VCenterDataUnavailable", 1) // the Event of the lost Node
 		w.pass(6*time.Minute + time.Second)
 		w.wantCounted(plan.ReasonDrift, 2)
 		w.wantCounted("VCenterDataUnavailable", 2)
@@ -86,7 +85,7 @@ func TestEventsRepeat(t *testing.T) {
 
 		w.source.place(at("r", "c", ""), nil, "east-1")
 		w.source.place(at("r", "a", ""), nil, "east-2")
-		w.pass(settle + time.Second) // two Events of one Node have one name if they are of one moment
+		w.pass(settle + time.Second) // two Events of a Node in the same instant would have the same name
 		w.wantCounted(plan.ReasonDrift, 1, 5)
 		w.wantCounted("ProblemResolved", 1)
 		w.source.place(at("r", "a", ""), nil, "east-1")
@@ -103,7 +102,7 @@ func TestEventsRepeat(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
 }
 
-// TestNoEventsOfGoneNodes: nothing repeats and nothing is over of a Node that is deleted.
+// TestNoEventsOfGoneNodes: a deleted Node gets neither repeated Events nor the end of a problem.
 func TestNoEventsOfGoneNodes(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
@@ -121,8 +120,8 @@ func TestNoEventsOfGoneNodes(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
 }
 
-// TestReadyIsWrittenOnChange: once, however long it lasts and whatever kubelets report, and
-// not again after a restart. The time of the last transition is that of the status.
+// TestReadyIsWrittenOnChange: the condition is written once per change, independent of heartbeats and restarts. The
+// transition time changes only with the status.
 func TestReadyIsWrittenOnChange(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		right, drifts := at("r", "a", ""), at("r", "b", "")
@@ -169,7 +168,7 @@ func TestReadyIsWrittenOnChange(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("east-2", zoned("r", "a")...), ours(named("east-3", zoned("r", "a")...)))
 }
 
-// TestReadyComesAfterTheLabels and within its bounds, and delays no label.
+// TestReadyComesAfterTheLabels: the condition respects its rate limit and delays no label.
 func TestReadyComesAfterTheLabels(t *testing.T) {
 	nodes, names := fleetOf(120)
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
@@ -194,8 +193,7 @@ func TestReadyComesAfterTheLabels(t *testing.T) {
 	}, nodes...)
 }
 
-// TestReadyIsNeverGuessed: it is True only if everything is known that the labels rest on, and all of
-// them are there.
+// TestReadyIsNeverGuessed: it is True only if all facts behind the labels are known and all labels are set.
 func TestReadyIsNeverGuessed(t *testing.T) {
 	ambiguous := at("r", "a", "")
 	ambiguous.Undecided = []topology.Undecided{{Label: rack, Err: fmt.Errorf("%w: two tags", topology.ErrAmbiguous)}}
@@ -219,7 +217,7 @@ func TestReadyIsNeverGuessed(t *testing.T) {
 			cfg.Backfill = !c.noBackfill
 			inWorld(t, cfg, func(w *world) {
 				w.source.place(c.placed, c.err, "east-1")
-				for range 5 { // before it lasts
+				for range 5 { // before the problem has lasted
 					w.pass(time.Second)
 					if got := report.ConditionOf(w.node("east-1")); got.Status != "" && string(got.Status)+"/"+got.Reason != c.want {
 						t.Fatalf("%+v", got)
@@ -235,8 +233,7 @@ func TestReadyIsNeverGuessed(t *testing.T) {
 	}
 }
 
-// TestReadyIsOnOurNodesAlone: not on those of other providers, nor on those that vSphere may never
-// have had.
+// TestReadyIsOnOurNodesAlone: Nodes of other providers and Nodes that vSphere may never have had get no condition.
 func TestReadyIsOnOurNodesAlone(t *testing.T) {
 	foreign := named("east-2")
 	foreign.Spec.ProviderID = "aws:///i-0"
@@ -251,8 +248,7 @@ func TestReadyIsOnOurNodesAlone(t *testing.T) {
 	}, withoutProviderID(named("east-1", zoned("r", "a")...)), foreign)
 }
 
-// TestReadyOfANodeThatMayNotBeOurs: one without a provider ID, of which nothing is known any more,
-// has a condition from before.
+// TestReadyOfANodeThatMayNotBeOurs: a Node without a provider ID whose VM is unknown keeps an earlier condition.
 func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "a", ""), nil, "east-1")
@@ -270,8 +266,7 @@ func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 	}, withoutProviderID(named("east-1", zoned("r", "a")...)))
 }
 
-// TestReadyIsTriedAgain when it could not be written, with delays that grow, and written again when
-// somebody else has changed it.
+// TestReadyIsTriedAgain: a failed patch is retried with backoff, and another client's change is overwritten.
 func TestReadyIsTriedAgain(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.mu.Lock()
@@ -288,7 +283,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		w.pass(time.Minute)
 		w.wantReady("east-1", "True/TopologyCurrent")
 		tries := w.conditions()
-		for range 120 { // somebody insists
+		for range 120 { // another client insists
 			n := w.node("east-1").DeepCopy()
 			i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
 			n.Status.Conditions[i].Status, n.Status.Conditions[i].Message = v1.ConditionFalse, strings.Repeat("x", 1<<20)
@@ -306,7 +301,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestReadyIsNotRewordedAllTheTime: the error of an outage is another one each minute.
+// TestReadyIsNotRewordedAllTheTime: the error of an outage changes every minute.
 func TestReadyIsNotRewordedAllTheTime(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		for i := range 60 {

@@ -15,8 +15,8 @@ import (
 	"vzones/topology"
 )
 
-// TestTwoRegions: a zone of two regions is reported on the Nodes of both, once.
-// Trouble of one of their vCenters does not end it, nor does it change what is said.
+// TestTwoRegions: a zone in two regions has one Event on each Node. An outage of one vCenter neither ends the conflict
+// nor changes its text.
 func TestTwoRegions(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		place := func() {
@@ -48,8 +48,8 @@ func TestTwoRegions(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("s", "a")...), named("south-1", zoned("t", "a")...), named("east-2", zoned("r", "b")...))
 }
 
-// TestAConflictIsFoundOnceItsNodesAreDecided: the Nodes of a large cluster are decided about some time
-// after a change, and a search for conflicts may be due just before.
+// TestAConflictIsFoundOnceItsNodesAreDecided: the Nodes of a large cluster are decided some time after a change, and a
+// search for conflicts may happen before.
 func TestAConflictIsFoundOnceItsNodesAreDecided(t *testing.T) {
 	const n = 1000
 	nodes := []*v1.Node{named("west-1", zoned("s", "b")...)}
@@ -64,7 +64,7 @@ func TestAConflictIsFoundOnceItsNodesAreDecided(t *testing.T) {
 		w.pass(time.Minute)
 		w.source.place(at("s", "b", ""), nil, "west-1")
 		w.pass(conflictsEvery - 10*time.Millisecond)
-		w.source.place(at("s", "b", ""), nil, "west-1") // so that the next one has to wait
+		w.source.place(at("s", "b", ""), nil, "west-1") // so that the next pass is delayed
 		time.Sleep(time.Millisecond)
 		w.source.place(at("s", "a", ""), nil, "west-1")
 		w.pass(10 * time.Second)
@@ -74,8 +74,8 @@ func TestAConflictIsFoundOnceItsNodesAreDecided(t *testing.T) {
 	}, nodes...)
 }
 
-// TestALabelIsUnknownForAWhile: while a label of one Node cannot be read, its conflicts with others go on,
-// and nothing is a conflict that is a mixture of its former place and the new one.
+// TestALabelIsUnknownForAWhile: while a label of a Node is unknown, its conflicts remain, and a mixture of its old and
+// new placement is no conflict.
 func TestALabelIsUnknownForAWhile(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "a", ""), nil, "east-1")
@@ -86,7 +86,7 @@ func TestALabelIsUnknownForAWhile(t *testing.T) {
 		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 2 {
 			t.Errorf("%+v", s)
 		}
-		w.source.configure(topologyOf(config.DriftReport)) // the same once more
+		w.source.configure(topologyOf(config.DriftReport)) // the same configuration again
 		w.pass(time.Minute)
 		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 2 {
 			t.Errorf("with the configuration read again: %+v", s)
@@ -108,7 +108,7 @@ func TestALabelIsUnknownForAWhile(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }
 
-// TestNotSeenByCSIIsCounted, and is no Event: it is the configuration's.
+// TestNotSeenByCSIIsCounted: it has no Event, because the configuration causes it.
 func TestNotSeenByCSIIsCounted(t *testing.T) {
 	cfg := topologyOf(config.DriftReport)
 	cfg.Policy.Rules[1].Value = topology.Template{{Label: topology.LabelRegion}, {Text: "-"}, {Own: true}}
@@ -126,7 +126,7 @@ func TestNotSeenByCSIIsCounted(t *testing.T) {
 	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))
 }
 
-// messages are those of the Events of a reason, in their order.
+// messages returns the messages of the Events with a reason in order.
 func (w *world) messages(reason string) []string {
 	var out []string
 	list, err := w.client.CoreV1().Events("").List(w.ctx, metav1.ListOptions{})
@@ -141,9 +141,8 @@ func (w *world) messages(reason string) []string {
 	return out
 }
 
-// TestUnread: an object above many Nodes is one Event on the daemon's Pod
-// and none on the Nodes, a further one names what is new, and an outage of the vCenter
-// is not a reason to record again. What comes back, or lasts an hour, is recorded again.
+// TestUnread: an object above many Nodes has one Event on the daemon's Pod and none on Nodes. The next Event names only
+// new objects. An outage of the vCenter repeats no Event; an object that returns, or an hour, does.
 func TestUnread(t *testing.T) {
 	var nodes []*v1.Node
 	var names []string
@@ -185,7 +184,7 @@ func TestUnread(t *testing.T) {
 		}
 		w.source.place(there, nil, names...)
 		recorded(3)
-		w.pass(time.Hour) // API servers forget an Event after it
+		w.pass(time.Hour) // API servers drop Events after an hour
 		if text := recorded(4); !strings.Contains(text, "cluster /dc1/host/c, host /dc1/host/c1/h1.") {
 			t.Errorf("recorded %s", text)
 		}
@@ -205,8 +204,7 @@ func TestUnreadText(t *testing.T) {
 	}
 }
 
-// TestConflictBesideAnUndecidedLevel: a level that is never decided does not keep a
-// conflict of the zone from being over, nor the next one from being recorded.
+// TestConflictBesideAnUndecidedLevel: an undecided level affects neither the end of a zone conflict nor the next conflict.
 func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		sound := placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=?")
@@ -219,10 +217,10 @@ func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 			w.pass(time.Minute)
 		}
 		events := slices.DeleteFunc(w.events(), func(e string) bool { return strings.HasPrefix(e, "again ") })
-		if n := len(w.events()); n != 4 { // twice, with their ends
+		if n := len(w.events()); n != 4 { // two conflicts and their ends
 			t.Errorf("%d: %q", n, events)
 		}
-		// While the zone itself is not known, nothing is over.
+		// While the zone is unknown, no conflict ends.
 		w.source.place(placed.In(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.source.place(bad, nil, "east-1")
 		w.pass(time.Minute)
@@ -237,7 +235,7 @@ func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// fleetOf are Nodes of the vCenter east.
+// fleetOf returns n Nodes of the vCenter east.
 func fleetOf(count int, labels ...string) (nodes []*v1.Node, names []string) {
 	for i := range count {
 		names = append(names, fmt.Sprint("east-", i))
@@ -246,7 +244,7 @@ func fleetOf(count int, labels ...string) (nodes []*v1.Node, names []string) {
 	return nodes, names
 }
 
-// densest is the greatest number of times within a second.
+// densest returns the greatest number of times within a second.
 func densest(at []time.Time) int {
 	most := 0
 	for i, from := range at {
@@ -261,7 +259,7 @@ func densest(at []time.Time) int {
 	return most
 }
 
-// TestEventsArePaced: none is lost, and there are 20 a second.
+// TestEventsArePaced: all Events are recorded, at most 20 per second.
 func TestEventsArePaced(t *testing.T) {
 	nodes, names := fleetOf(500, zoned("r", "a")...)
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
@@ -282,8 +280,8 @@ func TestEventsArePaced(t *testing.T) {
 	}, nodes...)
 }
 
-// TestNoWriteWithoutAnAnswer: a vCenter that hangs between what it said and the
-// write. It holds up no other vCenter's Nodes, and is not asked over and over.
+// TestNoWriteWithoutAnAnswer: a vCenter that hangs between a snapshot and the write delays no other vCenter's Nodes, and
+// is probed only once.
 func TestNoWriteWithoutAnAnswer(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1", "west-1")
@@ -295,14 +293,13 @@ func TestNoWriteWithoutAnAnswer(t *testing.T) {
 			t.Errorf("%d probes", n)
 		}
 		w.source.hang("east", false)
-		w.source.Probe("east") // it has answered what it was asked
+		w.source.Probe("east") // the vCenter answers the first probe
 		w.settle()
 		w.wantLabels("east-1", zoned("r", "b")...)
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }
 
-// TestConflictsAreRecordedOnce: each, however often it is found; again only after it was
-// over for certain.
+// TestConflictsAreRecordedOnce: a conflict has a second Event only after it has certainly ended.
 func TestConflictsAreRecordedOnce(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		p := at("r", "a", "")
@@ -325,7 +322,7 @@ func TestConflictsAreRecordedOnce(t *testing.T) {
 		}
 		w.source.place(p, nil, "east-1")
 		w.pass(time.Second)
-		if n := len(w.events()); n != 5 { // with their end
+		if n := len(w.events()); n != 5 { // including the ends
 			t.Errorf("Events %q", w.events())
 		}
 	}, named("east-1", zoned("r", "a")...))

@@ -24,8 +24,7 @@ import (
 
 const uuidB = "422e4956-ad22-1139-6d72-000000000002"
 
-// idle is a controller with a queue that nobody takes from, for Nodes that a selector
-// chooses.
+// idle returns a controller whose queue is not processed.
 func idle(t *testing.T, selector labels.Selector) *Controller {
 	t.Helper()
 	f := &fakeSource{topology: &config.Topology{}}
@@ -35,7 +34,7 @@ func idle(t *testing.T, selector labels.Selector) *Controller {
 	return c
 }
 
-// waits is a Node that is ready.
+// waits returns an uninitialized, ready Node.
 func waits() *v1.Node {
 	return uninitialized(&v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1"},
@@ -47,8 +46,7 @@ func labeled(labels map[string]string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Labels = labels }
 }
 
-// TestRelevantChanges: which changes of a Node concern others, and which have it decided
-// about at all. Heartbeats do neither.
+// TestRelevantChanges: changes that affect other Nodes, and changes that only requeue the Node. Heartbeats do neither.
 func TestRelevantChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		change             func(*v1.Node)
@@ -80,7 +78,7 @@ func TestRelevantChanges(t *testing.T) {
 					t.Errorf("relevant: %v", got)
 				}
 				control.handlers().OnUpdate(before, now)
-				time.Sleep(2 * gather) // what changes a Node that waits is gathered
+				time.Sleep(2 * gather) // changes of uninitialized Nodes are gathered
 				if got := control.queue.Len() > 0; got != c.enqueued {
 					t.Errorf("enqueued: %v", got)
 				}
@@ -88,7 +86,7 @@ func TestRelevantChanges(t *testing.T) {
 		})
 	}
 	control, node := idle(t, nil), waits()
-	for range 3 { // what nobody has taken yet holds nobody up
+	for range 3 { // equal items are queued once
 		control.handlers().OnAdd(node, false)
 		control.handlers().OnDelete(cache.DeletedFinalStateUnknown{Key: "node-1", Obj: node})
 		control.handlers().OnUpdate(node, cache.DeletedFinalStateUnknown{Key: "node-1"})
@@ -98,7 +96,6 @@ func TestRelevantChanges(t *testing.T) {
 	}
 }
 
-// TestLabelsThatMakeANodeOurs are relevant; other labels are not.
 func TestLabelsThatMakeANodeOurs(t *testing.T) {
 	control := idle(t, labels.SelectorFromSet(labels.Set{"cloud": "vsphere"}))
 	of := func(changes ...func(*v1.Node)) *v1.Node {
@@ -123,7 +120,7 @@ func TestLabelsThatMakeANodeOurs(t *testing.T) {
 	}
 }
 
-// TestPause: few Nodes are passed over at once, and many at most once a second.
+// TestPause: a few Nodes have no pause, many at most a second.
 func TestPause(t *testing.T) {
 	for nodes, most := range map[int]bool{0: false, fewNodes: false, 10_000: true} {
 		var p passes
@@ -137,7 +134,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// BenchmarkStats is the part of /metrics that grows with the Nodes, which are 5,000.
+// BenchmarkStats measures the part of /metrics that grows with the number of Nodes.
 func BenchmarkStats(b *testing.B) {
 	var nodes []runtime.Object
 	for i := range 5000 {

@@ -17,8 +17,7 @@ import (
 	"vzones/topology"
 )
 
-// TestBackfill: all missing labels come in one write, with the record of what is
-// ours, and nothing of others changes.
+// TestBackfill: all missing labels are added in one patch together with the list of our labels.
 func TestBackfill(t *testing.T) {
 	n := named("east-1", "example.com/team=x")
 	n.Spec.Taints = []v1.Taint{{Key: "example.com/dedicated", Effect: v1.TaintEffectNoExecute}}
@@ -41,7 +40,7 @@ func TestBackfill(t *testing.T) {
 	}, n)
 }
 
-// TestPairSettlesWhole: a region that differs since later holds the zone back.
+// TestPairSettlesWhole: a region that begins to differ later delays the zone.
 func TestPairSettlesWhole(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
@@ -57,8 +56,7 @@ func TestPairSettlesWhole(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestConflictIsDecidedAnew: somebody else's write between the decision and ours is
-// kept, and counts.
+// TestConflictIsDecidedAnew: another client's write between the decision and ours is kept and used.
 func TestConflictIsDecidedAnew(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		met := false
@@ -82,8 +80,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 	}, named("east-1"))
 }
 
-// TestErrorsAreRetried: with delays that grow, and without an Event of a write that
-// has not happened.
+// TestErrorsAreRetried with backoff, and a failed write has no Event.
 func TestErrorsAreRetried(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.refusing(func(string) error { return errors.New("etcd is slow") })
@@ -109,7 +106,7 @@ func TestErrorsAreRetried(t *testing.T) {
 	}, named("east-1"))
 }
 
-// TestReplacedNode: what was seen of a Node says nothing of another one by its name.
+// TestReplacedNode: the state of a Node does not affect another Node of its name.
 func TestReplacedNode(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
@@ -129,7 +126,7 @@ func TestReplacedNode(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestGoneNodesAreForgotten: also one that goes while it is being written.
+// TestGoneNodesAreForgotten, including a Node that is deleted during a patch.
 func TestGoneNodesAreForgotten(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.refusing(func(name string) error {
@@ -154,7 +151,7 @@ func TestUninitializedNodesAreTheFrameworks(t *testing.T) {
 	}, uninitialized(named("east-1", zoned("r", "a")...)))
 }
 
-// TestANodeThatWaitsAgainDoesNotDrift: somebody puts the framework's taint back.
+// TestANodeThatWaitsAgainDoesNotDrift: the framework's taint is added again.
 func TestANodeThatWaitsAgainDoesNotDrift(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
@@ -170,8 +167,7 @@ func TestANodeThatWaitsAgainDoesNotDrift(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestSteadyState: 500 Nodes, all in place or drifted and recorded, whose kubelets and
-// vCenter talk all the time.
+// TestSteadyState: 500 Nodes, placed or with recorded drift, get heartbeats and answers of the vCenter but no writes.
 func TestSteadyState(t *testing.T) {
 	var nodes []*v1.Node
 	var names []string
@@ -210,7 +206,7 @@ func TestSteadyState(t *testing.T) {
 	}, nodes...)
 }
 
-// TestTaintThatStaysIsRecorded: while the zone is not known, the taint stays, and an Event says why.
+// TestTaintThatStaysIsRecorded: while the zone is unknown, the taint stays, and an Event explains it.
 func TestTaintThatStaysIsRecorded(t *testing.T) {
 	n := named("east-1", zoned("r", "a")...)
 	placed.Taint(n)
@@ -224,15 +220,14 @@ func TestTaintThatStaysIsRecorded(t *testing.T) {
 	}, n)
 }
 
-// hide has no vCenter show a category.
+// hide makes a vCenter not show a category.
 func (f *fakeSource) hide(category string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.absent = []string{category}
 }
 
-// show ends that categories are shown by no vCenter, and what that means for the
-// placement of a Node, whose machine stays the same.
+// show makes the vCenters show all categories, and changes the error in a Node's placement without a change of its VM.
 func (f *fakeSource) show(placed topology.Placement, node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,9 +237,8 @@ func (f *fakeSource) show(placed topology.Placement, node string) {
 	f.announce()
 }
 
-// TestCategoryIsMadeInAnotherVCenter: that no vCenter shows a category is over for
-// the Nodes of all vCenters once one of them does, though nothing else has changed in
-// theirs.
+// TestCategoryIsMadeInAnotherVCenter: once a vCenter shows a category, it is no longer reported as missing for the Nodes
+// of all vCenters.
 func TestCategoryIsMadeInAnotherVCenter(t *testing.T) {
 	cfg := topologyOf(config.DriftReport)
 	category := cfg.Policy.Categories()[0]
@@ -275,7 +269,7 @@ func TestCategoryIsMadeInAnotherVCenter(t *testing.T) {
 // AskHome does nothing.
 func (f *fakeSource) AskHome(string, string) {}
 
-// ReadTags finds the names as they are.
+// ReadTags leaves the names as they are.
 func (f *fakeSource) ReadTags(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -304,8 +298,7 @@ func (f *fakeSource) ReadTags(vcenter string) {
 	f.announce()
 }
 
-// TestNamesThatTakeLong: a Node is written by names that were read since they were asked
-// for, although they are old by the time that they are known.
+// TestNamesThatTakeLong: tag names read after the request are used, although they are too old once they are known.
 func TestNamesThatTakeLong(t *testing.T) {
 	const takes = 90 * time.Second
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
@@ -327,12 +320,12 @@ const (
 	large = "vsphere-vm.cpu-8.mem-32gb.os-ubuntu"
 )
 
-// typed are the labels of an instance type in both keys.
+// typed returns both labels of an instance type.
 func typed(beta, stable string) []string {
 	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
 }
 
-// resize makes Nodes' machines large ones.
+// resize changes the instance type of VMs.
 func (f *fakeSource) resize(nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -345,8 +338,7 @@ func (f *fakeSource) resize(nodes ...string) {
 	f.announce()
 }
 
-// TestInstanceTypeIsUpdated: both keys in one write, once it has settled, also where
-// the Node has no place.
+// TestInstanceTypeIsUpdated: once settled, both labels change in one patch, even without a placement.
 func TestInstanceTypeIsUpdated(t *testing.T) {
 	for name, unplaced := range map[string]error{"placed": nil, "without a place": topology.ErrMissing} {
 		t.Run(name, func(t *testing.T) {
@@ -370,8 +362,7 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 	}
 }
 
-// TestInstanceTypeSettlesByItself: it does not wait for a zone that differs, nor does
-// a zone wait for it; and a write that fails is tried again.
+// TestInstanceTypeSettlesByItself: the instance type and the zone settle independently, and a failed write is retried.
 func TestInstanceTypeSettlesByItself(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")

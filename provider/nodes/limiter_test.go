@@ -9,8 +9,8 @@ import (
 	"vzones/topology"
 )
 
-// TestAnOutageLeavesNoQueue: Nodes whose problem ends before its Event leave the queue of the limiter, so the Event of
-// another Node after a short outage of many is recorded when it is due.
+// TestAnOutageLeavesNoQueue: Nodes whose problem ends before its Event leave the limiter's queue, so that a short outage
+// of many Nodes does not delay a later Event.
 func TestAnOutageLeavesNoQueue(t *testing.T) {
 	nodes, names := fleetOf(2500, zoned("r", "a")...)
 	nodes = append(nodes, named("west-1", zoned("r", "b")...))
@@ -22,7 +22,7 @@ func TestAnOutageLeavesNoQueue(t *testing.T) {
 		w.pass(runningBeforeEvent + 5*time.Second)
 		w.source.place(at("r", "a", ""), nil, names...)
 		w.source.place(topology.Placement{}, topology.ErrMissing, "west-1")
-		// The Events of five seconds of the outage, and as many that say that it is over.
+		// Five seconds of Events about the outage, and as many about its end.
 		w.pass(unplacedBeforeEvent + 15*time.Second)
 		if !slices.Contains(w.events(), "west-1 TopologyMissing") {
 			t.Errorf("%d Events, and none about west-1, whose tag was taken %v ago", len(w.events()), unplacedBeforeEvent+15*time.Second)

@@ -19,10 +19,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// fakeSource has the places that a test gives it. The vCenter of a Node is what
-// comes before the dash of its name.
+// fakeSource places Nodes as the test requires. A Node named east-1 belongs to the vCenter east.
 type fakeSource struct {
-	*placement.Placer // for everything else
+	*placement.Placer // provides all other methods
 
 	mu       sync.Mutex
 	topology *config.Topology
@@ -33,9 +32,9 @@ type fakeSource struct {
 	contacts map[string]time.Time
 	probes   map[string]int
 	tagReads int
-	// oldNames are the Nodes for which names of tags are to be read first.
+	// oldNames contains the Nodes whose tag names must be read before a write.
 	oldNames map[string]bool
-	// slowNames is how long names take to be read, which are old by then.
+	// slowNames is how long a reading of tag names takes.
 	slowNames time.Duration
 	channels  []signal.Signal
 }
@@ -46,7 +45,7 @@ var (
 	_ placement.SearchedFleet = (*fakeSource)(nil)
 )
 
-// controller returns a controller that has this source decide.
+// controller returns a controller that uses this source.
 func (f *fakeSource) controller(store *Store, client kubernetes.Interface) *Controller {
 	f.Placer = store.Placer()
 	c := New(f, store, placement.NewChecker(f, f.Placer), client)
@@ -54,7 +53,7 @@ func (f *fakeSource) controller(store *Store, client kubernetes.Interface) *Cont
 	return c
 }
 
-// States returns only which tag categories the vCenter does not show: Decide says where Nodes are.
+// States returns only the invisible tag categories. Decide returns the placements.
 func (f *fakeSource) States() []inventory.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +70,7 @@ func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
 
 func (f *fakeSource) Generation() uint64 { return 1 }
 
-// Join is for Nodes that wait.
+// Join implements placer for uninitialized Nodes.
 func (f *fakeSource) Join(*v1.Node) (*placement.Decision, error) {
 	return &placement.Decision{Metadata: &cloudprovider.InstanceMetadata{}}, nil
 }
@@ -97,7 +96,7 @@ func (f *fakeSource) Topology() *config.Topology {
 	return f.topology
 }
 
-// configure changes how Nodes get their labels.
+// configure replaces the topology rules.
 func (f *fakeSource) configure(cfg config.Topology) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +124,7 @@ func (f *fakeSource) announce() {
 	}
 }
 
-// Probe is answered at once by a vCenter that does not hang.
+// Probe is answered immediately unless the vCenter hangs.
 func (f *fakeSource) Probe(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +135,7 @@ func (f *fakeSource) Probe(vcenter string) {
 	}
 }
 
-// place says where Nodes are from now on; the vCenter has answered just now.
+// place sets the placement of Nodes and makes the vCenter answer.
 func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +152,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 	f.announce()
 }
 
-// lose takes the machines of Nodes away, as an outage does.
+// lose removes the VMs of Nodes, as an outage does.
 func (f *fakeSource) lose(nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -53,8 +53,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is a controller beside a fake API server that checks resource versions, in
-// a bubble of its own time.
+// world is a controller with a fake API server that checks resource versions, in a synctest bubble.
 type world struct {
 	*testing.T
 	ctx        context.Context
@@ -63,15 +62,15 @@ type world struct {
 	controller *Controller
 	stop       func()
 	mu         sync.Mutex
-	// refuse answers patches, if it is set.
+	// refuse returns the error of a patch, if set.
 	refuse func(node string) error
-	// at are when Nodes were patched, and readyAt when their conditions were.
+	// at are the times of patches of Nodes, readyAt of their conditions.
 	at, readyAt []time.Time
-	// refuseReady answers patches of conditions, if it is set.
+	// refuseReady returns the error of a patch of conditions, if set.
 	refuseReady error
-	// log is that of the controller that is started next.
+	// log is the log of the next controller.
 	log klog.Logger
-	// pod are the Events on the daemon's Pod.
+	// pod contains the Events on the daemon's Pod.
 	pod []string
 }
 
@@ -80,7 +79,7 @@ const (
 	settle = time.Minute
 )
 
-// topologyOf has region, zone and one level.
+// topologyOf returns rules for region, zone and one further level.
 func topologyOf(drift config.Drift) config.Topology {
 	return config.Topology{
 		Policy: topology.Policy{
@@ -115,7 +114,7 @@ func (w *world) recordEvent(eventType, reason, message string) {
 	w.pod = append(w.pod, eventType+" "+reason+" "+message)
 }
 
-// start runs a controller, another one after stop.
+// start runs a new controller.
 func (w *world) start(cfg config.Topology) {
 	ctx, cancel := context.WithCancel(klog.NewContext(w.Context(), w.log))
 	w.ctx = ctx
@@ -145,7 +144,7 @@ func (w *world) start(cfg config.Topology) {
 	w.pass(time.Second) // the informer has synced
 }
 
-// patched does what an API server does with a merge patch.
+// patched applies a merge patch as an API server does.
 func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	patch := a.(clienttesting.PatchAction)
 	if patch.GetSubresource() == "status" {
@@ -178,7 +177,7 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	return clienttesting.ObjectReaction(w.client.Tracker())(clienttesting.NewPatchAction(nodes, "", n.Name, patch.GetPatchType(), next))
 }
 
-// patchedStatus does what an API server does with a strategic merge patch of a status.
+// patchedStatus applies a strategic merge patch of the status as an API server does.
 func (w *world) patchedStatus(patch clienttesting.PatchAction) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	w.readyAt = append(w.readyAt, time.Now())
@@ -211,14 +210,14 @@ func (w *world) patchedStatus(patch clienttesting.PatchAction) (bool, runtime.Ob
 
 func later(n *v1.Node) string { v, _ := strconv.Atoi(n.ResourceVersion); return strconv.Itoa(v + 1) }
 
-// refusing has patches answered so, or as usual.
+// refusing sets the error of patches, or none.
 func (w *world) refusing(refuse func(node string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refuse = refuse
 }
 
-// edit changes a Node as somebody else would.
+// edit changes a Node as another client.
 func (w *world) edit(name string, change func(*v1.Node)) {
 	w.Helper()
 	n := w.node(name).DeepCopy()
@@ -243,22 +242,21 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// settle waits for all that is under way, and for a patch that is repeated: the condition, which is
-// written beside the labels, may let the first one be refused.
+// settle waits for all work, including the retry of a condition that was patched at the same time as the labels and got a
+// conflict.
 func (w *world) settle() { w.pass(retryTime) }
 
-// retryTime is longer than a controller waits until it repeats a patch that was refused.
+// retryTime exceeds the delay after a conflict.
 const retryTime = time.Second
 
-// patches is how often Nodes were patched, successfully or not.
+// patches returns the number of patches of Nodes, including failed ones.
 func (w *world) patches() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.at)
 }
 
-// events are those that were recorded, as "Node reason", in their order, each with
-// a text.
+// events returns the recorded Events as "Node reason" in order. Each has a text.
 func (w *world) events() []string {
 	var out []string
 	for _, a := range w.client.Actions() {
@@ -284,7 +282,7 @@ func (w *world) wantEvents(want ...string) {
 	}
 }
 
-// wantLabels compares all labels of a Node, written key=value.
+// wantLabels compares all labels of a Node with "key=value".
 func (w *world) wantLabels(name string, want ...string) {
 	w.Helper()
 	got, expected := maps.Clone(w.node(name).Labels), placed.Node(want...).Labels
@@ -294,7 +292,7 @@ func (w *world) wantLabels(name string, want ...string) {
 	}
 }
 
-// named is a Node that vzones has initialized and that is ready.
+// named returns an initialized, ready Node.
 func named(name string, labels ...string) *v1.Node {
 	n := placed.Node(labels...)
 	n.Name, n.UID = name, types.UID("uid-"+name)
@@ -304,7 +302,7 @@ func named(name string, labels ...string) *v1.Node {
 	return n
 }
 
-// withoutProviderID makes a Node one whose kubelet has registered it without the taint.
+// withoutProviderID makes a Node one that was registered without the taint.
 func withoutProviderID(n *v1.Node) *v1.Node {
 	n.Spec.ProviderID = ""
 	delete(n.Labels, nodeinfo.KeyInitialized)
@@ -317,7 +315,7 @@ func uninitialized(n *v1.Node) *v1.Node {
 	return n
 }
 
-// zoned are the labels of a region and a zone with their twins.
+// zoned returns the stable and beta labels of a region and a zone.
 func zoned(region, zone string) []string {
 	var labels []string
 	for _, key := range plan.StableAndBeta(topology.LabelRegion) {
@@ -329,7 +327,7 @@ func zoned(region, zone string) []string {
 	return labels
 }
 
-// at is a placement with a region, a zone and a rack; an empty rack is absent.
+// at returns a placement with a region, a zone and a rack, which may be empty.
 func at(region, zone, level string) topology.Placement {
 	return placed.In(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
 }
