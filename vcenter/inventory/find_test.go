@@ -13,36 +13,33 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// vm is a machine in a test's vCenter. The zero values are the common ones:
-// powered off, no template, details read.
+// vm describes a VM of a test's vCenter. The zero value is powered off, no template and has its details read.
 type vm struct {
 	id         string
 	uuid       inventory.UUID
 	name, host string // as in Snapshot.Names
 	on         bool
 	template   bool
-	unread     bool // in the index, but without details
-	unreadable bool // without a UUID, it never had one
-	// disconnected says that the host is, so that the power state is how it was.
+	unread     bool // in the index without details
+	unreadable bool // without a UUID at any time
+	// disconnected reports whether the host is disconnected, so that the power state is stale.
 	disconnected bool
-	since        int  // minutes after began at which an unreadable one was first seen
-	arrived      bool // an unreadable one came then
+	since        int  // minutes after began of the first sight of an unreadable VM
+	arrived      bool // an unreadable VM appeared then
 	secondary    bool // of a Fault Tolerance pair
 	outside      bool // of the configured datacenters
 	instance     byte // the first byte of its instance UUID
 	address      string
 }
 
-// isSecondary reports whether the machine is known to be the secondary of a Fault Tolerance pair.
 func (m vm) isSecondary() bool { return m.secondary && !m.unread }
 
-// began is a time that all tests count from.
+// began is the time to which all times of the tests are relative.
 var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) }
 
-// stateOf returns the state of a vCenter that was read completely within the last seconds, and in
-// which "n1" was looked for too.
+// stateOf returns the state of a vCenter that was just read completely and searched for "n1".
 func stateOf(vcenter string, vms ...vm) inventory.State {
 	s := &inventory.Snapshot{
 		VCenter: vcenter, Index: map[inventory.UUID][]inventory.Entry{}, Names: map[string][]inventory.NameEntry{"n1": nil},
@@ -85,7 +82,7 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 			s.Names[m.name] = append(s.Names[m.name], inventory.NameEntry{Entry: e})
 		}
 	}
-	// The vCenter was asked about whatever else a Node may have been found as.
+	// The vCenter was asked about all other possible homes.
 	s.Homes = map[string]inventory.Reply{}
 	for i := range 10 {
 		s.Homes[fmt.Sprint("vm-", i)] = inventory.Gone
@@ -99,7 +96,7 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 	return inventory.State{VCenter: vcenter, Snapshot: s}
 }
 
-// lastFound returns where a Node's VM was last found: by the Node's record, else by the daemon.
+// lastFound returns the home in the Node's record, otherwise in the daemon's memory.
 func lastFound(id inventory.Identity) inventory.LastSeen {
 	if id.Recorded.VCenter != "" {
 		return inventory.LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
@@ -120,7 +117,7 @@ func notRead(vcenter string) inventory.State { return inventory.State{VCenter: v
 
 func overdue(s inventory.State) inventory.State { s.Overdue = true; return s }
 
-// unnamed is a state in which no name was looked for yet.
+// unnamed is a state without searched names.
 func unnamed(s inventory.State) inventory.State { s.Snapshot.Names = nil; return s }
 
 func powerUnknown(s inventory.State) inventory.State {
@@ -128,13 +125,13 @@ func powerUnknown(s inventory.State) inventory.State {
 	return s
 }
 
-// changed is a state in which vm-1 got another UUID since the index was read.
+// changed is a state in which the UUID of vm-1 has changed since the index was read.
 func changed(s inventory.State) inventory.State {
 	s.Snapshot.Machines["vm-1"].UUID = inventory.UUID{7}
 	return s
 }
 
-// TestFind: the kinds and texts of errors. Which machine is found is shown by TestTable and TestFindIsTheOracle.
+// TestFind checks the kinds and texts of errors. TestTable and TestFindIsTheOracle check which VM is found.
 func TestFind(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	other := mustUUID(t, "422e4956-ad22-1139-6d72-000000000001")

@@ -7,7 +7,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestIsHostName: what guests report while they start, and what they should not.
 func TestIsHostName(t *testing.T) {
 	label := strings.Repeat("x", 63)
 	for name, want := range map[string]bool{

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A liar is a world in which Nodes claim machines of all kinds in vzones/machine.
+// A liar is a world in which the kubelets of other Nodes claim VMs of all kinds in the annotation.
 type liar struct {
 	world
 	seed int64
@@ -24,8 +24,7 @@ func (liar) Generate(r *rand.Rand, size int) reflect.Value {
 	return reflect.ValueOf(liar{w, r.Int63()})
 }
 
-// lied returns the states of the world with what its watches make of the claims: any of
-// the machines without a UUID and of those outside may be claimed.
+// lied returns the states including these claims. Only unreadable VMs and VMs outside can be claimed.
 func (l liar) lied() []inventory.State {
 	r := rand.New(rand.NewSource(l.seed))
 	states := l.states()
@@ -45,7 +44,7 @@ func (l liar) lied() []inventory.State {
 	return states
 }
 
-// honest are the same states as the Node sees them: without what other Nodes claim.
+// honest returns the same states without the claims of other Nodes.
 func (l liar) honest() []inventory.State {
 	states := l.lied()
 	mine := func(vcenter, id string) bool {
@@ -60,8 +59,8 @@ func (l liar) honest() []inventory.State {
 	return states
 }
 
-// TestALiarHarmsNobodyElse: whatever other Nodes claim, a Node has the same machine, the
-// same outcome and the same absence. Its own claim keeps it.
+// TestALiarHarmsNobodyElse checks that claims of other Nodes change no VM, outcome or absence of a Node. Its own
+// claim does.
 func TestALiarHarmsNobodyElse(t *testing.T) {
 	claims, kept := 0, 0
 	property := func(l liar) bool {

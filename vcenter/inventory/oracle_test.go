@@ -14,8 +14,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// world is a random fleet and a Node in it. Few UUIDs and names make doubles,
-// templates beside machines and swapped forms common.
+// world is a random fleet with a Node. It has few UUIDs and names, so that duplicates, templates beside VMs and
+// swapped UUIDs are common.
 type world struct {
 	vcenters []vcenterSpec
 	id       inventory.Identity
@@ -23,9 +23,9 @@ type world struct {
 
 type vcenterSpec struct {
 	unread, failing, incomplete, overdue bool
-	unnamed                              bool // the Node's name was not looked for yet
+	unnamed                              bool // the Node's name was not searched for yet
 	contact                              int  // minutes after began
-	hides                                bool // it does not say whether what it does not show is gone
+	hides                                bool // it does not report whether a home is gone
 	vms                                  []vm
 }
 
@@ -54,7 +54,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 			m.secondary = oneIn(8)
 			m.disconnected = !m.unreadable && oneIn(6)
 			m.instance, m.address = byte(r.Intn(3)), []string{"", "10.0.0.1", "10.0.0.2"}[r.Intn(3)]
-			m.unread = m.unread && !m.outside // an unread one is not known to be there
+			m.unread = m.unread && !m.outside
 		}
 		w.vcenters = append(w.vcenters, v)
 	}
@@ -106,12 +106,10 @@ func (w world) states() []inventory.State {
 	return states
 }
 
-// mayBe reports, in minutes and for one machine alone, whether a machine of the i-th
-// vCenter that has no UUID may be the Node's. In the vCenter that had the Node's
-// machine, only the managed object itself may be, or one that was found there after
-// the Node's was last seen, unless it came before our eyes with another name. In another vCenter it
-// may be the target of a move, for an hour, unless it came two minutes after the
-// Node's machine was last seen, or later.
+// mayBe reports, in minutes, whether an unreadable VM of the i-th vCenter may be the Node's VM. In the vCenter that
+// had the Node's VM, it is the same managed object, or was found later without a different name on its arrival. In
+// another vCenter, it is the target of a move for an hour, unless it arrived more than two minutes after the
+// Node's VM was last seen.
 func (w world) mayBe(i int, m vm) bool {
 	seen := int(w.id.LastSeen.At.Sub(began).Minutes())
 	switch {
@@ -130,8 +128,7 @@ func (w world) mayBe(i int, m vm) bool {
 	return max(seen, w.vcenters[i].contact)-m.since < 60
 }
 
-// sees says whether every vCenter that may have the Node's machine was read, and
-// all of its machines are told apart from it.
+// sees reports whether every vCenter that may have the Node's VM was read, and no VM in it is uncertain.
 func (w world) sees() bool {
 	home := lastFound(w.id).VCenter
 	configured := home == ""
@@ -149,8 +146,7 @@ func (w world) sees() bool {
 	return configured
 }
 
-// protected reports whether a Fault Tolerance secondary has the UUID, which is
-// about to take over where its primary is gone.
+// protected reports whether a Fault Tolerance secondary has the UUID. Without its primary, it is about to take over.
 func (w world) protected() bool {
 	for _, v := range w.vcenters {
 		for _, m := range v.vms {
@@ -162,7 +158,7 @@ func (w world) protected() bool {
 	return false
 }
 
-// gone reports whether nothing fits that can be a Node's.
+// gone reports whether no eligible VM fits.
 func (w world) gone() bool {
 	for _, v := range w.vcenters {
 		for _, m := range v.vms {
@@ -174,11 +170,11 @@ func (w world) gone() bool {
 	return true
 }
 
-// fits says whether a machine has what the Node says of its machine.
+// fits reports whether a VM has the UUID or name of the Node.
 func (w world) fits(m vm) bool {
 	switch {
 	case len(w.id.UUIDs) > 0:
-		// Details do not say what is a template.
+		// Details do not show whether a VM is a template.
 		return slices.Contains(w.id.UUIDs, m.uuid) && (!m.template && !m.isSecondary() || m.outside)
 	case m.template || m.isSecondary() || m.outside:
 		return false
@@ -186,20 +182,18 @@ func (w world) fits(m vm) bool {
 	return m.host == w.id.Name || m.name == w.id.Name
 }
 
-// candidate is a VM that has what the Node names.
+// candidate is a VM that fits the Node.
 type candidate struct {
 	vm
 	ref     string
 	failing bool
 }
 
-// mayRun reports whether the VM is not known to be off, or to have been off when its host was disconnected.
+// mayRun reports whether the VM is neither off nor was off before its host was disconnected.
 func (c candidate) mayRun() bool { return c.on || c.unread }
 
-// runs reports whether the VM certainly runs.
 func (c candidate) runs() bool { return c.on && !c.unread && !c.unreadable && !c.disconnected }
 
-// wasOff reports whether the VM was off when that was last known.
 func (c candidate) wasOff() bool { return !c.mayRun() && (c.unreadable || c.disconnected) }
 
 // isSame reports whether the VM has the home's instance UUID or an address of the Node.
@@ -208,7 +202,7 @@ func (w world) isSame(c candidate, home inventory.LastSeen) bool {
 	return home.VM != inventory.UUID{} && home.VM == inventory.UUID{c.instance} || hasAddress
 }
 
-// one is the answer if a VM is the only one that counts, and several if more than one count.
+// one is the answer if exactly one VM applies, several if more than one does.
 func one(c candidate) (string, error) {
 	if c.unread || c.unreadable || c.outside {
 		return "", topology.ErrUnknown
@@ -223,8 +217,8 @@ func several(all []candidate) (string, error) {
 	return "", topology.ErrAmbiguous
 }
 
-// oracle answers from the description of the fleet, not from index or names: it writes down every VM that
-// could be the Node's, and goes through the table of the package comment.
+// oracle answers from the description of the fleet without index or names: it lists every VM that may be the Node's,
+// and follows the table of the package comment.
 func (w world) oracle() (string, error) {
 	was := lastFound(w.id)
 	homeRef := fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID)
@@ -333,8 +327,8 @@ func (w world) oracleWithoutHome(all []candidate, hasHome bool, homeRef string, 
 	return one(mayRun[0])
 }
 
-// mayHideHome reports whether the managed object in which the Node's VM was found may exist although nothing
-// shows it: its vCenter cannot be read, or has not denied that it exists.
+// mayHideHome reports whether the home may exist although no snapshot shows it: its vCenter cannot be read, or has
+// not reported it as gone.
 func (w world) mayHideHome() bool {
 	was := lastFound(w.id)
 	for i, v := range w.vcenters {
@@ -353,7 +347,7 @@ func (w world) mayHideHome() bool {
 	return false
 }
 
-// TestFindIsTheOracle: no error is two of the outcomes, which callers tell apart with errors.Is.
+// TestFindIsTheOracle also checks that each error has exactly one outcome, because callers use errors.Is.
 func TestFindIsTheOracle(t *testing.T) {
 	seen := map[error]int{}
 	property := func(w world) bool {
@@ -378,12 +372,9 @@ func TestFindIsTheOracle(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsSure is the invariant that Nodes' lives hang on, on its own and
-// from the description of the fleet: absence is said only when every vCenter was
-// read, is not failing, is complete, and has nothing that fits but templates;
-// when nothing is there that has no UUID and did not stand beside the Node's
-// machine; and when the vCenter that had the machine is still configured. What is
-// found is never a template, outside, or unreadable, and fits.
+// TestAbsenceIsSure checks absence, on which the deletion of Nodes depends, with a second description: every vCenter
+// was read completely and does not fail, nothing but templates fits, every unreadable VM existed beside the Node's
+// VM, and the vCenter that had it is still configured. A found VM fits and is readable, no template and not outside.
 func TestAbsenceIsSure(t *testing.T) {
 	absent := map[string]int{}
 	property := func(w world) bool {

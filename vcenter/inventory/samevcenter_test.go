@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// instances gives each vCenter of a world its own UUID, and the Node's records too.
+// instances gives each vCenter of a world an instance UUID, also in the Node's records.
 func (w *world) instances(states []inventory.State) {
 	instance := func(vcenter string) string {
 		if inventory.StateOf(states, vcenter).VCenter == "" {
@@ -31,8 +31,8 @@ func (w *world) instances(states []inventory.State) {
 	w.id.LastSeen.Instance = instance(w.id.LastSeen.VCenter)
 }
 
-// split makes two entries of the i-th vCenter of a world. Each machine is shown by both
-// of them, or by one, and to the other is outside or not there.
+// split replaces the i-th vCenter of a world by two entries. Each VM is shown by both, or by one while it is outside
+// or missing in the other entry.
 func (w world) split(i int, r *rand.Rand) []inventory.State {
 	left, right := w, w
 	left.vcenters, right.vcenters = slices.Clone(w.vcenters), slices.Clone(w.vcenters)
@@ -79,9 +79,8 @@ func outcome(err error) error {
 	return err
 }
 
-// TestOneVCenterTwice: of one vCenter that is configured twice, with whatever each of the
-// two entries shows, the answer is the same as if one entry showed all; and it is the
-// same whichever comes first.
+// TestOneVCenterTwice checks that two entries of one vCenter, whatever each shows, give the same result as one entry
+// that shows everything, in either order.
 func TestOneVCenterTwice(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	seen := map[error]int{}
@@ -95,7 +94,7 @@ func TestOneVCenterTwice(t *testing.T) {
 		for range 2 {
 			got, err := inventory.Find(parts, w.id)
 			if v := w.vcenters[i]; errors.Is(err, topology.ErrUnknown) && (v.unread || v.failing || v.incomplete) {
-				continue // each entry has to say what the others may not show
+				continue
 			}
 			if !errors.Is(outcome(err), outcome(wantErr)) {
 				t.Logf("%v, want %v", err, wantErr)
@@ -123,9 +122,8 @@ func sameMachine(got, want topology.Ref, split string) bool {
 	return got.ID == want.ID && (got.VCenter == want.VCenter || want.VCenter == split && got.VCenter == "twin")
 }
 
-// TestOneOfTwoEntriesFails: whatever befalls one of two entries of a vCenter, no other
-// machine is found than before, and none is absent that was not. What both showed and is
-// on, and where it was found before, stays found.
+// TestOneOfTwoEntriesFails checks that a failure of one of two entries of a vCenter makes the Node neither change its
+// VM nor become absent. A running VM that both entries show in its home stays found.
 func TestOneOfTwoEntriesFails(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	found, stays := 0, 0
@@ -134,7 +132,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		parts := w.split(i, r)
 		w.instances(parts[:len(parts)-1])
 		before, beforeErr := inventory.Find(parts, w.id)
-		if before != nil && w.id.LastSeen.VCenter != "" { // which is remembered
+		if before != nil && w.id.LastSeen.VCenter != "" {
 			in := inventory.StateOf(parts, before.Ref.VCenter)
 			w.id.LastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: before.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: before.Name}
 		}
@@ -148,15 +146,15 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		case errors.Is(err, topology.ErrAbsent) && !errors.Is(beforeErr, topology.ErrAbsent):
 			return false
 		case errors.Is(err, topology.ErrAbsent):
-			return false // one entry cannot say
+			return false
 		case after != nil && before != nil:
 			found++
 			return sameMachine(after.Ref, before.Ref, fmt.Sprint("vc-", i)) || sameMachine(before.Ref, after.Ref, fmt.Sprint("vc-", i))
 		case len(w.id.UUIDs) == 0 || before == nil || before.Power != inventory.PowerOn || !sameMachine(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
 			return true
 		}
-		// Found before, not any more: the other entry does not show it, or it was never
-		// found there, and then everybody has to be read.
+		// Not found after the failure: the remaining entry does not show the VM, or it has no home, so that every
+		// vCenter must be read.
 		stays++
 		other := parts[i+len(parts)-1-which].Snapshot
 		if other == nil || other.Machines[before.Ref.ID] == nil || slices.Contains(other.Outside, before.Ref.ID) {
@@ -177,8 +175,8 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 	}
 }
 
-// TestWhichEntryCounts: the first in the configuration, unless it fails, has the
-// machine outside, or cannot read it.
+// TestWhichEntryCounts: the first configured entry takes precedence unless it fails, has the VM outside or cannot
+// read it.
 func TestWhichEntryCounts(t *testing.T) {
 	good := vm{id: "vm-1", uuid: oracleUUID, on: true, name: "n1"}
 	with := func(change func(*vm)) vm { m := good; change(&m); return m }
@@ -204,14 +202,14 @@ func TestWhichEntryCounts(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want it by %s", name, m, err, c.want)
 		}
 	}
-	// Which entry was read first decides nothing.
+	// The order in which the entries were read does not matter.
 	states := []inventory.State{of("first", with(func(m *vm) { m.unread = true })), of("second", good)}
 	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("the first entry has no details yet: got %v, %v, want that they are awaited", m, err)
 	}
 }
 
-// TestInstanceOfAnotherVCenter: a server that reports the instance UUID of another vCenter takes over no Node.
+// TestInstanceOfAnotherVCenter: a server with the instance UUID of another vCenter takes over no Node.
 func TestInstanceOfAnotherVCenter(t *testing.T) {
 	east, west := stateOf("east", vm{id: "vm-1", uuid: oracleUUID, on: true}), stateOf("west", vm{id: "vm-1", uuid: oracleUUID, on: true})
 	off := stateOf("west", vm{id: "vm-1", uuid: oracleUUID})
@@ -269,12 +267,12 @@ func TestFirst(t *testing.T) {
 	unread := func(name, address string) inventory.State { return inventory.State{VCenter: name, Address: address} }
 	for _, c := range []struct {
 		states []inventory.State
-		want   string // of the last one
+		want   string // entry of the last state
 	}{
 		{[]inventory.State{state("a", "x", "i"), state("b", "x", "i")}, "a"},
-		{[]inventory.State{state("a", "x", "i"), state("b", "y", "i")}, "b"}, // a copy, or one that pretends
+		{[]inventory.State{state("a", "x", "i"), state("b", "y", "i")}, "b"}, // a copy or an impostor
 
-		{[]inventory.State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // a load balancer, perhaps
+		{[]inventory.State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // perhaps a load balancer
 		{[]inventory.State{unread("a", "x"), state("b", "x", "j")}, "a"},
 		{[]inventory.State{unread("a", "x"), state("b", "y", "j")}, "b"},
 		{[]inventory.State{state("a", "x", ""), state("b", "y", "")}, "b"},
@@ -288,7 +286,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestInvisibleCategories of all vCenters, and of each. Several accounts of one vCenter may see different ones.
+// TestInvisibleCategories includes accounts of one vCenter that see different categories.
 func TestInvisibleCategories(t *testing.T) {
 	state := func(name, instance string, hidden ...string) inventory.State {
 		s := stateOf(name)

@@ -10,8 +10,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestTable: which VM is a Node's, by where it was last found (its home), the other VMs that fit, whether a
-// third vCenter can be read, whether the Node runs or joins, and the evidence that another VM is the same one.
+// TestTable varies the home, the other matches, a third vCenter that can be read or not, running and joining Nodes, and
+// the evidence that another VM is the same VM.
 func TestTable(t *testing.T) {
 	const nobody, home, other = "unknown", "home", "other"
 	u := oracleUUID
@@ -103,7 +103,8 @@ func TestTable(t *testing.T) {
 						case others.on == 0 && others.off == 0 && allRead:
 							want = "absent"
 						}
-					case "names swapped": // each name is another vCenter's now, so the VM is recognized by its instance UUID
+					case "names swapped":
+						// Each name belongs to another vCenter, so the instance UUID identifies the VM.
 						switch {
 						case others.on > 0:
 							want = "ambiguous"

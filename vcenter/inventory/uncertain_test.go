@@ -11,8 +11,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestUnreadableCandidates: what a machine without a UUID is to a Node whose machine was seen, where TestFindIsTheOracle
-// does not show it.
+// TestUnreadableCandidates contains the cases of an unreadable VM that TestFindIsTheOracle does not reach.
 func TestUnreadableCandidates(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	for name, c := range map[string]struct {
@@ -29,7 +28,7 @@ func TestUnreadableCandidates(t *testing.T) {
 		"elsewhere, arrived when it was gone":                 {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.seen.ID = "vm-8" // which is gone
+			c.seen.ID = "vm-8"
 			states := []inventory.State{c.state}
 			if c.seen.VCenter != c.state.VCenter {
 				states = append(states, stateOf(c.seen.VCenter))
@@ -42,8 +41,7 @@ func TestUnreadableCandidates(t *testing.T) {
 	}
 }
 
-// TestOwnVCenterComesFirst: of several vCenters that cannot be read, a text begins with the one where
-// the Node's machine was last found, and the cause is that one's.
+// TestOwnVCenterComesFirst: if several vCenters cannot be read, text and cause are about the Node's last vCenter.
 func TestOwnVCenterComesFirst(t *testing.T) {
 	failing := func(name string, cause inventory.Cause) inventory.State {
 		s := stateOf(name)
@@ -92,14 +90,14 @@ func TestUnreachableIn(t *testing.T) {
 	if !errors.Is(err, inventory.ErrUnreachable) || !errors.Is(err, errRefused) {
 		t.Errorf("%v does not say what is wrong", err)
 	}
-	// That a vCenter is not read yet, or not in whole, is not its error.
+	// A vCenter that is not or not completely read has no error of its own.
 	_, err = inventory.Find([]inventory.State{notRead("west"), incomplete(stateOf("east"))}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
 	if got := inventory.UnreachableIn(err); len(got) > 0 || errors.Is(err, inventory.ErrUnreachable) {
 		t.Errorf("in %v: %q", err, got)
 	}
 }
 
-// TestManyVCenters: an error names three of many vCenters, and has all of them.
+// TestManyVCenters: an error names three of many vCenters and wraps all.
 func TestManyVCenters(t *testing.T) {
 	var states []inventory.State
 	for i := range 50 {

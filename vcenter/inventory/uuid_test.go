@@ -65,7 +65,7 @@ func TestParseUUID(t *testing.T) {
 	}
 }
 
-// TestSwapped: what a guest's SMBIOS shows, and what vSphere calls the machine.
+// TestSwapped compares a UUID in a guest's SMBIOS with its form in vSphere.
 func TestSwapped(t *testing.T) {
 	guest, vsphere := mustUUID(t, "56492e42-22ad-3911-6d72-59cc8f26bc90"), mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	if guest.Swapped() != vsphere || vsphere.Swapped() != guest {
@@ -73,7 +73,7 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// FuzzUUID: from any UUID to text and back.
+// FuzzUUID converts UUIDs to text and back.
 func FuzzUUID(f *testing.F) {
 	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"))
 	f.Add(make([]byte, 16))
@@ -96,7 +96,7 @@ func FuzzUUID(f *testing.F) {
 	})
 }
 
-// FuzzParseUUID: from any text to a UUID and back to its one canonical form.
+// FuzzParseUUID parses any text and compares the canonical form.
 func FuzzParseUUID(f *testing.F) {
 	for _, s := range []string{
 		"422e4956-ad22-1139-6d72-59cc8f26bc90", "{422E4956AD2211396D7259CC8F26BC90}", " 422e4956-ad22-1139-6d72-59cc8f26bc90\n",

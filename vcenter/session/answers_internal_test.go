@@ -12,7 +12,7 @@ func answerOf(code int, body []byte) *http.Response {
 	return &http.Response{StatusCode: code, Body: io.NopCloser(bytes.NewReader(body))}
 }
 
-// FuzzTicket: a ticket is read from a session manager's answer, or an error says nothing of it.
+// FuzzTicket checks that a ticket is read or an error does not contain it.
 func FuzzTicket(f *testing.F) {
 	f.Add(200, []byte(`{"token":"a-ticket"}`))
 	f.Add(200, []byte(`{"token":["a-ticket"]}`))
@@ -30,7 +30,7 @@ func FuzzTicket(f *testing.F) {
 	})
 }
 
-// FuzzAPIVersion: a version is read from what a server lists, or an error says nothing of it.
+// FuzzAPIVersion checks that a version is read or an error does not contain the answer.
 func FuzzAPIVersion(f *testing.F) {
 	f.Add(200, []byte(`<namespaces version="1.0"><namespace><name>urn:vim25</name><version>8.0.3.0</version></namespace></namespaces>`))
 	f.Add(200, []byte(`<a><a><a>`))

@@ -20,7 +20,6 @@ vcenters:
 - name: west
 `
 
-// tryLogin logs in to a simulated vCenter and out again.
 func tryLogin(t *testing.T, cfg *config.VCenter) error {
 	t.Helper()
 	s, err := open(t, cfg, credentials.Credentials{User: cfg.User, Password: cfg.Password}, 5*time.Second)
@@ -33,7 +32,7 @@ func tryLogin(t *testing.T, cfg *config.VCenter) error {
 	return nil
 }
 
-// TestCallsEndWithTheirContext: stopping the daemon waits for no vCenter.
+// TestCallsEndWithTheirContext checks that stopping the daemon waits for no vCenter.
 func TestCallsEndWithTheirContext(t *testing.T) {
 	sim, cfgs := vcentertest.Simulate(t, bare)
 	s, err := open(t, &cfgs[0], credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password}, time.Hour)
@@ -51,7 +50,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestALoginThatIsGivenUp is no rejection, whatever it is given up for.
+// TestALoginThatIsGivenUp checks that an abandoned login is no rejection, whatever the cancellation cause.
 func TestALoginThatIsGivenUp(t *testing.T) {
 	_, f, cfg := vcentertest.EastBehindFront(t)
 	f.Answer(vcentertest.Hang("/sdk"))

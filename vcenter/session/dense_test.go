@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestDensestTypes: a server decides of which type the detail of a fault is. Before the login nobody knows the server.
+// TestDensestTypes: a server chooses the type of a fault's detail, and before the login it may be any server.
 func TestDensestTypes(t *testing.T) {
 	for name, known := range map[string]types.Func{"of all": types.TypeFunc(), "of those that are read": session.KnownType} {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestDensestTypes(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "made-up fault") && !strings.Contains(err.Error(), string(session.LargeAnswer)) {
 					t.Errorf("connecting to a server that answers with a fault: %v, want its text", err)
 				}
-				// Slices that grow are allocated anew each time.
+				// A slice that grows is allocated again each time.
 				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 150 {
 					t.Errorf("%d elements allocated %d MiB, want at most 150", elements, n)
 				}
@@ -40,7 +40,7 @@ func TestDensestTypes(t *testing.T) {
 	}
 }
 
-// faultOf is an answer with a fault whose detail is of a type.
+// faultOf returns an answer with a fault whose detail has the type.
 func faultOf(kind, value string) string {
 	return `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body><Fault>` +
 		`<faultcode>ServerFaultCode</faultcode><faultstring>made-up fault</faultstring><detail><x xsi:type="` + kind + `">` + value + `</x></detail></Fault></Body></Envelope>`

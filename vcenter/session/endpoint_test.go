@@ -16,8 +16,6 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestRequestsInFlight: however many tags there are to read, no more than the
-// bound are asked for at a time.
 func TestRequestsInFlight(t *testing.T) {
 	var most, now atomic.Int32
 	c := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
@@ -66,7 +64,7 @@ func TestRequestsInFlight(t *testing.T) {
 	}
 }
 
-// TestLastAnswer is zero before the first answer, stays after an error, and does not move with the wall clock.
+// TestLastAnswer checks that it is zero before the first answer, survives errors and ignores the wall clock.
 func TestLastAnswer(t *testing.T) {
 	e := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 	if at := e.LastAnswer(); !at.IsZero() {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// endpoint is that of a vCenter, with an Observer that counts.
+// endpoint returns the endpoint of a vCenter with an Observer that counts.
 func endpoint(cfg *config.VCenter, timeout time.Duration) (*session.Endpoint, *vcentertest.Counter) {
 	n := new(vcentertest.Counter)
 	return session.NewEndpoint(cfg, session.Options{
@@ -25,7 +25,7 @@ func endpoint(cfg *config.VCenter, timeout time.Duration) (*session.Endpoint, *v
 	}), n
 }
 
-// open logs in to a vCenter of which nothing is known.
+// open logs in to a vCenter with a new throttle.
 func open(t *testing.T, cfg *config.VCenter, creds credentials.Credentials, timeout time.Duration) (*session.Session, error) {
 	t.Helper()
 	e, _ := endpoint(cfg, timeout)
@@ -39,7 +39,6 @@ func closing(t *testing.T, s *session.Session) {
 	}
 }
 
-// readCategories asks the tagging API for something.
 func readCategories(ctx context.Context, s *session.Session) error {
 	return tags.With(ctx, s.REST(), func(service tags.Service) error {
 		_, err := service.Categories(ctx)

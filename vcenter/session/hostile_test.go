@@ -22,17 +22,17 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// A hostileAnswer is one call of a client, and how a server that is hostile answers it.
+// A hostileAnswer is a call of a client with the answer of a hostile server.
 type hostileAnswer struct {
-	// path and body are the beginning of the request's path and a part of its body.
+	// path is a prefix of the request's path, body a part of its body.
 	path, body string
-	// byCertificate and byManager log in otherwise than with a password.
+	// byCertificate and byManager replace the login by password.
 	byCertificate, byManager bool
-	// opens reports whether the session is opened all the same.
+	// opens reports whether the session is opened despite the answer.
 	opens bool
-	// begin and filler are what an endless answer has, an Envelope and spaces if they are empty.
+	// An endless answer consists of begin and repeated filler, by default an Envelope and spaces.
 	begin, filler string
-	// call fails after the login, if that does not.
+	// call is made after a successful login.
 	call func(*testing.T, *session.Session) error
 }
 
@@ -58,7 +58,7 @@ func hostileAnswers() map[string]hostileAnswer {
 	}
 }
 
-// play has one call answered by a hostile server and returns its error.
+// play answers one call like a hostile server and returns its error.
 func (c *hostileAnswer) play(t *testing.T, timeout time.Duration, answer func(http.ResponseWriter, *http.Request)) error {
 	t.Helper()
 	var f *vcentertest.Front
@@ -98,8 +98,8 @@ func (c *hostileAnswer) play(t *testing.T, timeout time.Duration, answer func(ht
 	return c.call(t, s)
 }
 
-// TestRedirectsAreNotFollowed: neither a password, a token nor a session's ID goes elsewhere, and no
-// answer of another server counts.
+// TestRedirectsAreNotFollowed checks that passwords, tokens and session IDs stay with the server, and that answers of
+// other servers are ignored.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	requests := make(chan string, 100)
 	listen := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r.URL.Path })
@@ -139,8 +139,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestSilence: a call that is not answered costs its deadline. Without an answer of the lookup service the vCenter's own
-// token service is asked.
+// TestSilence checks that an unanswered call takes its deadline. If the lookup service does not answer, the vCenter's own
+// token service is used.
 func TestSilence(t *testing.T) {
 	const timeout = 300 * time.Millisecond
 	for name, c := range hostileAnswers() {
@@ -157,7 +157,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded after they were decompressed, whatever is called.
+// TestAnswersAreBounded checks the limits after decompression for every call.
 func TestAnswersAreBounded(t *testing.T) {
 	bomb := func(out io.Writer, begin, filler string) {
 		_, err := io.WriteString(out, begin)
@@ -172,7 +172,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	for name, c := range hostileAnswers() {
 		for _, encoding := range []string{"gzip", ""} {
 			if encoding == "" && c.call == nil {
-				continue // it would take long
+				// This case takes long.
+				continue
 			}
 			t.Run(name+" "+encoding, func(t *testing.T) {
 				var before, after runtime.MemStats
@@ -198,7 +199,7 @@ func TestAnswersAreBounded(t *testing.T) {
 				} else if !errors.Is(err, session.LargeAnswer) && !c.byManager {
 					t.Errorf("an answer that unpacks to gigabytes: error %v, want LargeAnswer", err)
 				}
-				// Buffers that double are allocated anew each time.
+				// A buffer that doubles is allocated again each time.
 				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 && c.filler == "" || n > 400 {
 					t.Errorf("%d MiB were allocated", n)
 				}
@@ -207,8 +208,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestErrorsAreOneLine of a bounded length, in whatever call a server fails and whatever it writes: errors go into
-// logs, Events and terminals from many places.
+// TestErrorsAreOneLine checks that errors are one line of limited length, because they go into logs, Events and
+// terminals.
 func TestErrorsAreOneLine(t *testing.T) {
 	hostile := strings.Repeat("made-up&#10;I1122 00:00:00.000000 1 fake.go:1] \u202e&#13;&#9;", 30_000)
 	fault := `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body><Fault><faultcode>` + hostile + `</faultcode><faultstring>` + hostile + `</faultstring></Fault></Body></Envelope>`
@@ -221,7 +222,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 					_, _ = io.WriteString(w, body)
 				})
 				if c.opens && c.call == nil {
-					return // the session is opened, and there is no error
+					return
 				}
 				if err == nil {
 					t.Fatal("no error")

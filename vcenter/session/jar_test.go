@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSessionJar: a server may set any number of cookies, and has the session's back.
+// TestSessionJar checks that only the session cookie is stored and sent.
 func TestSessionJar(t *testing.T) {
 	const host = "vc.example.test:8443"
 	at := func(scheme, host string) *url.URL { return &url.URL{Scheme: scheme, Host: host, Path: "/sdk"} }

@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestACallWaitsForItsLogin to the REST API as long as for any call, and for somebody who does not try
-// again as long as the login may take.
+// TestACallWaitsForItsLogin checks that a REST call waits for its login for the time of a call, or to the end of the
+// login with LoginLimits.Queue.
 func TestACallWaitsForItsLogin(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits session.LoginLimits

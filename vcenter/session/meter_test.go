@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// TestXMLMeter on what hides elements from a meter that looks at bytes alone.
+// TestXMLMeter contains documents that hide elements from a simple search for bytes.
 func TestXMLMeter(t *testing.T) {
 	for name, c := range map[string]struct {
 		text         string
@@ -43,7 +43,7 @@ func TestXMLMeter(t *testing.T) {
 	}
 }
 
-// FuzzXMLMeter: the decoder finds no more than the meter counts.
+// FuzzXMLMeter checks that the decoder finds no more than the meter counts.
 func FuzzXMLMeter(f *testing.F) {
 	for _, seed := range []string{
 		`<a><b/><b x="1" y='2'></b></a>`, `<a x="/>"><!-- </a> ' --><b/></a>`, `<a><![CDATA[</a>]]]>]]><b/></a>`,
@@ -75,7 +75,7 @@ func FuzzXMLMeter(f *testing.F) {
 	})
 }
 
-// FuzzJSONMeter: the decoder finds no more values than the meter counts, and the first.
+// FuzzJSONMeter checks that the decoder finds no more values than the meter counts, except the first.
 func FuzzJSONMeter(f *testing.F) {
 	for _, seed := range []string{`[{},{"a":[1,2]}]`, `"a,b"`, `[[],[null]]`, `{"a":{},"b":""}`} {
 		f.Add(seed)
@@ -96,14 +96,14 @@ func FuzzJSONMeter(f *testing.F) {
 		}
 		var m jsonMeter
 		m.add([]byte(text))
-		// A key is a token, and no value: there are at most as many keys as values.
+		// A key is a token but no value. There are at most as many keys as values.
 		if p, _ := m.size(); 2*p+1 < values && json.Valid([]byte(text)) {
 			t.Errorf("%q: the meter counts %d values, the decoder finds %d", text, p, values)
 		}
 	})
 }
 
-// TestAnswerSizes: the bounds of answers apply to elements as they do to bytes.
+// TestAnswerSizes checks the limits of elements and bytes.
 func TestAnswerSizes(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string

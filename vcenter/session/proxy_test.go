@@ -23,10 +23,10 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// connectProxy is an HTTP proxy that alone knows where hosts are.
+// connectProxy is an HTTP proxy with its own name resolution.
 type connectProxy struct {
 	*httptest.Server
-	hosts map[string]string // an address for host:port
+	hosts map[string]string // addresses by host:port
 
 	mu       sync.Mutex
 	tunnels  []string
@@ -81,15 +81,15 @@ func (p *connectProxy) seen() ([]string, int) {
 	return slices.Compact(slices.Sorted(slices.Values(p.tunnels))), p.refusals
 }
 
-// errand is what a process of its own logs in to: the environment's proxy is read
-// once in a process, and never used for this machine.
+// errand is a login in a process of its own, because Go reads the environment's proxy once in a process and bypasses
+// it for localhost.
 type errand struct {
 	Way, Server, CA, User, Password, Manager string
 }
 
 const errandVariable = "VZONES_TEST_ERRAND"
 
-// TestErrand logs in through the proxy of the environment and prints the error.
+// TestErrand logs in through the environment's proxy and prints the error.
 func TestErrand(t *testing.T) {
 	text := os.Getenv(errandVariable)
 	if text == "" {
@@ -110,14 +110,15 @@ func TestErrand(t *testing.T) {
 	s, err := open(t, &cfg, creds, 10*time.Second)
 	if err == nil {
 		defer closing(t, s)
-		if e.Way != "session manager" { // the simulator's tagging API knows no cloned session
+		// The simulator's tagging API does not know cloned sessions.
+		if e.Way != "session manager" {
 			err = readCategories(t.Context(), s)
 		}
 	}
 	fmt.Printf("RESULT %v\n", err)
 }
 
-// run does an errand with a proxy in the environment and returns what it printed.
+// run runs an errand with a proxy in the environment and returns its output.
 func (e errand) run(t *testing.T, env ...string) string {
 	t.Helper()
 	text, err := json.Marshal(e)
@@ -142,8 +143,8 @@ func (e errand) run(t *testing.T, env ...string) string {
 	return result
 }
 
-// TestProxy: SOAP, tags, tokens and the session manager all go through the proxy of
-// the environment, and no error tells its password.
+// TestProxy checks that SOAP, tags, tokens and the session manager use the environment's proxy, and that no error
+// contains its password.
 func TestProxy(t *testing.T) {
 	_, vc, cfg := vcentertest.EastBehindFront(t)
 	tokens, _ := vcentertest.WithTokens(t)
@@ -153,7 +154,7 @@ func TestProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		way         string
 		vc          *vcentertest.Front
-		wrong       string // after the proxy's password
+		wrong       string // suffix of the proxy's password
 		at, noProxy string
 		want        string
 		tunnels     string

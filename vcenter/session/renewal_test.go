@@ -13,8 +13,8 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestRenewals of a session that is answered with an error for eight hours: after 2 minutes, then
-// after twice as long each time, up to 30 minutes. Something useful in between begins anew.
+// TestRenewals checks the times of renewals during eight hours of errors: after 2 minutes, then with delays that double
+// up to 30 minutes. A useful answer resets the delay.
 func TestRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewEndpoint(&config.VCenter{}, Options{Throttle: NewLoginThrottle(LoginLimits{}, nil)})

@@ -49,7 +49,7 @@ func (temporary) Error() string   { return "connection reset" }
 func (temporary) Timeout() bool   { return false }
 func (temporary) Temporary() bool { return true }
 
-// scripted fails with one error after the other and then no more.
+// scripted returns each of its errors once, then succeeds.
 type scripted struct {
 	errs  []error
 	calls int
@@ -66,12 +66,12 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 	return nil
 }
 
-// testEndpoint is one that nobody sees the calls of.
+// testEndpoint returns an endpoint whose observer ignores all calls.
 func testEndpoint(cfg *config.VCenter) *Endpoint {
 	return NewEndpoint(cfg, Options{Timeout: 5 * time.Second, LoginTimeout: 5 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 }
 
-// TestALoginThatPanics is no longer under way.
+// TestALoginThatPanics checks that such a login is no longer pending.
 func TestALoginThatPanics(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	s, err := Open(t.Context(), testEndpoint(&cfg), credentials.Credentials{User: cfg.User, Password: cfg.Password})
@@ -94,7 +94,7 @@ func TestALoginThatPanics(t *testing.T) {
 	}
 }
 
-// TestLostSessionAtALogin is no rejection: it says nothing about the account.
+// TestLostSessionAtALogin checks that a lost session is no rejection of the account.
 func TestLostSessionAtALogin(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault    types.AnyType

@@ -17,8 +17,8 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestSessionManagerErrors: each error says what is wrong and nothing secret, and
-// only a rejected token is not shown again.
+// TestSessionManagerErrors checks that each error contains the cause and no secret, and that only a rejected token is
+// not sent again.
 func TestSessionManagerErrors(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	manager, cfg := vcentertest.SessionManager(t, cfg)
@@ -92,8 +92,8 @@ func TestSessionManagerErrors(t *testing.T) {
 	}
 }
 
-// TestSessionManagerIsVerified: it is sent a token, which no insecureFlag and no
-// thumbprint, both of them the vCenter's, may give to somebody else.
+// TestSessionManagerIsVerified checks that insecureFlag and thumbprint do not apply to a session manager, which
+// receives a token.
 func TestSessionManagerIsVerified(t *testing.T) {
 	_, vc, cfg := vcentertest.EastBehindFront(t)
 	manager, both := vcentertest.SessionManager(t, cfg)

@@ -19,7 +19,7 @@ func credsOf(name string) credentials.Credentials {
 	return credentials.Credentials{User: name, Password: config.NewPassword("made-up-" + name)}
 }
 
-// try makes an attempt at a time and returns what its end says, which is after took.
+// try makes an attempt that takes the given time, and returns the error of its end.
 func try(t *testing.T, a *LoginThrottle, api loginAPI, c credentials.Credentials, now time.Time, took time.Duration, err error) error {
 	t.Helper()
 	if err := a.begin(login{api: api, creds: c}, now); err != nil {
@@ -63,9 +63,8 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 	}
 }
 
-// TestNoMoreThanTwoFailuresInAWindow whatever comes in whatever order: many accounts,
-// all APIs, attempts that overlap, changes of the credentials and of the address.
-// Another client that fails as often as we do does not lock the account with us.
+// TestNoMoreThanTwoFailuresInAWindow checks random sequences of accounts, APIs, overlapping attempts and changes of
+// credentials and address. Another client with as many failures does not lock the account together with vzones.
 func TestNoMoreThanTwoFailuresInAWindow(t *testing.T) {
 	for most, limits := range map[int]LoginLimits{2: {}, 1: {Failures: 1}} {
 		testFailuresInAWindow(t, limits, most)
@@ -83,7 +82,7 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 			begin, end time.Time
 		}
 		var running []attempt
-		var failed []time.Time // as the vCenter counts them, at any time of the attempt
+		var failed []time.Time // as counted by the vCenter, at any time during the attempt
 		begun := 0
 		for range 20000 {
 			now = now.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
@@ -108,7 +107,8 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 				api := loginAPI(r.IntN(2))
 				end := now.Add(time.Duration(r.Int64N(int64(90 * time.Second))))
 				if len(running) > 0 && end.Before(running[len(running)-1].end) {
-					continue // they end in order here
+					// Attempts end in order here.
+					continue
 				}
 				if a.begin(login{api: api, creds: creds}, now) == nil {
 					begun++
@@ -133,8 +133,7 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 	}
 }
 
-// TestChangesAreTriedAtOnceButForTheBound: the third wrong password waits for the
-// window, and no longer.
+// TestChangesAreTriedAtOnceButForTheBound checks that only the third wrong password waits for the end of the window.
 func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
 	first := now
@@ -153,7 +152,7 @@ func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	}
 }
 
-// TestWhatIsForgotten: what each event means for what is remembered.
+// TestWhatIsForgotten checks the effect of each event on recorded failures.
 func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
 	a2, b2 := a1, b
@@ -167,7 +166,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		do       func(a *LoginThrottle)
-		a, b, at bool // whether a and b may be shown at SOAP, and a at the REST API
+		a, b, at bool // whether a and b may be sent to SOAP, and a to REST
 	}{
 		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
 		"a replaces others":                 {func(a *LoginThrottle) { _ = a.Offer(a1, credentials.Credentials{}, time.Now()) }, true, false, true},
@@ -200,8 +199,8 @@ func TestWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// TestSilenceIsForgottenByOtherCredentialsOnly: the pause is for what the vCenter has
-// not answered, which changing the credentials there and back is no answer to.
+// TestSilenceIsForgottenByOtherCredentialsOnly checks that changing the credentials there and back keeps the delay after
+// an unanswered login.
 func TestSilenceIsForgottenByOtherCredentialsOnly(t *testing.T) {
 	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
 	err := try(t, a, loginSOAP, credsOf("a"), now, 90*time.Second, errTimedOut)
@@ -217,7 +216,6 @@ func TestSilenceIsForgottenByOtherCredentialsOnly(t *testing.T) {
 	}
 }
 
-// TestOneBrokenConnectionIsNoReasonToWait and two are.
 func TestOneBrokenConnectionIsNoReasonToWait(t *testing.T) {
 	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
 	broken := &unansweredError{errors.New("EOF"), false}
@@ -246,9 +244,8 @@ func TestFailuresAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhetherCredentialsAreRejected: from the first rejection, at either API, until
-// credentials are accepted there or others are shown. An answer that does not come says
-// nothing of them.
+// TestWhetherCredentialsAreRejected checks the time from the first rejection at either API until credentials are accepted
+// there or others are configured. Unanswered logins have no effect.
 func TestWhetherCredentialsAreRejected(t *testing.T) {
 	const rejected, tagsReject, accepted, othersAccepted, unanswered, configuredAgain = 'r', 't', 'a', 'o', 'u', 'c'
 	for name, c := range map[string]struct {
@@ -296,8 +293,8 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 	}
 }
 
-// TestLoginsQueue: one waits for another of the account at whatever entry, and is not shown what the
-// other was rejected for. Without that limit it fails at once.
+// TestLoginsQueue checks that a login waits for another login of its account at any entry, and does not send the
+// credentials that the other login was rejected for. Without Queue it fails at once.
 func TestLoginsQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits LoginLimits
@@ -373,7 +370,7 @@ func TestLockouts(t *testing.T) {
 			t.Errorf("%d: got %v, want it at %v", i, err, at(c.until))
 		}
 	}
-	if len(a.used) != 1 { // the last one, until somebody looks
+	if len(a.used) != 1 {
 		t.Errorf("%d accounts are remembered", len(a.used))
 	}
 	for range 2 {

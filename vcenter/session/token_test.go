@@ -52,8 +52,8 @@ func TestLoginByCertificate(t *testing.T) {
 	}
 }
 
-// TestTokenErrors: each error names the server and who logs in, and only a
-// refused certificate is a rejection.
+// TestTokenErrors checks that each error contains the server and the user, and that only a rejected certificate is a
+// rejection.
 func TestTokenErrors(t *testing.T) {
 	own := func(path string, f func(http.ResponseWriter) bool) func(http.ResponseWriter, *http.Request, string) bool {
 		return func(w http.ResponseWriter, r *http.Request, _ string) bool {
@@ -125,7 +125,6 @@ func TestTokenErrors(t *testing.T) {
 	}
 }
 
-// TestCertificateInTheTaggingAPI: what refuses it there is told as at the login.
 func TestCertificateInTheTaggingAPI(t *testing.T) {
 	for name, c := range map[string]struct {
 		instead  func(http.ResponseWriter, *http.Request) bool

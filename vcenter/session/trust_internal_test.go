@@ -23,8 +23,7 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestTrustIsReplaced: a client accepts what was last said, whatever else becomes of
-// the configuration.
+// TestTrustIsReplaced checks that a client applies the last valid trust.
 func TestTrustIsReplaced(t *testing.T) {
 	old := vcentertest.Issue(t, x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, nil)
 	port, requests := vcentertest.Shows(t, old)
@@ -67,7 +66,7 @@ func TestTrustIsReplaced(t *testing.T) {
 	}
 }
 
-// clientOf is a client with the trust that is configured.
+// clientOf returns a client with the configured trust.
 func clientOf(t *testing.T, cfg *config.VCenter) *soap.Client {
 	t.Helper()
 	accept, err := newTrust(cfg)
@@ -99,10 +98,8 @@ func TestServerIsAnAddress(t *testing.T) {
 	}
 }
 
-// TestWhenCertificatesEnd: what is told is when the vCenter is not trusted any more by
-// what it shows: the end of what is first to end on the way to the authority. A pinned certificate
-// is accepted after its end, and where any is accepted there is no such time either. That of
-// another server or of a certificate that is not trusted is not told.
+// TestWhenCertificatesEnd: a chain expires with the first of its certificates. A pinned certificate is accepted after its
+// expiry, so neither a thumbprint nor insecureFlag has an end. Other servers and untrusted certificates are ignored.
 func TestWhenCertificatesEnd(t *testing.T) {
 	day := 24 * time.Hour
 	in := func(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Second) }
@@ -115,7 +112,7 @@ func TestWhenCertificatesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg   config.VCenter
 		shown vcentertest.Issued
-		// host is what is connected to, unless it is vc.example.com.
+		// host is the server, vc.example.com if empty.
 		host, server string
 		want         time.Time
 		fails        bool
@@ -165,7 +162,6 @@ func TestCAWithoutCertificate(t *testing.T) {
 	}
 }
 
-// TestClonedSessionWithoutCookie: without it tags cannot be asked for.
 func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
@@ -175,9 +171,8 @@ func TestClonedSessionWithoutCookie(t *testing.T) {
 	}
 }
 
-// TestSessionManagerOfTheSystem: one whose certificate a public authority has signed
-// is trusted with and without a CA that is configured for the vCenter. The system's
-// authorities are read once in a process, so this one is started again.
+// TestSessionManagerOfTheSystem checks that a session manager with a certificate of a system CA is trusted with and
+// without a configured CA. Go reads the system's CAs once in a process, so the test starts itself again.
 func TestSessionManagerOfTheSystem(t *testing.T) {
 	const roots = "SSL_CERT_FILE"
 	if os.Getenv("VZONES_TEST_ROOTS") == "" {
@@ -225,7 +220,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 			}
 		})
 	}
-	// The vCenter is verified by the CA that is configured for it alone.
+	// Only the configured CA verifies the vCenter.
 	port, requests := vcentertest.Shows(t, leaf)
 	cfg := config.VCenter{Server: "127.0.0.1", Port: port, CA: private.PEM()}
 	res, err := clientOf(t, &cfg).Get("https://127.0.0.1:" + strconv.Itoa(port))
@@ -237,8 +232,8 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestProxyBeforeASessionManager: a proxy that is spoken to with TLS is verified as
-// the session manager is, and the error tells which of the two it was.
+// TestProxyBeforeASessionManager checks that a TLS proxy is verified like the session manager, and that the error tells
+// which of the two failed.
 func TestProxyBeforeASessionManager(t *testing.T) {
 	proxy := vcentertest.Issue(t, x509.Certificate{DNSNames: []string{"proxy.example.test"}}, nil)
 	a := authority{vcenter: "east", insecure: true}

@@ -27,10 +27,10 @@ import (
 
 var loopback = []net.IP{net.ParseIP("127.0.0.1")}
 
-// TestTrust: which certificates are trusted, by a CA, by a thumbprint of either kind, or all. Nothing is sent to a server
-// that is not trusted, and the error tells the reason, what was offered, and the line to change.
+// TestTrust checks which certificates are trusted by a CA, by either kind of thumbprint, or with insecureFlag. An
+// untrusted server receives nothing, and the error contains the reason, the certificate and the line to change.
 func TestTrust(t *testing.T) {
-	// Names of vCenter's own authority have domain components.
+	// The names of vCenter's own CA have domain components.
 	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "our CA", ExtraNames: []pkix.AttributeTypeAndValue{
 		{Type: asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}, Value: "local"},
 	}}}, nil)
@@ -125,8 +125,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestNegativeSerial: old and private authorities have signed such certificates, which Go refuses
-// by default.
+// TestNegativeSerial: old and private CAs have signed such certificates, which Go rejects by default.
 func TestNegativeSerial(t *testing.T) {
 	issued := vcentertest.Issue(t, x509.Certificate{IPAddresses: loopback}, nil)
 	serial := issued.Cert.SerialNumber.Bytes()
