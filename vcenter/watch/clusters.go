@@ -17,18 +17,16 @@ import (
 // LargeConfigurations is a restart after which each cluster's configuration has its own request.
 const LargeConfigurations Restart = "a change of a single object is too large: the configurations of clusters are read one by one"
 
-// A clusterReader reads the configuration of each cluster with its own request, if one of them is
-// too large for the filter. The model goroutine owns it.
+// A clusterReader reads each cluster's configuration with its own request, after the filter's
+// answer was too large. The model goroutine owns it.
 type clusterReader struct {
-	session Session
-	tree    *model.Tree
-	enabled bool
-	// rereadAll reports whether the next read repeats those already known.
+	session   Session
+	tree      *model.Tree
+	enabled   bool
 	rereadAll bool
 }
 
-// read reads the configurations of the clusters among objects. A configuration that is too large
-// is recorded as unread.
+// read records a configuration that is too large as unread.
 func (r *clusterReader) read(ctx context.Context, objects []types.ManagedObjectReference) (changed bool, err error) {
 	if !r.enabled {
 		return false, nil
@@ -69,8 +67,7 @@ func (r *clusterReader) readOne(ctx context.Context, ref types.ManagedObjectRefe
 	return nil
 }
 
-// separate returns LargeConfigurations, and sets it in memory, if a cluster's configuration may
-// have caused err. Otherwise it returns err.
+// separate returns LargeConfigurations if a cluster's configuration may have caused err, else err.
 func (r *clusterReader) separate(ctx context.Context, err error, groups bool, memory *Memory) error {
 	if r.enabled || !groups || !errors.Is(err, session.LargeAnswer) {
 		return err

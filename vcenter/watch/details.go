@@ -18,17 +18,13 @@ import (
 )
 
 const (
-	// rejectedFor is the time before a rejected VM is added again.
 	rejectedFor = 5 * time.Minute
-	// maxImmediateReads bounds the new VMs whose details are read at once, which is faster than waiting for
-	// the filter but transfers them twice.
-	maxImmediateReads = 50
-	// listRequestsMax bounds the requests of one tryAll.
-	listRequestsMax = 64
-	// annotatedRequestsMax is listRequestsMax for VMs known only from a Node's annotation.
+	// maxImmediateReads bounds the new VMs that are read at once. That is faster than waiting for the
+	// filter, but transfers the details twice.
+	maxImmediateReads    = 50
+	listRequestsMax      = 64
 	annotatedRequestsMax = 16
-	// existenceChecksMax bounds the VMs per round whose existence is checked.
-	existenceChecksMax = 20
+	existenceChecksMax   = 20
 )
 
 // A detailList is the list view of the VMs whose details are watched. The model goroutine owns it.
@@ -37,18 +33,16 @@ type detailList struct {
 	hosts   model.HostFacts
 	model   *model.Model
 
-	view types.ManagedObjectReference
-	// listed has the VMs in the view, by managed object ID.
+	view   types.ManagedObjectReference
 	listed map[string]*listing
-	// rejected has the time of the last rejection. The VM may not exist, or be hidden from the account.
+	// rejected has the times of rejections. A rejected VM does not exist or is hidden.
 	rejected map[string]time.Time
 }
 
 type listing struct {
-	// annotatedOnly reports whether only a Node's annotation names the VM.
 	annotatedOnly bool
-	// reported reports whether the filter has reported the VM. If it is destroyed before that, the
-	// filter never reports that it left.
+	// reported is false until the filter reports the VM. If it is destroyed before that, the filter
+	// never reports that it left.
 	reported bool
 }
 
@@ -63,7 +57,6 @@ func (d *detailList) create(ctx context.Context) error {
 	return nil
 }
 
-// isTried reports whether the vCenter has accepted or rejected the VM.
 func (d *detailList) isTried(id string) bool { return d.listed[id] != nil || !d.rejected[id].IsZero() }
 
 func (d *detailList) isPending(id string) bool {
@@ -74,9 +67,8 @@ func (d *detailList) expireRejections() {
 	maps.DeleteFunc(d.rejected, func(_ string, at time.Time) bool { return time.Since(at) >= rejectedFor })
 }
 
-// outside returns the VMs outside the configured datacenters, sorted: left are VMs of Nodes that
-// have left the index and are still reported, named are known only from a Node's annotation and
-// apply to that Node only.
+// outside returns the VMs outside the configured datacenters, sorted. departed are VMs of Nodes
+// that have left the index and are still reported. annotatedOnly apply only to the annotated Node.
 func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	for id := range annotated {
 		if !d.model.Has(id) && d.rejected[id].IsZero() {
@@ -93,7 +85,7 @@ func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string
 	return departed, annotatedOnly
 }
 
-// set replaces the VMs in the view, except for those rejected lately.
+// set replaces the VMs in the view.
 func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *progress) (changed bool, err error) {
 	wanted := make(map[string]bool, len(ids)+len(annotatedOnly))
 	missing := func(ids []string) (refs []types.ManagedObjectReference) {
@@ -125,7 +117,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 		return false, nil
 	}
 	if len(remove) > 0 {
-		// The view no longer contains deleted VMs.
+		// The view has already dropped deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.rejectsAll(err) {
 			return false, fmt.Errorf("no longer following %d VMs: %w", len(remove), err)
 		}
@@ -140,8 +132,8 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	return true, nil
 }
 
-// addMachines adds VMs and reads their details, unless the filter is about to report them. If there
-// are many, readRest reads later what the filter has not reported by then.
+// addMachines adds VMs and reads their details, unless the filter is about to report them. For many
+// VMs it leaves that to readRest.
 func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.rejectsAll, p)
 	if err != nil {
@@ -157,8 +149,8 @@ func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedOb
 	return d.read(ctx, listed, goneOrDenied)
 }
 
-// addAnnotated adds VMs known only from annotations, and reads them. They may not exist, have
-// another type or be hidden, so a fault never ends the watch.
+// addAnnotated adds VMs known only from annotations. They may not exist or have another type, so no
+// fault ends the watch.
 func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
 	listed, err := d.tryAll(ctx, machines, annotatedRequestsMax, isFault, p)
@@ -171,9 +163,8 @@ func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedO
 	return d.read(ctx, listed, isFault)
 }
 
-// tryAll adds VMs with at most the given number of requests and returns those accepted. Some
-// vCenters return the rejected VMs, others reject the whole request: then its halves are
-// tried, down to single VMs. VMs without an answer are tried again later.
+// tryAll returns the accepted VMs. Some vCenters return the rejected VMs; others reject the whole
+// request, whose halves are then tried, down to single VMs. The rest is tried later.
 func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(machines) == 0 {
 		return nil, nil
@@ -217,12 +208,12 @@ func (d *detailList) modify(ctx context.Context, add, remove []types.ManagedObje
 	return res.Returnval, nil
 }
 
-// rejectsAll reports whether one VM made the vCenter reject the whole request.
+// rejectsAll reports whether a single VM may have made the vCenter reject the request.
 func (d *detailList) rejectsAll(err error) bool {
 	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
-// readRest reads the details that the filter has not reported. addAnnotated has read those of its VMs.
+// readRest reads the details that the filter has not reported.
 func (d *detailList) readRest(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
 	for id, l := range d.listed {
@@ -240,8 +231,8 @@ func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectRef
 	return nil
 }
 
-// isDoubtful reports whether the VM may be gone without a reported change: it is indexed but was
-// rejected, or it is listed but neither indexed nor reported.
+// isDoubtful reports whether the VM may be gone without a reported change: it is indexed but
+// rejected, or listed but neither indexed nor reported.
 func (d *detailList) isDoubtful(id string) bool {
 	if l := d.listed[id]; l != nil {
 		return !l.reported && !d.model.Has(id)
@@ -249,8 +240,7 @@ func (d *detailList) isDoubtful(id string) bool {
 	return !d.rejected[id].IsZero() && d.model.Has(id)
 }
 
-// checkDoubtful asks about a random selection of doubtful VMs, so that each is asked about
-// eventually.
+// checkDoubtful asks about a random selection, so that every VM is eventually included.
 func (d *detailList) checkDoubtful(ask func(id string)) {
 	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.rejected))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !d.isDoubtful(id) })
@@ -260,8 +250,8 @@ func (d *detailList) checkDoubtful(ask func(id string)) {
 	}
 }
 
-// takeReply forgets a doubtful VM that no longer exists. An existing VM that was rejected is tried
-// again, because it may have been rejected while it was being created.
+// takeReply forgets a doubtful VM that is gone. It retries an existing VM once, which may have
+// been rejected while it was being created.
 func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
 	switch {
 	case !d.isDoubtful(id):

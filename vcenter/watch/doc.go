@@ -5,14 +5,13 @@
 // its results to a [Reporter], and leaves a [Memory] to the next watch of the same vCenter. It never
 // logs in, restarts itself or writes to the inventory.
 //
-// One goroutine owns the model (the model goroutine). The others wait for changes, read tags and
-// probe the vCenter, and exchange messages with it. All end together, with the first error.
+// The model goroutine owns the model. Further goroutines poll for changes, read tags and probe the
+// vCenter, and exchange messages with it. All end together, with the first error.
 //
-//	phase    state                                        next     transition
-//	loading  the index is incomplete                      syncing  last page of the first change
-//	syncing  awaits details and tags of the first         ready    all have arrived, or 5 s are over
-//	         snapshot
-//	ready    publishes a snapshot after each change       –
+//	phase    state                                  next     transition
+//	loading  the index is incomplete                syncing  last page of the first change
+//	syncing  details or tags are missing            ready    none is missing, or 5 s are over
+//	ready    each change is published               –
 //
 // An error ends the watch in any phase; a [Restart] means that nothing failed. A change may have
 // several pages, and nothing is published before the last page.

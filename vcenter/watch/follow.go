@@ -15,14 +15,12 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// progressTime is the time between two log lines about a long initial read.
+// progressTime is the time between log lines about the initial read.
 const progressTime = 10 * time.Second
 
-// syncTime bounds the wait for the filter to report details: all before the first snapshot, many
-// new ones later.
+// syncTime bounds the wait for the filter to report details.
 const syncTime = 5 * time.Second
 
-// A phase is described in the package comment.
 type phase int
 
 const (
@@ -33,11 +31,11 @@ const (
 
 type progress struct {
 	phase phase
-	// startedAt is the start of the watch, zero once its duration was logged.
+	// startedAt is zero once the duration of the initial read was logged.
 	startedAt time.Time
-	// due ends the wait for details; nil if there is none.
+	// timer ends a wait for details. It is nil if there is none.
 	timer <-chan time.Time
-	// expired reports whether the wait before the first snapshot has ended.
+	// expired reports whether the wait before the first snapshot was too long.
 	expired bool
 }
 
@@ -61,10 +59,9 @@ func (p *progress) complete() {
 	}
 }
 
-// isWaiting reports whether the first snapshot still waits for details.
 func (p *progress) isWaiting() bool { return p.phase == syncing && !p.expired }
 
-// runModel is the model goroutine: it applies changes, maintains the detail list and publishes.
+// runModel is the model goroutine.
 func (w *Watch) runModel(ctx context.Context) error {
 	retry := time.NewTicker(w.opts.TagRefresh)
 	defer retry.Stop()
@@ -73,7 +70,6 @@ func (w *Watch) runModel(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Between two pages the model may have half of a VM's move.
 		if changed && w.progress.phase != loading && !w.partial {
 			if err := w.reconcile(ctx); err != nil {
 				return err
@@ -105,7 +101,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 		return false, nil
 	case <-w.inbox.interestChanged:
 		if w.behind {
-			// A Node that joins gets no VM while the index may lack another match.
+			// A joining Node gets no VM while the index may lack another match.
 			w.unpublished = true
 			w.poller.pollNow.Notify()
 			return false, nil
@@ -139,8 +135,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 	return true, nil
 }
 
-// receive applies a page of changes, nil if there are none, and reports whether there is
-// something to publish.
+// receive reports whether there is something to publish. The page may be nil.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed bool, err error) {
 	w.lastContact = time.Now()
 	relevant, err := w.apply(page)
@@ -162,7 +157,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed boo
 	return true, nil
 }
 
-// apply applies a page, which may be nil, and reports whether it has more than names of VMs.
+// apply reports whether a page has more than names of VMs. The page may be nil.
 func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	w.partial = isPartial(page)
 	if page == nil {
@@ -225,8 +220,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 	}
 }
 
-// vanished returns a SessionLostError if an object that the session created is missing on the
-// server.
+// vanished returns a SessionLostError if an object that the session created is missing.
 func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
 		if err := faults.InAnswer(&m.Fault); err != nil {
@@ -239,18 +233,17 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	return nil
 }
 
-// unsetMissing unsets the properties that can no longer be read.
+// unsetMissing unsets properties that can no longer be read.
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
-		// Host facts record the reason instead.
+		// For host facts the reason is recorded.
 		if !model.IsHostFact(m.Path) {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
 		}
 	}
 }
 
-// matchNames looks up the Nodes without a UUID if names have changed. Guests may change their host
-// names all the time, and most are no Node's.
+// matchNames ignores names of no Node, which guests may change all the time.
 func (w *Watch) matchNames(ctx context.Context) error {
 	if !w.names.hasUpdates {
 		return nil
@@ -260,7 +253,7 @@ func (w *Watch) matchNames(ctx context.Context) error {
 	return err
 }
 
-// reportContact reports that the vCenter has answered, if the last snapshot is up to date.
+// reportContact reports an answer unless the last snapshot is out of date.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
 	if w.progress.phase == ready && !w.partial && !w.unpublished {
 		w.reporter.Contact(ctx, w.lastContact, probed)
@@ -326,7 +319,6 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// eligible returns the VMs, without templates, that have the name of a Node.
 func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string) {
 	for _, node := range i.names {
 		for _, e := range named[node] {
@@ -338,7 +330,6 @@ func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string
 	return ids
 }
 
-// outside returns the VMs outside the configured datacenters, none if all datacenters are watched.
 func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	if len(w.opts.Datacenters) == 0 {
 		return nil, nil
@@ -346,7 +337,6 @@ func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool
 	return w.details.outside(uuids, annotated)
 }
 
-// isSynced reports whether the first snapshot can be published.
 func (w *Watch) isSynced(ids []string, above []types.ManagedObjectReference) bool {
 	switch {
 	case w.progress.expired:

@@ -13,11 +13,11 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Requirements select what is read besides VMs.
+// Requirements select the data besides VMs.
 type Requirements struct {
-	// Tags reports whether tags are read. Without rules none are needed.
+	// Tags enables tags, which only rules need.
 	Tags bool
-	// Categories are the tag categories in use. Snapshots list those missing in the vCenter.
+	// Categories are the tag categories in use. Snapshots list the missing ones.
 	Categories []string
 	// Paths select the objects whose tags are read, all if empty.
 	Paths []topology.PathKind
@@ -30,15 +30,12 @@ type Inbox struct {
 	interest atomic.Pointer[Interest]
 	required atomic.Pointer[Requirements]
 
-	// interestChanged signals a new interest, or other paths in required.
-	interestChanged signal.Signal
-	// probe requests a proof that the vCenter answers, poll the end of a pause between polls.
-	probe, endPause signal.Signal
-	// refreshTags requests a read of tags, readNames one with recent names.
+	// interestChanged signals another interest or other paths.
+	interestChanged        signal.Signal
+	probe, endPause        signal.Signal
 	refreshTags, readNames signal.Signal
 	homes                  homeQuestions
-	// catchUps contains channels to close once the model is up to date.
-	catchUps chan chan<- struct{}
+	catchUps               chan chan<- struct{}
 }
 
 // NewInbox returns an inbox with an empty interest.
@@ -59,7 +56,7 @@ func (i *Inbox) Follow(interest *Interest) {
 	i.interestChanged.Notify()
 }
 
-// Require replaces the requirements. Without watchContinues the caller restarts the watch.
+// Require replaces the requirements.
 func (i *Inbox) Require(required *Requirements, watchContinues bool) {
 	previous := i.required.Swap(required)
 	switch {
@@ -72,7 +69,7 @@ func (i *Inbox) Require(required *Requirements, watchContinues bool) {
 	}
 }
 
-// EndPause ends the pause after a change of VMs without a Node.
+// EndPause ends the current pause between polls.
 func (i *Inbox) EndPause() { i.endPause.Notify() }
 
 // CatchUp waits until a snapshot contains every change reported so far.
@@ -102,18 +99,17 @@ type Interest struct {
 	uuids map[inventory.UUID]bool
 	// names has the Nodes without a UUID, by lower-case name.
 	names map[string]string
-	// annotated are the homes in Nodes' annotations. A kubelet can write them, so they decide
-	// nothing about another Node's VM.
+	// annotated are the homes in annotations. A kubelet can write them, so they decide nothing about
+	// other Nodes' VMs.
 	annotated []inventory.LastSeen
-	// joining has the UUIDs of uninitialized Nodes by VM key, lastJoined the arrival of the last one.
+	// joining has the UUIDs of uninitialized Nodes by VM key.
 	joining    map[string][]inventory.UUID
 	lastJoined time.Time
 }
 
-// joinTime is how long a new Node whose VM is missing prevents pauses between polls.
+// joinTime is the time without pauses after a Node has joined, until its VM appears.
 const joinTime = 15 * time.Second
 
-// isJoining reports whether the VM of a recently joined Node is still missing.
 func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEntry) bool {
 	if time.Since(i.lastJoined) > joinTime {
 		return false
@@ -127,7 +123,6 @@ func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEn
 	return false
 }
 
-// annotatedIn returns the managed object IDs in one vCenter that annotations name.
 func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	ids := map[string]bool{}
 	for _, home := range i.annotated {
@@ -138,7 +133,7 @@ func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	return ids
 }
 
-// NewInterest returns the interest in these Nodes. The previous one may be nil.
+// NewInterest returns the interest in these Nodes. previous may be nil.
 func NewInterest(ids []inventory.Identity, previous *Interest) *Interest {
 	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, joining: map[string][]inventory.UUID{}}
 	if previous != nil {

@@ -18,39 +18,37 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// maxNodeName is the maximum length of a Node's name, in bytes.
+// maxNodeName is in bytes.
 const maxNodeName = 253
 
-// namesLinger is how long names are watched after the last Node without a UUID is gone, so that
-// a Node that reregisters in a loop does not cause a read of all names each time.
+// namesLinger is the delay of stop, so that a Node that registers in a loop causes no repeated
+// reads of all names.
 const namesLinger = 10 * time.Minute
 
-// A nameLookup finds the VMs of Nodes without a UUID by name. While there is such a Node it
-// watches the names of all VMs: repeated reads would cost a large vCenter megabytes each.
+// A nameLookup finds the VMs of Nodes without a UUID. While there is such a Node, it watches the
+// names of all VMs: repeated reads would cost a large vCenter megabytes each.
 type nameLookup struct {
-	views *views
-	// machines is the last result of find.
+	views    *views
 	machines map[string][]inventory.NameEntry
 
-	// filters report names; the value is true after the first report. whole is set once each filter
-	// has reported all names.
+	// filters map each filter of names to whether it has reported. complete is set once all have
+	// reported everything.
 	filters  filters
 	complete bool
-	// byID has the names of each VM, nil while names are not watched.
-	byID map[string]machineNames
-	// news reports whether names have changed since the last update.
+	// byID is nil while names are not watched.
+	byID       map[string]machineNames
 	hasUpdates bool
-	// idleSince is when the last Node without a UUID disappeared, zero while there is one.
+	// idleSince is zero while there is a Node without a UUID.
 	idleSince time.Time
 }
 
-// machineNames are the VM's name and its guest host name, in lower case.
+// machineNames are in lower case.
 type machineNames struct {
 	name, hostName string
 	filter         types.ManagedObjectReference
 }
 
-// recordReport reports whether the filter watches names, and records that it has reported some.
+// recordReport returns false for filters of other properties.
 func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 	if _, ok := n.filters[filter]; !ok {
 		return false
@@ -61,7 +59,7 @@ func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 }
 
 func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectUpdate) {
-	// The root folder is in each filter only to make it report something: see begin.
+	// The root folder: see start.
 	if u.Obj.Type != "VirtualMachine" {
 		return
 	}
@@ -97,13 +95,12 @@ func (n *nameLookup) err() error {
 	return nil
 }
 
-// completeChange ends a complete change.
 func (n *nameLookup) completeChange() {
 	n.complete = n.complete || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
 }
 
-// find returns the indexed VMs whose guest host name or own name is a Node's, by the Node's name,
-// sorted by ID. A VM with the names of two Nodes is in both lists. The result is nil until all names are known.
+// find returns the VMs with the name of a Node, by that name, sorted by ID. A VM whose guest host
+// name and own name differ may match two Nodes. The result is nil until names are complete.
 func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]inventory.NameEntry {
 	if !n.complete || len(nodes) == 0 {
 		return nil
@@ -129,7 +126,7 @@ func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]
 	return found
 }
 
-// update starts or stops watching names, repeats find, and reports whether its result has changed.
+// update reports whether the result of find has changed.
 func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *model.Model) (changed bool, err error) {
 	n.hasUpdates = false
 	switch {
@@ -155,8 +152,7 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 	return changed, nil
 }
 
-// start starts watching names. The root folder's name makes each filter report something even
-// without VMs.
+// start watches the root folder's name, too, so that every filter reports something.
 func (n *nameLookup) start(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
 	klog.FromContext(ctx).Info("Watching the names of VMs, since a Node reports no system UUID")
@@ -175,7 +171,7 @@ func (n *nameLookup) start(ctx context.Context) error {
 	return nil
 }
 
-// stop stops watching names, unless the account lacks the permission to destroy a filter.
+// stop leaves the filters in place if the account lacks the permission to destroy them.
 func (n *nameLookup) stop(ctx context.Context) error {
 	for f := range n.filters {
 		_, err := methods.DestroyPropertyFilter(ctx, n.views.session.Client(), &types.DestroyPropertyFilter{This: f})

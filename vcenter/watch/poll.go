@@ -17,28 +17,25 @@ import (
 )
 
 const (
-	// updatesPerPage is the requested page size. The server's own limit is 100 by default.
+	// updatesPerPage is the requested page size. The server may return fewer, by default 100.
 	updatesPerPage = 1000
-	// pollBurst is the burst of polls before they are limited to one per second.
-	pollBurst = 5
+	pollBurst      = 5
 )
 
-// A feed reads the pages of changes of one property collector. It is not safe for concurrent use.
+// A feed reads the changes of one property collector. It is not safe for concurrent use.
 type feed struct {
 	session   Session
 	collector types.ManagedObjectReference
-	// pollTime is how long the server may block a poll, timeout what is added for its answer, and
-	// firstPage the minimum deadline of the first page.
+	// The server may block a poll for pollTime; timeout is added for its answer. firstPage is the
+	// minimum deadline of the first page.
 	pollTime, timeout, firstPage time.Duration
-	// version is the server's token for the state last read, empty before the first page. objects
-	// is the requested page size.
+	// version is the server's token for the state last read, objects the requested page size.
 	version string
 	objects int32
 }
 
-// next returns the next page, nil if nothing changes within the given time. The first page has
-// a longer deadline, because the server collects everything for it. A page that is too large is
-// requested again with fewer objects.
+// next returns the next page, nil if nothing changes within maxWait. The first page has a longer
+// deadline, because it contains everything. A page that is too large is retried with fewer objects.
 func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSet, error) {
 	seconds := int32(maxWait / time.Second)
 	deadline := maxWait + f.timeout
@@ -69,34 +66,30 @@ func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSe
 	}
 }
 
-// A poller polls for changes of all VMs.
 type poller struct {
 	feed
 	views *views
 	alarm *alarm
-	// arrived is closed after the first page. updates receives each page, nil without changes, and
-	// rests a token at the start of each pause.
+	// arrived is closed after the first page. updates receives nil if nothing has changed, pauses a
+	// token per pause.
 	arrived chan struct{}
 	updates chan *types.UpdateSet
 	pauses  chan struct{}
-	// pollNow ends any wait before the next poll, soon only the pause after a change of VMs without a
-	// Node.
+	// pollNow ends any wait before the next poll, endPause only a pause.
 	pollNow, endPause signal.Signal
-	// joining reports whether a recently joined Node has no VM yet. The model goroutine sets it.
+	// joining is set if a recently joined Node has no VM yet.
 	joining atomic.Bool
 }
 
-// run passes pages to the model goroutine. Polls are paced, because other tenants decide how
-// often the vCenter changes and the server whether it blocks a poll: after a complete change the next
-// poll follows within a second. If only VMs without a Node have changed, the poller pauses for
-// pollTime first, so that such changes cause no more polls than an idle vCenter, and the alarm
-// watches the VMs of Nodes.
+// run passes pages to the model goroutine. Polls are paced, because other tenants decide how often
+// the vCenter changes, and the server whether it blocks a poll. If only VMs without a Node have
+// changed, the poller pauses for pollTime, so that such changes cause no more polls than an
+// idle vCenter; the alarm watches the VMs of Nodes meanwhile.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)
 	urgent := true
 	maxWait := p.pollTime
 	for first := true; ; {
-		// Earlier requests are met by this poll.
 		p.pollNow.Clear()
 		p.endPause.Clear()
 		page, err := p.next(ctx, maxWait)
@@ -147,7 +140,6 @@ func (p *poller) pause(ctx context.Context) error {
 	case <-time.After(p.pollTime):
 	case <-p.endPause:
 	case <-p.pollNow:
-		// The pace reads hurry, too.
 		p.pollNow.Notify()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -155,13 +147,11 @@ func (p *poller) pause(ctx context.Context) error {
 	return nil
 }
 
-// An alarm watches only the VMs of Nodes while the poller pauses, with a collector of its own. It
-// triggers the poller, which reads the change again: each change reaches the model from one collector.
+// An alarm watches only the VMs of Nodes while the poller pauses. It triggers the poller, which reads
+// the change again, so that the model gets every change from one collector.
 type alarm struct {
 	feed
-	// create makes the collector at first use.
-	create func(context.Context) (types.ManagedObjectReference, error)
-	// arm starts a poll, trigger ends the poller's pause.
+	create       func(context.Context) (types.ManagedObjectReference, error)
 	arm, trigger signal.Signal
 }
 
@@ -192,7 +182,7 @@ func (a *alarm) run(ctx context.Context) error {
 	}
 }
 
-// isPartial reports whether more pages of the same change follow. The page may be nil.
+// isPartial reports whether more pages of the change follow. The page may be nil.
 func isPartial(page *types.UpdateSet) bool {
 	return page != nil && page.Truncated != nil && *page.Truncated
 }
@@ -203,13 +193,12 @@ type prober struct {
 	requested signal.Signal
 	// answered receives the start of each successful probe.
 	answered chan time.Time
-	// interval is the time between two probes until arrived is closed.
 	interval time.Duration
 	arrived  <-chan struct{}
 }
 
-// run requests the vCenter's time when asked, because a blocked poll proves nothing, and at an
-// interval until the first page, which may take minutes. A failed probe ends the watch.
+// run probes on request, because a blocked poll proves nothing, and at an interval until the first
+// page, which may take minutes. A failed probe ends the watch.
 func (p *prober) run(ctx context.Context) error {
 	ticker := time.NewTicker(p.interval)
 	defer ticker.Stop()

@@ -24,11 +24,10 @@ import (
 const (
 	// askHomeInterval is the minimum time between two questions about one VM.
 	askHomeInterval = 10 * time.Second
-	// replyTTL is the validity of a reply.
-	replyTTL = time.Hour
+	replyTTL        = time.Hour
 )
 
-// homeQuestions are the missing homes of Nodes to ask the vCenter about, by managed object ID.
+// homeQuestions are the homes to ask about, by managed object ID.
 type homeQuestions struct {
 	changed signal.Signal
 	mu      sync.Mutex
@@ -54,7 +53,7 @@ func (q *homeQuestions) take() map[string]bool {
 	return ids
 }
 
-// A homeAsker asks the vCenter about missing homes.
+// A homeAsker asks the vCenter about homes missing in the index.
 type homeAsker struct {
 	session   Session
 	slots     Slots
@@ -65,7 +64,6 @@ type homeAsker struct {
 	unanswered map[string]bool
 }
 
-// run answers questions. A call without an answer ends the watch.
 func (h *homeAsker) run(ctx context.Context) error {
 	asked := map[string]time.Time{}
 	for {
@@ -87,7 +85,7 @@ func (h *homeAsker) run(ctx context.Context) error {
 		for id := range replies {
 			asked[id] = time.Now()
 		}
-		// A missing VM may have been registered again: the index has it after catchUp.
+		// If the VM was registered again, the index has it after catchUp.
 		if err := h.catchUp(ctx); err != nil {
 			return err
 		}
@@ -99,7 +97,7 @@ func (h *homeAsker) run(ctx context.Context) error {
 	}
 }
 
-// ask sends one request per VM, because a request for a missing VM fails as a whole.
+// ask sends one request per VM: a request fails as a whole if one VM is missing.
 func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]inventory.Reply, error) {
 	var mu sync.Mutex
 	replies := make(map[string]inventory.Reply, len(ids))
@@ -155,7 +153,7 @@ type homeReply struct {
 	receivedAt time.Time
 }
 
-// homeReplies has the replies of this watch by managed object ID. The model goroutine owns it.
+// homeReplies are by managed object ID. The model goroutine owns them.
 type homeReplies map[string]homeReply
 
 func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
@@ -164,8 +162,7 @@ func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
 	return isNew
 }
 
-// forSnapshot returns the replies for a snapshot, after comparing them with the index: an indexed VM whose
-// UUID is not the Node's is another VM.
+// forSnapshot prefers the index to a reply: an indexed VM with another UUID is not the Node's.
 func (h homeReplies) forSnapshot(m *model.Model) map[string]inventory.Reply {
 	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.receivedAt) > replyTTL })
 	if len(h) == 0 {
@@ -216,8 +213,8 @@ func SearchUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]
 	return res.Returnval, nil
 }
 
-// DisconnectedHost returns the alphabetically first host that is neither connected nor in standby,
-// empty if the account sees none.
+// DisconnectedHost returns the first name of a host that is neither connected nor in standby, empty
+// if the account sees none.
 func DisconnectedHost(ctx context.Context, s Session) (name string, err error) {
 	view, err := containerView(ctx, s, s.Client().ServiceContent.RootFolder, "HostSystem")
 	if err != nil {

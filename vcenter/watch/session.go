@@ -15,7 +15,6 @@ import (
 
 // A Session is the subset of *session.Session that a watch uses.
 type Session interface {
-	// LongPoll returns a client whose calls may take as long as timeout.
 	Client() *vim25.Client
 	LongPoll(timeout time.Duration) *vim25.Client
 	Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error
@@ -26,13 +25,13 @@ type Session interface {
 	Created(ref types.ManagedObjectReference) bool
 	Destroy(ctx context.Context, ref types.ManagedObjectReference) error
 	DestroyAll(ctx context.Context) error
-	// Classify wraps err in a faults.SessionLostError if an object that the session created is gone.
+	// Classify returns a faults.SessionLostError if an object that the session created is gone.
 	Classify(err error) error
 }
 
 // A TagReader reads tags; *tags.Reader implements it.
 type TagReader interface {
-	// Read reads tags. Its result contains any error.
+	// Read returns errors in its result.
 	Read(ctx context.Context, q tags.Query) tags.Attachments
 	// Wait waits for a login in progress.
 	Wait() error
@@ -53,10 +52,9 @@ func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObject
 	return nil
 }
 
-// answeredWithFault reports whether the vCenter answered with a fault and the session still exists.
+// answeredWithFault is false if the session is lost.
 func answeredWithFault(s Session, err error) bool {
 	return faults.FromServer(err) && !faults.SessionLost(s.Classify(err))
 }
 
-// goneOrDenied reports whether an object has gone or become unreadable.
 func goneOrDenied(err error) bool { return faults.Gone(err) || faults.Denied(err) }

@@ -15,34 +15,29 @@ import (
 )
 
 const (
-	// partialReadPause is the pause before the rest of a partial read.
 	partialReadPause = 5 * time.Second
-	// requestedReadPause is the minimum time between two requested reads, unless refresh is shorter.
+	// requestedReadPause is the minimum time between two requested reads.
 	requestedReadPause = 15 * time.Second
-	// retryAfterMax bounds the pause that a tagging service requests.
-	retryAfterMax = 5 * time.Minute
+	retryAfterMax      = 5 * time.Minute
 )
 
-// A tagLoop reads tags.
 type tagLoop struct {
-	session  Session
-	reader   TagReader
-	inbox    *Inbox
-	wanted   <-chan tagObjects
-	found    chan<- tagReading
-	reporter Reporter
-	// refresh is the time between two reads, retryMin the minimum after a failure.
+	session           Session
+	reader            TagReader
+	inbox             *Inbox
+	wanted            <-chan tagObjects
+	found             chan<- tagReading
+	reporter          Reporter
 	refresh, retryMin time.Duration
 
-	// query is the last query, lastRequested the time of the last requested read, and postponed fires for
-	// the next one.
+	// postponed fires for a request that came before requestedReadPause was over.
 	query         tags.Query
 	lastRequested time.Time
 	postponed     <-chan time.Time
 }
 
-// run reads tags when the objects change, at the refresh interval, on request, and sooner after a
-// failure. A failing tagging service makes tags unknown; if SOAP fails too, the watch ends.
+// run reads tags when the objects change, at an interval, on request, and sooner after a failure. A
+// failing tagging service makes tags unknown; if SOAP fails too, the watch ends.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }()
 	next := time.NewTimer(l.refresh)
@@ -76,7 +71,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 	}
 }
 
-// wait waits for the next read, prepares its query, and reports whether the read was requested.
+// wait prepares the next query and reports whether it was requested.
 func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bool, err error) {
 	for {
 		l.query.Age = tags.NamesFor
@@ -123,7 +118,7 @@ func (l *tagLoop) examine(ctx context.Context, err error) error {
 	return nil
 }
 
-// newRetries returns the backoff after failures, up to the refresh interval, each with 50% jitter.
+// newRetries returns the backoff after failures, which is at most the refresh interval.
 func (l *tagLoop) newRetries() wait.Backoff {
 	return wait.Backoff{Duration: min(l.retryMin, l.refresh) / 2, Factor: 2, Jitter: 1, Cap: l.refresh / 2, Steps: math.MaxInt}
 }

@@ -13,21 +13,19 @@ import (
 )
 
 const (
-	// changeReadBurst and changeReadInterval are burst and interval of the reads that changes of the
-	// inventory cause.
+	// Limits of the reads that changes of the inventory cause.
 	changeReadBurst    = 10
 	changeReadInterval = 500 * time.Millisecond
 )
 
 type tagReading struct {
 	tags.Attachments
-	// categories are those whose names Named applies to.
+	// categories are the categories that Named applies to.
 	categories []string
-	// requested reports whether the read was requested.
-	requested bool
+	requested  bool
 }
 
-// tagObjects are objects with their inventory paths, which are used in logs.
+// tagObjects are objects with their inventory paths, for the log.
 type tagObjects struct {
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
@@ -36,17 +34,15 @@ type tagObjects struct {
 // A tagSchedule decides which objects' tags are read, and when. The model goroutine owns it; tagLoop
 // shares only its channels.
 type tagSchedule struct {
-	// refs and paths are the objects last requested.
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
-	// wanted is a mailbox for the latest objects. found receives the results.
+	// wanted contains at most the latest objects.
 	wanted chan tagObjects
 	found  chan tagReading
-	// named is the age of the model's tag names, unpublished whether to publish it.
+	// tagNames is the age of the model's tag names, unpublished whether to publish it.
 	tagNames    inventory.TagNames
 	unpublished bool
-	// pace limits reads caused by changes of the inventory. due fires when the next one is allowed; nil
-	// if none is needed.
+	// pace limits reads caused by changes of the inventory. nextAllowed is nil if none is pending.
 	pace        *rate.Limiter
 	nextAllowed <-chan time.Time
 }
@@ -58,7 +54,6 @@ func newTagSchedule() *tagSchedule {
 	}
 }
 
-// follow requests the tags of these objects, if they have changed.
 func (t *tagSchedule) setObjects(refs []types.ManagedObjectReference, tree *model.Tree) {
 	if slices.Equal(refs, t.refs) {
 		return
@@ -89,7 +84,7 @@ func (t *tagSchedule) request() {
 	t.wanted <- tagObjects{t.refs, t.paths}
 }
 
-// apply applies a reading and reports whether the model has changed.
+// apply reports whether the model has changed.
 func (t *tagSchedule) apply(r tagReading, m *model.Model) (changed bool) {
 	tagNames := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
 	t.unpublished = t.unpublished || r.requested || tagNames.ReadAt != t.tagNames.ReadAt || !slices.Equal(tagNames.Categories, t.tagNames.Categories)
@@ -97,7 +92,6 @@ func (t *tagSchedule) apply(r tagReading, m *model.Model) (changed bool) {
 	return m.SetTags(r.Attachments)
 }
 
-// publish returns the age of the tag names, and marks it as published.
 func (t *tagSchedule) publish() inventory.TagNames {
 	t.unpublished = false
 	return t.tagNames

@@ -23,8 +23,7 @@ type views struct {
 	hosts   model.HostFacts
 
 	collector types.ManagedObjectReference
-	// index filters report all VMs, details those in the list view with their ancestors, and
-	// datacenters the names of datacenters.
+	// index filters report all VMs, details filters the VMs in the list view and their ancestors.
 	index, details, datacenters filters
 	// containers are the container views of all VMs.
 	containers []types.ManagedObjectReference
@@ -49,7 +48,6 @@ func (v *views) newCollector(ctx context.Context) (types.ManagedObjectReference,
 	return res.Returnval, nil
 }
 
-// newDetailCollector returns a property collector for the VMs in the list view only.
 func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObjectReference) (types.ManagedObjectReference, error) {
 	collector, err := v.newCollector(ctx)
 	if err == nil {
@@ -123,20 +121,17 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 	return res.Returnval, nil
 }
 
-// datacenters are the configured datacenters, all if none is configured.
 type datacenters struct {
 	vcenter string
 	wanted  []string
-	// tree has the reported datacenters with their folders.
-	tree *model.Tree
+	tree    *model.Tree
 	// reported reports whether tree has changed since the last comparison.
 	reported bool
-	// roots are the datacenters that are watched, or the root folder.
-	roots []types.ManagedObjectReference
-	// missing is the error for unmatched, nil if there are none.
+	// roots are the watched datacenters, or the root folder.
+	roots   []types.ManagedObjectReference
 	missing error
-	// unmatched are the configured entries without a datacenter, visible the paths of all
-	// datacenters that the account sees, quoted for display.
+	// unmatched are the entries without a datacenter, visible the quoted paths of all datacenters that
+	// the account sees.
 	unmatched, visible []string
 }
 
@@ -213,7 +208,7 @@ func (d *datacenters) incomplete() error {
 }
 
 // matching returns the wanted datacenters, the entries without a match, and the paths of all
-// datacenters in the tree, sorted.
+// datacenters, sorted.
 func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
 	var found []config.Datacenter
 	for _, ref := range t.OfType("Datacenter") {

@@ -15,26 +15,22 @@ import (
 
 // Options configure a watch. They never change.
 type Options struct {
-	// VCenter is the name of the configuration entry.
 	VCenter string
 	// Datacenters are the configured entries, all datacenters if empty.
 	Datacenters []string
-	// Tags, HostGroups and FaultDomains apply here; the inbox has current Categories and Paths.
+	// The inbox has the current Categories and Paths.
 	Requirements
 
-	// Timeout is the deadline of a call, TagRefresh the time between reads of tags, TagRetry the
-	// minimum after a failure, PollTime how long the server may block a poll, and FirstPage the
-	// minimum deadline of the first page.
+	// Timeout is the deadline of a call, TagRetry the minimum time to the next read of tags after a failure.
+	// See feed for PollTime and FirstPage.
 	Timeout, TagRefresh, TagRetry, PollTime, FirstPage time.Duration
 
-	// Guard turns panics into errors.
 	Guard *faults.Guard
-	// Slots bound the concurrent searches.
 	Slots Slots
 }
 
-// A Watch watches one vCenter through one session, once. The model goroutine owns its fields; each
-// other goroutine owns one part and exchanges messages with it.
+// A Watch runs once. The model goroutine owns its fields; each other goroutine owns one part and
+// exchanges messages with it.
 type Watch struct {
 	opts     Options
 	session  Session
@@ -58,17 +54,16 @@ type Watch struct {
 	homeReplies homeReplies
 
 	progress progress
-	// partial reports whether more pages of a change follow.
+	// partial is set while more pages of a change follow.
 	partial bool
-	// behind reports whether polling pauses, so that the model may lack changes of VMs without a
-	// Node. The channels in waiting are closed once it is up to date.
+	// behind is set while polling pauses: the model may lack changes of VMs without a Node.
+	// catchUps are closed afterwards.
 	behind   bool
 	catchUps []chan<- struct{}
-	// interest is the inbox's, but does not change while the model is behind.
+	// interest does not change while the model is behind.
 	interest *Interest
-	// unpublished reports whether the last snapshot is out of date.
-	unpublished bool
-	// lastContact is the time of the vCenter's last answer, logged that of the last progress line.
+	// unpublished is set if the last snapshot is out of date.
+	unpublished                  bool
 	lastContact, lastProgressLog time.Time
 }
 
@@ -145,7 +140,7 @@ func (w *Watch) run(ctx context.Context) error {
 	return w.clusters.separate(ctx, err, w.hosts.Groups, w.memory)
 }
 
-// begin replaces what an earlier watch of the session left on the server.
+// begin replaces the objects of an earlier watch of the session.
 func (w *Watch) begin(ctx context.Context) error {
 	if err := w.session.DestroyAll(ctx); err != nil {
 		return err
@@ -158,8 +153,7 @@ func (w *Watch) begin(ctx context.Context) error {
 		return err
 	}
 	w.poller.collector = w.views.collector
-	// The detail filter is first: the simulator reports a changed list once for it and
-	// again for each filter before it.
+	// The detail filter is first: the simulator reports a changed list again for each filter before it.
 	if err := w.details.create(ctx); err != nil {
 		return err
 	}
@@ -175,8 +169,7 @@ func (w *Watch) begin(ctx context.Context) error {
 	return nil
 }
 
-// A Publication is a snapshot with the time of the last answer that it includes and the age of its
-// tag names.
+// A Publication is a snapshot, the time of the last answer it includes, and the age of its tag names.
 type Publication struct {
 	Snapshot    *inventory.Snapshot
 	LastContact time.Time
@@ -190,8 +183,8 @@ type Reporter interface {
 	Publish(ctx context.Context, p Publication)
 	// Started is called once all objects of the watch exist on the server.
 	Started()
-	// Contact is called when the vCenter has answered and the last snapshot is still up to date.
-	// Probed reports whether a probe was requested.
+	// Contact is called when the vCenter answers, if the last snapshot is up to date. probed reports
+	// whether a probe was requested.
 	Contact(ctx context.Context, at time.Time, probed bool)
 	// TagNames receives the age of the tag names in the last snapshot.
 	TagNames(ctx context.Context, named inventory.TagNames)
@@ -201,29 +194,26 @@ type Reporter interface {
 	CredentialsRejected()
 }
 
-// A Restart is the reason why a watch ended without a failure. The caller of Run defines further
-// reasons.
+// A Restart is the reason why a watch ended without a failure. The caller of Run defines more.
 type Restart string
 
-// DatacentersChanged is the reason if the configured datacenters match others than before.
+// DatacentersChanged means that the configured entries match other datacenters.
 const DatacentersChanged Restart = "a configured datacenter has come, gone or been renamed"
 
 func (r Restart) Error() string { return "something has changed: " + string(r) }
 
 // A Memory passes state from one watch of a vCenter to the next. The running watch owns it.
 type Memory struct {
-	// model is the last complete model.
 	model *model.Model
 	// missingDatacenters is the last logged text.
 	missingDatacenters string
-	// separateClusters enables the clusterReader.
-	separateClusters bool
+	separateClusters   bool
 }
 
 // NewMemory returns the memory of a vCenter that was never watched.
 func NewMemory() *Memory { return &Memory{} }
 
-// Machines returns the number of VMs when the vCenter was last watched, zero if it never was.
+// Machines returns the last number of VMs.
 func (m *Memory) Machines() int {
 	if m.model == nil {
 		return 0

@@ -24,8 +24,8 @@ const (
 	maxInterfaces = 64
 	// maxAddresses is the total of all interfaces with a virtual device.
 	maxAddresses = 512
-	// maxGuestMade is the total of all other interfaces. There may be thousands of addresses, for
-	// example from kube-proxy in IPVS mode, and none is a Node's.
+	// maxGuestMade is the total of all other interfaces. kube-proxy in IPVS mode creates thousands of
+	// addresses; none is a Node's.
 	maxGuestMade = 64
 	// vCenter limits the name of a network to 80 characters.
 	maxAddressText = 64
@@ -33,17 +33,15 @@ const (
 	maxMAC         = 64
 )
 
-// guestNetwork is the usable part of the report.
 type guestNetwork struct {
 	nics []inventory.NIC
-	// partial reports whether addresses of interfaces without a virtual device were dropped.
+	// partial is set if addresses of interfaces without a virtual device were dropped.
 	partial bool
-	// ignored is why the whole report is ignored, nil if it is not.
+	// ignored is the reason to ignore the whole report.
 	ignored error
 }
 
-// guestNetworkOf converts the report. A report that exceeds a bound is ignored as a whole, because
-// the dropped part might decide.
+// guestNetworkOf ignores a report that exceeds a bound as a whole, because the rest might decide.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
 	remaining := maxAddresses
@@ -71,7 +69,7 @@ func guestNetworkOf(value any) guestNetwork {
 	return r
 }
 
-// reportedBy returns the number of addresses, which may be reported in one or both of two forms.
+// reportedBy returns the number of addresses. Each may be reported in one form or both.
 func reportedBy(n *types.GuestNicInfo) int {
 	if n.IpConfig == nil {
 		return len(n.IpAddress)
@@ -79,7 +77,6 @@ func reportedBy(n *types.GuestNicInfo) int {
 	return max(len(n.IpAddress), len(n.IpConfig.IpAddress))
 }
 
-// addGuestMade adds an interface without a virtual device if the bound allows it.
 func (r *guestNetwork) addGuestMade(n *types.GuestNicInfo, remaining *int) {
 	if *remaining -= max(1, reportedBy(n)); *remaining < 0 {
 		r.partial = true
@@ -119,7 +116,7 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 	return nic
 }
 
-// addressSet is a list of distinct addresses, without invalid ones.
+// addressSet contains each valid address once.
 type addressSet struct {
 	list []netip.Addr
 	seen map[netip.Addr]bool
@@ -145,7 +142,7 @@ func addressOf(s string) (netip.Addr, bool) {
 	return a.WithZone(""), err == nil
 }
 
-// usability is the guest's report about an address. Older Tools report none.
+// usability is unknown with older Tools.
 type usability int
 
 const (

@@ -12,10 +12,10 @@ import (
 	"vzones/topology"
 )
 
-// Properties of hosts and clusters, read only if a rule needs them.
+// Properties that are read only if a rule needs them.
 const (
-	// ClusterConfig contains a cluster's DRS groups. The path to the groups alone is not valid,
-	// because the declared type of the property lacks them.
+	// ClusterConfig contains the DRS groups. The path of the groups alone is invalid, because the
+	// declared type of the property lacks them.
 	ClusterConfig = "configurationEx"
 	FaultDomain   = "config.vsanHostConfig.faultDomainInfo.name"
 	HostConnected = "runtime.connectionState"
@@ -37,10 +37,9 @@ func (h HostFacts) Properties() []types.PropertySpec {
 	return specs
 }
 
-// IsHostFact reports whether a property needs a distinction between unreadable and unset.
+// IsHostFact reports whether unreadable differs from unset for a property.
 func IsHostFact(path string) bool { return path == ClusterConfig || path == FaultDomain }
 
-// An unreadProperty is the value of a property that cannot be read.
 type unreadProperty struct{ err error }
 
 func whyMissing(f *types.LocalizedMethodFault) error {
@@ -58,7 +57,7 @@ type hostGroup struct {
 	hosts []types.ManagedObjectReference
 }
 
-// hostGroupsOf takes the value of ClusterConfig, decoded as session.ClusterGroups.
+// hostGroupsOf expects a session.ClusterGroups.
 func hostGroupsOf(value any) []hostGroup {
 	cluster, ok := value.(interface {
 		Groups() []types.BaseClusterGroupInfo
@@ -77,9 +76,8 @@ func hostGroupsOf(value any) []hostGroup {
 
 // Memberships look up the groups and fault domains of hosts for one snapshot.
 type Memberships struct {
-	// Facts select what is read.
 	Facts HostFacts
-	// groups has the names of each host's groups, by cluster. A snapshot shares them.
+	// groups has the names of each host's groups, by cluster.
 	groups map[types.ManagedObjectReference]map[types.ManagedObjectReference][]string
 }
 

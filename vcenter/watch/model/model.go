@@ -17,38 +17,35 @@ import (
 // A Model is the reported state of a vCenter. It is not safe for concurrent use.
 type Model struct {
 	vcenter string
-	// instance is the vCenter's UUID. Managed object IDs are unique only within it.
+	// instance is the vCenter's UUID, within which managed object IDs are unique.
 	instance string
 	// Tree has the VMs watched in detail and their ancestors.
-	Tree *Tree
-	// index has all VMs by managed object ID.
+	Tree  *Tree
 	index map[string]entry
-	// withoutUUID has the VMs in index whose UUID was never known.
+	// withoutUUID has the indexed VMs whose UUID was never known.
 	withoutUUID map[string]inventory.FirstSeen
-	// annotated has the VMs in unknown that annotations of Nodes name.
+	// annotated has the VMs in withoutUUID that annotations name.
 	annotated map[string]inventory.Entry
 	tags      tags.Attachments
-	// complete reports whether the initial read has ended.
+	// complete is set after the initial read.
 	complete bool
-	// before is the previous watch's model, nil once this one is complete.
+	// previousModel is nil once the model is complete.
 	previousModel *Model
 
-	// Snapshots share byUUID, recent and unread, which are therefore replaced, never changed. recent
-	// overrides byUUID. byUUID and unread are nil while they have to be rebuilt.
+	// Snapshots share byUUID, recent and unreadableCopy, which are replaced, never changed. recent
+	// overrides byUUID. byUUID and unreadableCopy are nil while they have to be rebuilt.
 	byUUID, recent map[inventory.UUID][]inventory.Entry
 	unreadableCopy map[string]inventory.FirstSeen
-	// touched has the VMs that changed since recent was built, by each old and new UUID; touches is
-	// their number.
+	// touched has the VMs that changed since recent was built, by each old and new UUID.
 	touched    map[inventory.UUID][]string
 	touchCount int
-	// lostAt has the UUIDs of Nodes that were in the index, with the time they left it, zero for those
-	// still there.
+	// lostAt has the Nodes' UUIDs seen in the index, and when they left it, zero if they have not.
 	lostAt   map[inventory.UUID]time.Time
 	previous previousSnapshot
 }
 
-// New returns an empty model. If before is of the same vCenter, its UUIDs remain valid for VMs whose
-// configuration cannot be read now. It may be nil.
+// New returns an empty model. If previous is of the same vCenter, its UUIDs remain valid for VMs
+// whose configuration cannot be read now. It may be nil.
 func New(vcenter string, about types.ServiceContent, previous *Model) *Model {
 	instance := about.About.InstanceUuid
 	if previous != nil && previous.instance != instance {
@@ -88,7 +85,7 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	m.setWithoutUUID(id, updated.uuid.IsZero())
 }
 
-// Forget removes a VM that is gone although no filter reported it.
+// Forget removes a VM without a reported change.
 func (m *Model) Forget(id string) {
 	ref := MachineRef(id)
 	m.ApplyIndex(m.index[id].lastFilter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
@@ -111,7 +108,6 @@ func (m *Model) touch(id string, u inventory.UUID) {
 	m.touched[u] = append(m.touched[u], id)
 }
 
-// recentLimit bounds recent and touches.
 func (m *Model) recentLimit() int { return recentMax + len(m.byUUID)/8 }
 
 func (m *Model) setWithoutUUID(id string, isWithout bool) {
@@ -127,7 +123,6 @@ func (m *Model) setWithoutUUID(id string, isWithout bool) {
 	m.unreadableCopy = nil
 }
 
-// firstSeen returns when a VM without a UUID was first seen, by this watch or the previous one.
 func (m *Model) firstSeen(id string) inventory.FirstSeen {
 	if m.previousModel != nil {
 		if first, ok := m.previousModel.withoutUUID[id]; ok {
@@ -137,8 +132,7 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
 }
 
-// ApplySummaries takes missing UUIDs from the summaries of VMs watched in detail, and reports
-// whether it found any.
+// ApplySummaries takes missing UUIDs from summaries, and reports whether it found any.
 func (m *Model) ApplySummaries() (found bool) {
 	for id := range m.withoutUUID {
 		uuid, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string(SummaryUUID))
@@ -155,8 +149,8 @@ func (m *Model) ApplySummaries() (found bool) {
 	return found
 }
 
-// SetAnnotated sets the managed object IDs that annotations of Nodes name, and reports whether
-// that changes anything for VMs without a UUID.
+// SetAnnotated sets the managed object IDs that annotations name, and reports whether anything has
+// changed for VMs without a UUID.
 func (m *Model) SetAnnotated(ids map[string]bool) bool {
 	previous := m.annotated
 	m.annotated = map[string]inventory.Entry{}
@@ -168,7 +162,7 @@ func (m *Model) SetAnnotated(ids map[string]bool) bool {
 	return !maps.Equal(previous, m.annotated)
 }
 
-// SetTags sets the tags of objects and reports whether they have changed.
+// SetTags reports whether the tags have changed.
 func (m *Model) SetTags(attached tags.Attachments) bool {
 	if attached.Equal(m.tags) {
 		// Keep the value that snapshots share: equal errors may only have equal texts.
@@ -189,7 +183,7 @@ func (m *Model) TagObjects() int { return m.tags.Len() }
 // Instance returns the vCenter's UUID.
 func (m *Model) Instance() string { return m.instance }
 
-// Err returns the bound that the vCenter exceeds, nil if there is none.
+// Err returns the bound that the vCenter exceeds, if any.
 func (m *Model) Err() error {
 	if len(m.index) > faults.MaxVMs {
 		return faults.ManyObjects
@@ -197,7 +191,7 @@ func (m *Model) Err() error {
 	return m.Tree.Err()
 }
 
-// Len returns the number of VMs in the index.
+// Len returns the number of VMs.
 func (m *Model) Len() int { return len(m.index) }
 
 // Has reports whether the index has the VM.
@@ -206,13 +200,12 @@ func (m *Model) Has(id string) bool {
 	return ok
 }
 
-// IsIndexed reports whether the index has the VM with a UUID.
+// IsIndexed reports whether the VM has a UUID in the index.
 func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() }
 
-// Entry returns the VM's index entry for snapshots.
+// Entry returns the VM's entry for snapshots.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
 
-// recentMax is the least size of recent at which byUUID is rebuilt.
 const recentMax = 1000
 
 // Entries returns the VMs with a UUID that this watch or an earlier one has read, sorted by ID.
@@ -224,7 +217,6 @@ func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
 	return m.byUUID[u]
 }
 
-// refreshIndex brings byUUID and recent up to date.
 func (m *Model) refreshIndex() {
 	if m.byUUID != nil && len(m.touched) == 0 {
 		return
@@ -278,17 +270,16 @@ func (m *Model) unreadable() map[string]inventory.FirstSeen {
 // it would cost a tenth more and rarely help.
 const SummaryUUID = "summary.config.uuid"
 
-// IndexProperties are read for every VM. None of them changes while a VM is used, so other
-// tenants' VMs cause little work.
+// IndexProperties are read for every VM. They do not change while a VM is used, so other tenants
+// cause little work.
 var IndexProperties = []string{"config.uuid", "config.template"}
 
-// entry is the state of any VM.
 type entry struct {
-	// uuid is zero if it was never known. If readable is false, it was read earlier or comes from the
+	// uuid is zero if it was never known. If readable is false, it is from an earlier read or the
 	// summary.
 	uuid inventory.UUID
-	// lastFilter is the last one that reported the VM. After a move between configured datacenters, the
-	// new filter may report it before the old filter reports that it left.
+	// lastFilter is the last filter that reported the VM. After a move between datacenters, the new
+	// filter may report it before the old filter reports that it left.
 	lastFilter string
 	readable   bool
 	template   bool
@@ -323,19 +314,17 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// withoutUUIDMax bounds the VMs without a UUID that are watched in detail, so that messages can name
-	// them by their paths.
+	// withoutUUIDMax bounds the VMs without a UUID whose details are read, for messages with their paths.
 	withoutUUIDMax = 10
-	// withoutUUIDGrace is the grace period for new VMs without a UUID. Most are clones, which get one
-	// within seconds.
+	// withoutUUIDGrace applies to new VMs. Most are clones, which get a UUID within seconds.
 	withoutUUIDGrace = 20 * time.Second
-	// lostWindow is how long there is no grace period after a Node's VM has disappeared, because a new
-	// VM may be that VM, registered again.
+	// lostWindow is the time without a grace period after a Node's VM has disappeared: a new VM may
+	// be that VM, registered again.
 	lostWindow = time.Hour
 )
 
 // Wanted returns the managed object IDs of the VMs to watch in detail, sorted: VMs with one of the
-// UUIDs, further ones, and of those without a UUID a few, and all that annotations name.
+// UUIDs, further VMs, a few VMs without a UUID, and all of these that annotations name.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
 	for u := range uuids {
@@ -351,7 +340,7 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 	return slices.Compact(ids)
 }
 
-// haveLost reports whether one of the UUIDs has left the index within lostWindow.
+// haveLost reports whether any UUID has left the index within lostWindow.
 func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lostAt, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
@@ -371,8 +360,8 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	return lost
 }
 
-// watchedWithoutUUID returns up to withoutUUIDMax VMs without a UUID, sorted by ID. If lost is set, the newest come
-// first and there is no grace period.
+// watchedWithoutUUID returns up to withoutUUIDMax VMs, sorted by ID. If lost is set, the newest VMs
+// come first, without a grace period.
 func (m *Model) watchedWithoutUUID(lost bool) []string {
 	var ids []string
 	for _, id := range slices.SortedFunc(maps.Keys(m.withoutUUID), func(a, b string) int {
@@ -409,7 +398,7 @@ func (m *Model) UUID(id string) inventory.UUID {
 	return u
 }
 
-// Above returns the VMs and their ancestors on the given paths, or on all if there are none, sorted.
+// WithAncestors returns the VMs and their ancestors on the given paths, all if empty, sorted.
 func (m *Model) WithAncestors(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {

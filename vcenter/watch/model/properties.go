@@ -21,8 +21,7 @@ var MachineProperties = []string{
 	GuestMetadata,
 }
 
-// Upwards selects the ancestors of an object. The selection refers to itself by name, so the
-// property collector walks to the root.
+// Upwards selects the ancestors of an object, by a selection that refers to itself by name.
 func Upwards(name string) *types.TraversalSpec {
 	return &types.TraversalSpec{
 		SelectionSpec: types.SelectionSpec{Name: name},
@@ -61,7 +60,7 @@ func ViewSpec(view types.ManagedObjectReference, kind string, properties ...stri
 	}
 }
 
-// DatacenterSpec selects the names of the datacenters in a view and of their folders.
+// DatacenterSpec selects the names of datacenters and of their folders.
 func DatacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec {
 	spec := ViewSpec(view, "ManagedEntity", "name", "parent")
 	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{
@@ -100,8 +99,7 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 	return spec
 }
 
-// properties are one object's properties, converted by convert. It lacks properties that are unset
-// or not readable.
+// properties are one object's converted properties, without those that are unset or not readable.
 type properties map[string]any
 
 func (p properties) set(name string, value any) {
@@ -120,8 +118,8 @@ func (p properties) set(name string, value any) {
 	p[name] = converted
 }
 
-// convert converts a reported value. It returns nil for properties that were not requested and for
-// invalid values. The result shares no memory with a longer string.
+// convert returns nil for invalid values and for properties that were not requested. The result
+// shares no memory with a longer string.
 func convert(name string, value any) any {
 	if value == nil {
 		return nil
@@ -162,7 +160,6 @@ func convert(name string, value any) any {
 	return nil
 }
 
-// stateOf returns a valid state of a VM or host, nil for other values.
 func stateOf(value any) any {
 	switch s := value.(type) {
 	case types.VirtualMachinePowerState:
@@ -211,7 +208,7 @@ func (p properties) power() inventory.Power {
 
 const faultTolerance = "config.ftInfo"
 
-// roleOf returns a VM's role in a Fault Tolerance pair, nil if there is none. The primary is 1.
+// roleOf returns the role in a Fault Tolerance pair. The primary is 1.
 func roleOf(value any) any {
 	switch info := value.(type) {
 	case types.BaseFaultToleranceConfigInfo:
@@ -230,13 +227,11 @@ func roleOf(value any) any {
 
 func (p properties) secondary() bool { return p.int32(faultTolerance) > 1 }
 
-// connected reports whether the vCenter reaches the VM through its host.
 func (p properties) connected() bool {
 	s, ok := p["runtime.connectionState"].(types.VirtualMachineConnectionState)
 	return ok && s == types.VirtualMachineConnectionStateConnected
 }
 
-// setUnreadable records host facts that cannot be read.
 func (p properties) setUnreadable(missing []types.MissingProperty) {
 	for i := range missing {
 		if path := missing[i].Path; IsHostFact(path) {

@@ -19,18 +19,16 @@ import (
 type View struct {
 	// Machines are the managed object IDs of the VMs with details.
 	Machines []string
-	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from a Node's
-	// annotation.
+	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from annotations.
 	Outside, AnnotatedOnly []string
-	// Names are the VMs that have the name of a Node without a UUID.
+	// Names are the VMs with the name of a Node that has no UUID.
 	Names map[string][]inventory.NameEntry
 	// Incomplete names the missing datacenters.
 	Incomplete error
-	// Hosts select what is read of hosts.
-	Hosts HostFacts
+	Hosts      HostFacts
 }
 
-// Snapshot returns an immutable snapshot. An unchanged VM is the same pointer as in the previous one.
+// Snapshot returns an immutable snapshot, which shares unchanged VMs with the previous one.
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	m.refreshIndex()
 	snap := &inventory.Snapshot{
@@ -75,7 +73,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	return snap
 }
 
-// keepRole keeps the VM's Fault Tolerance role while its configuration cannot be read.
+// keepRole keeps the Fault Tolerance role while the configuration cannot be read.
 func (m *Model) keepRole(id string, machine *inventory.Machine) {
 	e, indexed := m.index[id]
 	switch {
@@ -87,16 +85,14 @@ func (m *Model) keepRole(id string, machine *inventory.Machine) {
 	}
 }
 
-// snapshotBuilder builds VMs and paths from a tree. VMs share the objects above them.
 type snapshotBuilder struct {
 	vcenter string
 	tree    *Tree
 	tags    tags.Attachments
 	hosts   *Memberships
 	objects map[types.ManagedObjectReference]*topology.Object
-	// paths are the shared paths by their first object above a VM.
-	paths map[types.ManagedObjectReference]topology.Path
-	// previous is reused where nothing has changed.
+	// paths are by their first object above a VM. VMs share them.
+	paths    map[types.ManagedObjectReference]topology.Path
 	previous previousSnapshot
 }
 
@@ -105,7 +101,7 @@ type previousSnapshot struct {
 	machines map[string]*inventory.Machine
 }
 
-// unchanged returns before if both are equal, now otherwise.
+// unchanged returns previous if both are equal.
 func unchanged[T any](previous, current *T) *T {
 	if previous != nil && reflect.DeepEqual(previous, current) {
 		return previous

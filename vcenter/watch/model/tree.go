@@ -17,9 +17,8 @@ type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// weight is the sum of the objects' weights, in bytes.
-	weight int
-	// err is the bound that the objects exceed, nil if there is none.
+	weight  int
+	// err is the bound that the objects exceed, if any.
 	err error
 }
 
@@ -32,15 +31,14 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 	}
 }
 
-// maxWeight bounds the memory of a tree, in bytes. A VM takes 3 KiB, a host 2 KiB.
+// maxWeight is in bytes. A VM takes 3 KiB, a host 2 KiB.
 const maxWeight = 64 << 20
 
 const errWeight = faults.RefusedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
 
-// Err returns the bound that the tree exceeds, nil if there is none. The tree then lacks objects.
+// Err returns the bound that the tree exceeds, if any. The tree then lacks objects.
 func (t *Tree) Err() error { return t.err }
 
-// store stores an object whose weight was before, unless it exceeds a bound.
 func (t *Tree) store(ref types.ManagedObjectReference, p properties, oldWeight int) {
 	newWeight := p.weight()
 	if err := faults.CheckRef(ref); err != nil {
@@ -99,7 +97,7 @@ func (t *Tree) Remove(ref types.ManagedObjectReference) {
 	}
 }
 
-// Property returns the converted value of a property, nil if it is not known.
+// Property returns the converted value of a property, nil if it is unknown.
 func (t *Tree) Property(ref types.ManagedObjectReference, name string) any {
 	return t.objects[ref][name]
 }
@@ -128,7 +126,7 @@ func (t *Tree) OfType(kind string) []types.ManagedObjectReference {
 	return refs
 }
 
-// parentRef returns the parent of an object. A VM in a vApp has no folder, only the vApp.
+// parentRef returns the vApp for a VM in a vApp, which has no folder.
 func (t *Tree) parentRef(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
 	p := t.objects[ref]
 	if above, ok := p.ref("parent"); ok {
@@ -137,16 +135,15 @@ func (t *Tree) parentRef(ref types.ManagedObjectReference) (types.ManagedObjectR
 	return p.ref("parentVApp")
 }
 
-// pathStart is the first object of a path above a VM.
 type pathStart struct {
 	kind topology.PathKind
 	ref  types.ManagedObjectReference
-	// unset is the missing property of the VM, empty if the path exists.
+	// unset is the property that lacks the start, empty if the path exists.
 	unset string
 }
 
-// pathStarts returns a VM's paths in the order of placement. A VM that is no template has all of them:
-// a missing property is not assigned yet, or not readable.
+// pathStarts returns a VM's paths in the order of placement. A VM that is no template has all of
+// them: a missing property is not assigned yet, or not readable.
 func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
 	pathFrom := func(kind topology.PathKind, property string) pathStart {
 		ref, ok := t.objects[machine].ref(property)
@@ -162,10 +159,10 @@ func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
 }
 
 const (
-	// maxDepth exceeds any vCenter's depth. The parents in the tree may form a loop, because a VM may
-	// move between two pages of a read, and a vCenter may report anything.
+	// maxDepth exceeds any vCenter's depth. Parents may form a loop: a VM may move between two pages
+	// of a read, and a vCenter may report anything.
 	maxDepth = 100
-	// maxPath and maxName are in bytes. vCenter limits names to 80 characters.
+	// vCenter limits names to 80 characters.
 	maxPath = 1024
 	maxName = 320
 )
@@ -199,7 +196,6 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	return path
 }
 
-// addWithAncestors adds an object and its ancestors to a set.
 func (t *Tree) addWithAncestors(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
 	for range maxDepth {
 		if t.objects[ref] == nil || set[ref] {
@@ -223,7 +219,7 @@ func (t *Tree) Parent(vcenter string, ref types.ManagedObjectReference) (types.M
 	return above, nil
 }
 
-// pathToRoot returns the objects from ref to the root. The error is the reason why it does not reach it.
+// pathToRoot returns the objects from ref to the root, or up to an error.
 func (t *Tree) pathToRoot(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
 	for range maxDepth {
