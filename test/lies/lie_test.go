@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// A gain is what a lie might bring.
+// A gain is a possible benefit of a lie.
 type gain string
 
 const (
@@ -18,51 +18,51 @@ const (
 	flood     gain = "floods the log"
 )
 
-// A moment is when a kubelet tells its lie. What the API server lets it write differs.
+// A moment is the phase in which a kubelet lies. It decides which writes the API server permits.
 type moment string
 
 const (
-	// registering: it creates its Node with the lie.
+	// registering: the kubelet creates its Node with the lie.
 	registering moment = "registers"
-	// before: its Node is there and waits, since its machine is not found.
+	// before: the Node exists and stays uninitialized because its VM is not found.
 	before moment = "waits"
-	// running: its Node is initialized, as that of its machine.
+	// running: the Node is initialized with its own VM.
 	running moment = "runs"
 )
 
-// An outcome is what becomes of the Node whose kubelet lies.
+// An outcome is the final state of the liar's Node.
 type outcome string
 
 const (
-	// honest: it is what it would be without the lie.
+	// honest: the same as without the lie.
 	honest outcome = "as without the lie"
-	// waits: it is not initialized.
+	// waits: the Node stays uninitialized.
 	waits outcome = "waits"
-	// unlabeled: it has no taint, and vzones gives it no labels.
+	// unlabeled: the Node has no taint and gets no labels from vzones.
 	unlabeled outcome = "gets no labels"
-	// alone: vzones writes nothing to it.
+	// alone: vzones writes nothing to the Node.
 	alone outcome = "is left alone"
-	// reported: it has the label that it chose, and an Event says so.
+	// reported: the Node keeps the label of its choice, and an Event reports it.
 	reported outcome = "is reported"
-	// impostor: it is initialized as the Node of the machine that it names.
+	// impostor: the Node is initialized with the VM that it names.
 	impostor outcome = "has what the VM has that it names"
 )
 
-// A lie is told at some moments. Each of them is played.
+// A lie is a forged value, played at one or more moments.
 type lie struct {
-	about string // a field of the Node, or what stands for several
+	about string // field of the Node, or a name for several fields
 	says  string
 	at    []moment
-	// send puts it into the Node.
+	// send writes the lie to the Node.
 	send func(w *world, n *v1.Node)
-	// named is the Node's name, if it is not the test's to choose.
+	// named is the Node's name, if the lie requires one.
 	named string
-	// homeless says that the kubelet's own system UUID is of no machine.
+	// homeless means that no VM has the kubelet's own system UUID.
 	homeless bool
-	// certain says that it is told where no machine is unreadable: matches by name need that.
+	// certain means that the lie is played without unreadable VMs, which matches by name require.
 	certain bool
-	// becomes is what becomes of the liar's Node.
+	// becomes is the expected outcome.
 	becomes outcome
-	// left is what is gained all the same, and why that is accepted.
+	// left maps accepted gains to the reason.
 	left map[gain]string
 }

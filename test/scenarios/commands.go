@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// An action is what a line of a script does when it is played.
+// An action executes a line of a script.
 type action func(ctx context.Context, w *world) error
 
-// A command is one kind of line. Its usage is its grammar: words in lower case
-// and signs stand for themselves, words in capitals for one argument each, and
-// what is in brackets or followed by … is read by the command itself.
+// A command is one kind of line. In its usage, lower-case words and signs are literal, capitalized words are
+// arguments, and parse reads everything from a bracket or … on.
 type command struct {
 	usage string
 	does  string
@@ -23,12 +22,12 @@ type command struct {
 
 const repeatUsage = "repeat N {"
 
-// commands are all kinds of lines but repeat.
+// commands returns all commands except for repeat.
 func commands() []command {
 	return slices.Concat(daemonCommands(), configCommands(), vcenterCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), roleCommands())
 }
 
-// command reads one line.
+// command parses one line.
 func (p *parser) command(words []string) (action, error) {
 	var close []string
 	for _, c := range commands() {
@@ -54,7 +53,7 @@ func (p *parser) command(words []string) (action, error) {
 	return nil, fmt.Errorf("is no command; there are: %s", strings.Join(close, " | "))
 }
 
-// read reports whether a line is one of this command, and gives its arguments.
+// read reports whether a line is this command and returns its arguments.
 func (c *command) read(words []string) (*arguments, bool) {
 	a := &arguments{}
 	for want := range strings.FieldsSeq(c.usage) {
@@ -62,7 +61,7 @@ func (c *command) read(words []string) (*arguments, bool) {
 		case strings.HasPrefix(want, "["), strings.HasSuffix(want, "…"):
 			a.words = append(a.words, words...)
 			return a, true
-		case isArgument(want) && len(words) == 0: // the command reports it as missing
+		case isArgument(want) && len(words) == 0: // parse reports the missing argument
 		case isArgument(want):
 			a.words = append(a.words, words[0])
 			words = words[1:]
@@ -78,8 +77,7 @@ func (c *command) read(words []string) (*arguments, bool) {
 
 func isArgument(word string) bool { return strings.ToLower(word) != word }
 
-// arguments are the words of a line that a command has still to read. Of the
-// mistakes in them the first is kept; after it the values mean nothing.
+// arguments are the remaining words of a line. Only the first error is kept; the values read after it are invalid.
 type arguments struct {
 	p     *parser
 	words []string
@@ -92,7 +90,7 @@ func (a *arguments) fail(format string, args ...any) {
 	}
 }
 
-// word takes the next word.
+// word returns the next word.
 func (a *arguments) word(what string) string {
 	if len(a.words) == 0 {
 		a.fail("%s is missing", what)
@@ -103,7 +101,7 @@ func (a *arguments) word(what string) string {
 	return w
 }
 
-// next reports whether the next word is this one, and takes it then.
+// next skips the next word if it equals word, and reports whether it did.
 func (a *arguments) next(word string) bool {
 	if len(a.words) == 0 || a.words[0] != word {
 		return false
@@ -112,7 +110,7 @@ func (a *arguments) next(word string) bool {
 	return true
 }
 
-// rest takes all words.
+// rest returns the remaining words.
 func (a *arguments) rest() []string {
 	words := a.words
 	a.words = nil
@@ -137,7 +135,7 @@ func (a *arguments) number() int {
 	return n
 }
 
-// vcenters takes the name of a vCenter, or * for all of them.
+// vcenters reads the name of a vCenter, or * for all of them.
 func (a *arguments) vcenters() []string {
 	w := a.word("VCENTER")
 	if w == "*" {
@@ -149,7 +147,7 @@ func (a *arguments) vcenters() []string {
 	return []string{w}
 }
 
-// compare takes a comparison of numbers.
+// compare reads a comparison of numbers.
 func (a *arguments) compare() (string, func(is, want int) bool) {
 	w := a.word("COMPARE")
 	f, ok := map[string]func(int, int) bool{

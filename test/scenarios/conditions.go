@@ -11,20 +11,19 @@ import (
 	"vzones/test/stack"
 )
 
-// A state is what is seen of one Node.
+// A state is the observed state of one Node.
 type state struct {
 	*registration
-	// node is nil if the Node is gone.
-	node *v1.Node
-	// events are those about the Node.
+	// node is nil if the Node does not exist.
+	node   *v1.Node
 	events []*v1.Event
 }
 
-// A check returns "" if a condition holds, and else what holds instead.
+// A check returns "" if a condition is met, and otherwise a description of the actual state.
 type check func(s state) string
 
-// A conditionKind is one kind of condition. The argument of parse is what
-// follows the = of the first word; further words are read from the line.
+// A conditionKind is one kind of condition. The value for parse follows the = of the first word; parse may read
+// further words.
 type conditionKind struct {
 	usage string
 	does  string
@@ -67,7 +66,7 @@ func conditions() []conditionKind {
 	}
 }
 
-// keyOf returns what a condition of the kind begins with, up to its argument.
+// keyOf returns the start of a condition up to its value.
 func (k *conditionKind) keyOf() string {
 	word, _, _ := strings.Cut(k.usage, " ")
 	if key, _, ok := strings.Cut(word, "="); ok {
@@ -91,7 +90,7 @@ func isCondition(word string) bool {
 	return ok
 }
 
-// present is a check that fails where the Node is gone.
+// present returns a check that fails if the Node does not exist.
 func present(f check) check {
 	return func(s state) string {
 		if s.node == nil {
@@ -229,8 +228,7 @@ func eventCheck(a *arguments, _ string) check {
 	return func(s state) string { return events(s.events) }
 }
 
-// events takes REASON [count=N | says TEXT] and returns what says of Events how
-// that is not so.
+// events reads REASON [count=N | says TEXT] and returns a check of Events.
 func (a *arguments) events() func([]*v1.Event) string {
 	reason := a.word("REASON")
 	count := -1

@@ -14,11 +14,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A configuration is what a section gives the daemon.
+// A configuration is a section with the daemon's configuration.
 type configuration struct {
-	// parts are merged into the configuration of the fleet that the harness makes.
+	// parts are merged into the fleet's default configuration.
 	parts map[string]any
-	// text is the whole file instead, if parts is nil.
+	// text is the complete file, if parts is nil.
 	text string
 }
 
@@ -27,7 +27,7 @@ const (
 	wholeSuffix  = ".conf"
 )
 
-// readConfiguration reads a section. Its name says of which kind it is.
+// readConfiguration reads a section. The suffix of its name decides its kind.
 func readConfiguration(name string, data []byte) (*configuration, error) {
 	if strings.HasSuffix(name, wholeSuffix) {
 		return &configuration{text: string(data)}, nil
@@ -38,14 +38,13 @@ func readConfiguration(name string, data []byte) (*configuration, error) {
 
 var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// directoryPlaceholder stands for the path of the directory that the command
-// credentials writes to.
+// directoryPlaceholder is the placeholder for the directory written by the command credentials.
 const directoryPlaceholder = "credentials"
 
-// idPlaceholder stands for the managed object ID of the object behind it.
+// idPlaceholder precedes the object in a placeholder for a managed object ID.
 const idPlaceholder = "id:"
 
-// placeholderValue returns the value of a placeholder now.
+// placeholderValue returns the current value of a placeholder.
 func (w *world) placeholderValue(name string) (string, error) {
 	if name == directoryPlaceholder {
 		return w.credentials.Path(""), nil
@@ -77,7 +76,6 @@ func (w *world) placeholderValue(name string) (string, error) {
 	return "", fmt.Errorf("${%s} stands for nothing", name)
 }
 
-// fill replaces placeholders with their values.
 func (w *world) fill(text string) (string, error) {
 	var errs []error
 	filled := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -90,7 +88,7 @@ func (w *world) fill(text string) (string, error) {
 	return filled, errors.Join(errs...)
 }
 
-// fillAll does that in every text of a value, so that YAML quotes what needs it.
+// fillAll replaces placeholders in all strings of a value, so that YAML can quote the results.
 func (w *world) fillAll(value any) (any, error) {
 	var err error
 	switch value := value.(type) {
@@ -120,7 +118,7 @@ func (w *world) fillAll(value any) (any, error) {
 	return value, nil
 }
 
-// render returns a configuration file for the fleet as it is now.
+// render returns the configuration file for the current fleet.
 func (w *world) render(c *configuration) ([]byte, error) {
 	if c.parts == nil {
 		text, err := w.fill(c.text)
@@ -137,8 +135,7 @@ func (w *world) render(c *configuration) ([]byte, error) {
 	return yaml.Marshal(parts)
 }
 
-// merged returns base with what is in more, map by map. What is null there is
-// taken out.
+// merged returns base merged with more, map by map. A null value removes the key.
 func merged(base, more map[string]any) map[string]any {
 	all := maps.Clone(base)
 	if all == nil {

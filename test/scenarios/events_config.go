@@ -14,10 +14,9 @@ import (
 	"vzones/test/stack"
 )
 
-// configFile is the name of the configuration file in its folder.
 const configFile = "vsphere.yaml"
 
-// configCommands change the configuration of a daemon, and check what it reports.
+// configCommands change a daemon's configuration and check the daemon's reports about it.
 func configCommands() []command {
 	return []command{
 		{"config swap FILE [in-place | renamed]",
@@ -56,7 +55,7 @@ func configCommands() []command {
 	}
 }
 
-// configuration finds a section with a configuration.
+// configuration returns the configuration in a section.
 func (a *arguments) configuration(name string) *configuration {
 	c := a.p.configs[name]
 	if c == nil {
@@ -79,8 +78,7 @@ func swapConfig(a *arguments) action {
 	}
 }
 
-// writeConfig writes the configuration file, as kubelet does or, if how says so,
-// otherwise.
+// writeConfig writes the configuration file like the kubelet, or as how specifies.
 func (w *world) writeConfig(how string) error {
 	data, err := w.render(w.config)
 	if err != nil {
@@ -92,7 +90,7 @@ func (w *world) writeConfig(how string) error {
 	return w.mount.Swap(map[string][]byte{configFile: data})
 }
 
-// secret reads the name of a Secret.
+// secret parses the name of a Secret.
 func (a *arguments) secret(word string) types.NamespacedName {
 	namespace, name, ok := strings.Cut(word, "/")
 	if !ok {
@@ -105,7 +103,7 @@ func (a *arguments) secret(word string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// option takes a word that begins with a key.
+// option reads a word that starts with key and returns its value.
 func (a *arguments) option(key string) (string, bool) {
 	if len(a.words) == 0 || !strings.HasPrefix(a.words[0], key) {
 		return "", false
@@ -117,8 +115,7 @@ func (a *arguments) option(key string) (string, bool) {
 	return value, true
 }
 
-// credentials takes [VCENTER] [password=PASSWORD] and returns what changes these
-// credentials among others.
+// credentials reads [VCENTER] [password=PASSWORD] and returns a function that changes these credentials in data.
 func (a *arguments) credentials() func(w *world, data map[string][]byte) map[string][]byte {
 	names := []string{}
 	if len(a.words) > 0 && !strings.Contains(a.words[0], "=") {

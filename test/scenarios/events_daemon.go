@@ -16,7 +16,7 @@ var (
 	errNoStandby = errors.New("no standby runs")
 )
 
-// daemonCommands start and end the daemon, and a second one that waits to lead.
+// daemonCommands start and stop the daemon and a standby.
 func daemonCommands() []command {
 	return []command{
 		{"daemon start [FLAG…]", "starts the daemon, with flags behind the usual ones", func(a *arguments) action {
@@ -84,7 +84,7 @@ func daemonCommands() []command {
 	}
 }
 
-// onStandby waits until the lines of the standby's /readyz?verbose are as they should be.
+// onStandby waits until the lines of the standby's /readyz?verbose meet a condition.
 func onStandby(met func(w *world, lines []string) bool) func(*arguments) action {
 	return func(a *arguments) action {
 		within := a.within()
@@ -97,7 +97,7 @@ func onStandby(met func(w *world, lines []string) bool) func(*arguments) action 
 	}
 }
 
-// awaitReady waits until /readyz?verbose of a daemon has the right lines; it has one at least.
+// awaitReady waits until the lines of a daemon's /readyz?verbose, at least one, meet a condition.
 func (w *world) awaitReady(ctx context.Context, d *stack.Daemon, within time.Duration, met func(lines []string) bool) error {
 	var says string
 	var failed error
@@ -134,9 +134,9 @@ func refuses(a *arguments) action {
 }
 
 const (
-	// standsBy is how /readyz?verbose of a standby begins.
+	// standsBy is the first line of a standby's /readyz?verbose.
 	standsBy = "ok: standing by"
-	// waitsToLead is what the log of a standby says once it takes part in the election.
+	// waitsToLead is logged by a standby when it takes part in the leader election.
 	waitsToLead = "Waiting to lead"
 )
 

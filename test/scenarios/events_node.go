@@ -17,7 +17,7 @@ import (
 	"vzones/test/fleet"
 )
 
-// nodeCommands do what kubelets and the control plane do.
+// nodeCommands act as kubelets and the control plane.
 func nodeCommands() []command {
 	return []command{
 		{"node create NODE… [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
@@ -56,17 +56,16 @@ func nodeCommands() []command {
 	}
 }
 
-// A registration is what the script made of a Node.
+// A registration is a Node created by the script.
 type registration struct {
 	name string
 	uid  types.UID
-	// providerID is that of the machine that it was made for, if any.
+	// providerID is the expected provider ID, if the Node was created for a VM.
 	providerID string
-	// made is the Node as the script has made it at first.
+	// made is the Node as created.
 	made *v1.Node
-	// marked is the Node as it was at the mark, nil before one.
-	marked *v1.Node
-	// machinesNamed finds machines by name.
+	// marked is the Node at the last mark, nil without a mark.
+	marked        *v1.Node
 	machinesNamed func(pattern string) ([]fleet.Machine, error)
 }
 
@@ -86,8 +85,7 @@ func setReady(status v1.ConditionStatus) func(*arguments) action {
 	}
 }
 
-// onNodes changes Nodes, and waits until the observer has seen the change, so that the next
-// condition is checked against the Node after the change.
+// onNodes changes Nodes and waits until the observer has seen the changes, so that the next condition sees them.
 func onNodes(patterns []string, do func(context.Context, *world, string) error) action {
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)
@@ -106,7 +104,7 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 	}
 }
 
-// kubelet is what a line says about the Nodes that it creates.
+// kubelet contains the options of a line that creates Nodes.
 type kubelet struct {
 	swapped, untainted              bool
 	machine, uuid, providerID, node string
@@ -158,9 +156,8 @@ func createNodes(a *arguments) action {
 	}
 }
 
-// initializedAs makes the Node one that the vSphere CPI has initialized, or without an
-// instance type the in-tree provider. Region, zone and instance type each have a beta label
-// too.
+// initializedAs gives the Node the state after initialization by the vSphere CPI or, without an instance type, by the
+// in-tree provider. Region, zone and instance type also have beta labels.
 func (k *kubelet) initializedAs(a *arguments, value string) {
 	parts := strings.Split(value, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {
@@ -181,7 +178,7 @@ func (k *kubelet) initializedAs(a *arguments, value string) {
 	}
 }
 
-// sized writes out the letters that size:N at the end of a value stands for.
+// sized expands size:N at the end of a value to N letters.
 func (a *arguments) sized(value string) string {
 	before, size, ok := strings.Cut(value, "size:")
 	if !ok {
@@ -194,7 +191,7 @@ func (a *arguments) sized(value string) string {
 	return before + strings.Repeat("x", n)
 }
 
-// bytesIn reads a number of bytes such as 300, 4kB or 1MB.
+// bytesIn parses a size such as 300, 4kB or 1MB.
 func bytesIn(size string) (int, error) {
 	digits := size
 	factor := 1
@@ -211,7 +208,7 @@ func bytesIn(size string) (int, error) {
 	return n * factor, nil
 }
 
-// create registers a Node, or one for each machine that a pattern fits.
+// create registers a Node, or one for each VM that matches a pattern.
 func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	switch {
 	case k.uuid != "" && k.uuid != none:
@@ -260,8 +257,8 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	return w.see(ctx, spec.Name, node.UID)
 }
 
-// addresses adds those of address= to what the kubelet writes itself, with the Hostname of hostname=. The framework puts
-// those of a --node-ip first.
+// addresses adds the addresses of address= and the Hostname of hostname= to the kubelet's own addresses. With --node-ip
+// the framework lists its own addresses first.
 func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
 	if k.hostname != "" {
 		own = slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })

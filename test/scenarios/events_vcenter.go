@@ -9,7 +9,7 @@ import (
 	"vzones/test/fleet"
 )
 
-// vcenterCommands make something happen to vCenters and to what they have.
+// vcenterCommands change vCenters and their inventory.
 func vcenterCommands() []command {
 	return []command{
 		{"vcenter VCENTER METHOD [ARG…]", "calls a method of `fleet.VCenter`, such as `Hang` or `Tag /dc region east`: `go doc -all ./test/fleet VCenter` lists them. An argument is text or, " +
@@ -74,10 +74,10 @@ func (a *arguments) method(name string, args []string) func(*fleet.VCenter) erro
 	return do
 }
 
-// withoutLogout are the methods after which a daemon may be unable to log out of a vCenter.
+// withoutLogout lists the methods that may prevent a daemon from logging out of a vCenter.
 var withoutLogout = []string{"Hang", "Refuse", "Drop", "HangTagging", "ThrottleTagging", "StartTagging", "SlowLogin"}
 
-// noteSessions notes, before a call of a method, which sessions will not be held against the daemon.
+// noteSessions records, before a method call, the sessions that a daemon may leave open.
 func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
 	isFault := method == "Fault" || method == "FaultREST"
 	failsLogout := isFault && (args[0] == "*" || args[0] == "Logout")
@@ -89,13 +89,13 @@ func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
 	case method == "EndSessions":
 		delete(w.orphans, v.Name())
 	case method == "SetAddress":
-		// No logout reaches the old address.
+		// A logout does not reach the old address.
 		w.orphans[v.Name()] = v.Sessions()
 	}
 }
 
-// machinesNamed finds the machines whose name a pattern fits: in all vCenters,
-// or in those before its slash.
+// machinesNamed returns the VMs whose name matches a pattern, which may start with a pattern for the vCenter and a
+// slash.
 func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	var found []fleet.Machine
 	within, name, ok := strings.Cut(pattern, "/")
@@ -114,7 +114,7 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	return found, nil
 }
 
-// machineNamed finds the one machine of that name.
+// machineNamed returns the only VM with a name.
 func (w *world) machineNamed(name string) (fleet.Machine, error) {
 	found, err := w.machinesNamed(name)
 	if err == nil && len(found) > 1 {

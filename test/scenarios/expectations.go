@@ -17,13 +17,13 @@ import (
 	"vzones/test/stack"
 )
 
-// logHeader matches the header of a log line and the source file in it.
+// logHeader matches the header of a log line; its group is the source file.
 var logHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+ +\d+ ([^:\] ]+):\d+\] `)
 
-// defaultTimeout is how long an expectation waits without "within".
+// defaultTimeout is the timeout of an expectation without "within".
 const defaultTimeout = time.Minute
 
-// expectations are the commands that check.
+// expectations are the commands that check the state.
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
@@ -65,7 +65,7 @@ func expectations() []command {
 	}
 }
 
-// within takes the end of a line, if it is there.
+// within reads the optional timeout at the end of a line.
 func (a *arguments) within() time.Duration {
 	if !a.next("within") {
 		return defaultTimeout
@@ -73,7 +73,7 @@ func (a *arguments) within() time.Duration {
 	return stack.Slower(a.duration())
 }
 
-// conditions takes names of Nodes and then conditions, up to "within".
+// conditions reads names of Nodes and then conditions, up to "within".
 func (a *arguments) conditions() (nodes []string, checks []check) {
 	for len(a.words) > 0 && !isCondition(a.words[0]) && a.words[0] != "within" {
 		if nodes = append(nodes, a.word("NODE")); strings.Contains(nodes[len(nodes)-1], "=") {
@@ -148,7 +148,7 @@ func holdCommand(a *arguments) action {
 	}
 }
 
-// wrong lists what fails the checks, with one line for each of the first few Nodes that fail them.
+// wrong lists the failed checks, one line per Node, for the first few Nodes.
 func (s view) wrong(nodes []*registration, checks []check) string {
 	const few = 5
 	var lines []string
@@ -170,7 +170,7 @@ func (s view) wrong(nodes []*registration, checks []check) string {
 	return strings.Join(lines, "")
 }
 
-// of returns what is seen of a Node. Another Node of the same name is not it.
+// of returns the state of a Node. A Node with the same name and another UID does not count as it.
 func (s view) of(n *registration) state {
 	is := state{registration: n, node: s.nodes[n.name]}
 	if is.node != nil && is.node.UID != n.uid {
@@ -224,7 +224,7 @@ func sessionsCommand(a *arguments) action {
 	})
 }
 
-// onEach waits until each of the named vCenters is as it should be, and else returns how it is.
+// onEach waits until each vCenter meets a condition, and otherwise returns the last error.
 func onEach(names []string, within time.Duration, look func(*fleet.VCenter) (bool, error)) action {
 	return func(ctx context.Context, w *world) error {
 		for _, name := range names {
@@ -238,8 +238,7 @@ func onEach(names []string, within time.Duration, look func(*fleet.VCenter) (boo
 	}
 }
 
-// registered returns the Nodes that the script has created and whose name one
-// of the patterns fits.
+// registered returns the Nodes that the script has created and whose name matches one of the patterns.
 func (w *world) registered(patterns []string) ([]*registration, error) {
 	var found []*registration
 	for _, pattern := range patterns {
@@ -256,7 +255,7 @@ func (w *world) registered(patterns []string) ([]*registration, error) {
 	return found, nil
 }
 
-// logJSON checks that the log is JSON, and whether it has lines about Nodes and vCenters.
+// logJSON checks that the log is JSON, and whether it contains lines about Nodes and vCenters.
 func logJSON(a *arguments) action {
 	return func(_ context.Context, w *world) error {
 		nodes := 0
@@ -287,7 +286,7 @@ func logJSON(a *arguments) action {
 	}
 }
 
-// logSize checks how much the daemon has said of its own accord.
+// logSize checks the size of the daemon's own log.
 func logSize(a *arguments) action {
 	most, err := bytesIn(a.word("SIZE"))
 	if err != nil {
@@ -302,7 +301,7 @@ func logSize(a *arguments) action {
 	}
 }
 
-// logOwn checks how many lines come from source files of vzones and not of the framework, and how they end.
+// logOwn checks the number of lines from source files of vzones instead of the framework, and their end.
 func logOwn(a *arguments) action {
 	most := a.number()
 	text := a.word("TEXT")
@@ -328,7 +327,7 @@ func logOwn(a *arguments) action {
 	}
 }
 
-// logLines checks how many lines of what the daemon says of its own accord contain a text.
+// logLines checks the number of lines in the daemon's own log that contain a text.
 func logLines(a *arguments) action {
 	n := a.number()
 	text := a.word("TEXT")

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// printCommands prints what scripts may have.
+// printCommands prints the commands and conditions of scripts.
 func printCommands(w io.Writer) {
 	fmt.Fprintf(w, "commands:\n")
 	for _, c := range commands() {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// metricCommands check the daemon's metrics.
 func metricCommands() []command {
 	return []command{
 		{"metric METRIC COMPARE N [after DURATION] [within DURATION]",
@@ -22,14 +21,14 @@ func metricCommands() []command {
 	}
 }
 
-// A metric is a name and the labels that are asked for.
+// A metric is a metric's name and the selected labels.
 type metric struct {
 	text   string
 	name   string
 	labels map[string]string
 }
 
-// metric takes NAME or NAME{LABEL=VALUE,…}.
+// metric reads NAME or NAME{LABEL=VALUE,…}.
 func (a *arguments) metric() metric {
 	m := metric{text: a.word("METRIC"), labels: map[string]string{}}
 	name, rest, braced := strings.Cut(m.text, "{")
@@ -49,7 +48,7 @@ func (a *arguments) metric() metric {
 	return m
 }
 
-// read returns the metric's value; without any it is not a number.
+// read returns the metric's value, NaN if it does not exist.
 func (m *metric) read(ctx context.Context, w *world) (float64, error) {
 	if w.daemon == nil {
 		return 0, errNoDaemon
@@ -110,12 +109,12 @@ func metricCommand(a *arguments) action {
 	}
 }
 
-// noMark is the mistake of conditions that need a mark before them.
+// noMark is the error of conditions without a preceding mark.
 const noMark = "no `mark nodes` is above"
 
-// markNodes has the conditions unchanged and as-marked mean: since now. Before, it waits until nothing is
-// written for a second, for ten at most: the last write to a Node that joins is that of its addresses. What the
-// watch of the scenario shows may be older than now, so it is waited for too.
+// markNodes marks the current Nodes for the conditions unchanged and as-marked. First it waits until no Node was
+// written for a second, for at most ten seconds: the last write to a joining Node is that of its addresses. It also
+// waits until the observer, which may lag behind, has seen the marked Nodes.
 func markNodes(*arguments) action {
 	return func(ctx context.Context, w *world) error {
 		var list *corev1.NodeList
@@ -152,7 +151,7 @@ func markNodes(*arguments) action {
 	}
 }
 
-// version is a resource version as the number that it is, 0 if there is none.
+// version returns a resource version as a number, 0 for none.
 func version(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {

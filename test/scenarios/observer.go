@@ -17,8 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// An observer watches all Nodes and Events. It shows each change to whoever
-// waits, not only what has come of several.
+// An observer watches all Nodes and Events. Waiters see every single change, not only the result of several.
 type observer struct {
 	mu      sync.Mutex
 	view    view
@@ -26,7 +25,7 @@ type observer struct {
 	texts   map[string]bool // texts of all Events so far
 }
 
-// A view is what is seen at one moment.
+// A view contains the Nodes and Events at one moment.
 type view struct {
 	nodes  map[string]*v1.Node
 	events map[types.UID]*v1.Event
@@ -45,8 +44,7 @@ func newObserver() *observer {
 	}
 }
 
-// observe watches until the context is done. It calls synced when everything
-// that was there at the beginning is seen.
+// observe watches until the context is done. It calls synced after the initial lists.
 func (o *observer) observe(ctx context.Context, client kubernetes.Interface, synced func()) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -69,7 +67,7 @@ func (o *observer) observe(ctx context.Context, client kubernetes.Interface, syn
 	}
 }
 
-// note records a change and shows it to all that wait.
+// note records a change and shows it to all waiters.
 func (o *observer) note(object any, there bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
@@ -95,12 +93,11 @@ func (o *observer) note(object any, there bool) {
 	}
 }
 
-// errEnded is what until returns when the daemon has ended.
+// errEnded is returned by until when the daemon has ended.
 var errEnded = errors.New("the daemon has ended on its own")
 
-// until calls seen with what is there now and after each change, until it
-// returns true. It returns the cause if the context is done before that, and
-// errEnded if the channel is closed.
+// until calls seen with the current view and after each change until it returns true. It returns the cause if the
+// context is done first, and errEnded if ended is closed.
 func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(view) bool) error {
 	w := &waiter{seen: seen, done: make(chan struct{})}
 	o.mu.Lock()
@@ -125,14 +122,14 @@ func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(v
 	}
 }
 
-// events returns the texts of all Events that there have been.
+// events returns the texts of all Events so far.
 func (o *observer) events() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.Join(slices.Collect(maps.Keys(o.texts)), "\n")
 }
 
-// now returns what f makes of what is seen now.
+// now calls f with the current view.
 func (o *observer) now(f func(view)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,11 +10,9 @@ import (
 	"vzones/test/stack"
 )
 
-// Play resets the stack for the scenario's fleet and plays its script with
-// the daemon at a path. It reports each line that is done. The error names the
-// line at which it ended, what was wrong there, and the end of the daemon's
-// log. Whatever else happens, the daemon is stopped and what it leaves behind
-// is checked.
+// Play resets the stack for the scenario's fleet and plays its script with the daemon at a path. It reports each
+// completed line. An error contains the failed line, the reason and the end of the daemon's log. In any case, the
+// daemon is stopped and the state that it leaves is checked.
 func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, report func(string)) error {
 	if err := on.Reset(ctx, s.fleet); err != nil {
 		return err
@@ -60,7 +58,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	return err
 }
 
-// logTail returns the end of the daemon's log, where something went wrong.
+// logTail returns the end of the daemon's log if there was an error.
 func (w *world) logTail(err error) string {
 	if err == nil || w.last == nil {
 		return ""

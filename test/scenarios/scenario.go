@@ -14,14 +14,13 @@ import (
 	"vzones/test/fleet"
 )
 
-// A Scenario is a fleet, a configuration, and a script of events and
-// expectations.
+// A Scenario is a fleet, a configuration, and a script of events and expectations.
 type Scenario struct {
-	// Name is that of the file, without its extension.
+	// Name is the name of the file without its extension.
 	Name string
-	// Story says what the scenario shows.
+	// Story describes what the scenario shows.
 	Story string
-	// Held is how long it holds what must not happen: about the least that it takes.
+	// Held is the total time of the hold commands, close to the minimum duration.
 	Held time.Duration
 
 	fleet  string
@@ -29,14 +28,14 @@ type Scenario struct {
 	steps  []step
 }
 
-// The sections of a file, which are in this order. Further configurations come before the script.
+// Sections of a file in order. Further configurations precede the script.
 const (
 	fleetSection  = "fleet.yaml"
 	configSection = "config.yaml"
 	scriptSection = "script"
 )
 
-// Load reads a scenario. The error joins all mistakes, each with file and line.
+// Load reads a scenario. It joins all errors, each with file and line.
 func Load(path string) (*Scenario, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -82,18 +81,18 @@ type step struct {
 	line int
 	text string
 	do   action
-	// inner is what a repeat repeats.
+	// inner are the steps of a repeat.
 	inner []step
 	times int
 }
 
 func (s *step) String() string { return fmt.Sprintf("%s:%d: %s", s.file, s.line, s.text) }
 
-// A parser collects mistakes.
+// A parser collects errors.
 type parser struct {
 	file     string
 	vcenters []string
-	// configs are the configurations by their section.
+	// configs are the configurations by section.
 	configs  map[string]*configuration
 	held     time.Duration
 	mistakes []error
@@ -103,10 +102,10 @@ func (p *parser) mistake(line int, format string, args ...any) {
 	p.mistakes = append(p.mistakes, fmt.Errorf("%s:%d: "+format, append([]any{p.file, line}, args...)...))
 }
 
-// script reads the lines of a script, the first of which has the given number.
+// script parses a script whose first line has the given number.
 func (p *parser) script(text string, first int) []step {
 	var steps []step
-	var opened *step // the repeat that is open
+	var opened *step // the current repeat
 	number := first - 1
 	for raw := range strings.Lines(text) {
 		number++

@@ -62,7 +62,7 @@ log has "two words"
 	}
 }
 
-// TestMistakes: each line alone is refused, with its number and a reason.
+// TestMistakes: each line is rejected with its number and a reason.
 func TestMistakes(t *testing.T) {
 	for line, want := range map[string]string{
 		`frobnicate east`:                  `"frobnicate" is no command`,
@@ -101,7 +101,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestMistakenFiles: whole files are refused, and all mistakes are reported at once.
+// TestMistakenFiles: invalid files are rejected, and all errors are reported at once.
 func TestMistakenFiles(t *testing.T) {
 	good := head + "node create node\nexpect node exists\n"
 	for want, content := range map[string]string{

@@ -21,11 +21,10 @@ import (
 	"vzones/test/stack"
 )
 
-// missing says why no scenario can be played.
+// missing is the reason that no scenario can be played.
 var missing error
 
-// pool has the stacks that scenarios are played on. There are more than processors: scenarios
-// mostly wait.
+// pool contains the stacks for scenarios. There are more stacks than processors because scenarios mostly wait.
 var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 
 const poolSize = 10
@@ -45,11 +44,11 @@ func run(m *testing.M) int {
 	}
 	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
 		missing = err
-		// go test keeps what a passing package prints to itself, but puts
-		// [no tests to run] behind its name for this line.
+		// With this line go test prints [no tests to run] behind the package's name; it hides any other
+		// output of a passing package.
 		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
 	}
-	// Without it go test plays as many at a time as there are processors.
+	// The default is the number of processors.
 	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
 		fmt.Println(err)
 		return 1
@@ -62,7 +61,7 @@ func run(m *testing.M) int {
 	return status
 }
 
-// play plays a scenario on a stack that is free.
+// play plays a scenario on a free stack.
 func play(t *testing.T, s *Scenario) error {
 	t.Helper()
 	if missing != nil {
@@ -78,13 +77,12 @@ func play(t *testing.T, s *Scenario) error {
 	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
-// TestScenarios plays all files of this folder; with -short, as make test does, those of
-// core.txt, and of these under the race detector the ones that exercise concurrency most.
+// TestScenarios plays all scenarios; with -short, as in make test, only those in core.txt, and under the race detector
+// only those in core.txt that exercise concurrency most.
 func TestScenarios(t *testing.T) {
 	all := load(t)
 	list := readCore(t)
-	// Of parallel tests go test begins with the last one, and the longest should
-	// not be what is left over.
+	// go test starts parallel tests in reverse order. The longest should start first.
 	slices.SortStableFunc(all, func(a, b *Scenario) int { return cmp.Compare(a.Held, b.Held) })
 	for _, scenario := range all {
 		isConcurrent, isCore := list[scenario.Name]
@@ -100,10 +98,10 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// coreLine matches a line of core.txt, about one scenario. Those that are marked with race exercise concurrency most.
+// coreLine matches a scenario in core.txt. The mark race means that it exercises concurrency most.
 var coreLine = regexp.MustCompile(`(?m)^([a-z0-9-]+) +(race )?`)
 
-// readCore returns whether a scenario of the core exercises concurrency, by the scenario's name.
+// readCore maps the core scenarios to whether they exercise concurrency most.
 func readCore(t *testing.T) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile("core.txt")
@@ -141,8 +139,7 @@ func load(t *testing.T) []*Scenario {
 	return all
 }
 
-// TestFailures: a script that is wrong about the world fails, and says where,
-// what is so instead, and what the daemon did last.
+// TestFailures: a failed expectation reports the line, the actual state and the end of the daemon's log.
 func TestFailures(t *testing.T) {
 	const node, daemon = "node create node\n", "node create node\ndaemon start\nexpect node initialized\n"
 	for name, c := range map[string]struct{ script, want string }{

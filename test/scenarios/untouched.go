@@ -14,11 +14,9 @@ import (
 	"vzones/test/fleet"
 )
 
-// machineKey is the annotation in which the daemon keeps what it knows of a
-// Node's machine.
+// machineKey is the annotation with the Node's VM.
 const machineKey = "vzones/vm"
 
-// readyCondition is the daemon's condition of Nodes.
 const readyCondition = "vzones/TopologyReady"
 
 func machineCheck(a *arguments, name string) check {
@@ -60,7 +58,8 @@ func addressesCheck(a *arguments, _ string) check {
 	})
 }
 
-// untouched returns who else has written to a Node, as the API keeps it, or what: removing leaves no trace there.
+// untouched returns the other writer of a Node according to its managed fields. A removal leaves no trace there, so it
+// also compares the spec and checks for Events.
 func untouched(s state) string {
 	for _, f := range s.node.ManagedFields {
 		if !slices.ContainsFunc(s.made.ManagedFields, func(own metav1.ManagedFieldsEntry) bool { return own.Manager == f.Manager }) {
@@ -73,8 +72,7 @@ func untouched(s state) string {
 	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
 }
 
-// asMarked returns what of a Node differs from the mark, but for annotations and the condition of
-// vzones.
+// asMarked returns the difference between a Node and the mark, without vzones' labels, annotations and condition.
 func asMarked(s state) string {
 	if s.marked == nil {
 		return noMark
@@ -84,7 +82,7 @@ func asMarked(s state) string {
 	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("%+v, not %+v", is, was))
 }
 
-// ofOthers is what of a Node others than vzones write.
+// ofOthers returns a Node without vzones' labels, annotations and condition.
 func ofOthers(n *v1.Node) *v1.Node {
 	foreign := func(all map[string]string) map[string]string {
 		all = maps.Clone(all)
@@ -98,7 +96,7 @@ func ofOthers(n *v1.Node) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: foreign(n.Labels), Annotations: foreign(n.Annotations)}, Spec: n.Spec, Status: n.Status}
 }
 
-// unchanged returns that a Node has been written since the mark, but for the condition of vzones.
+// unchanged fails if a Node was written since the mark, apart from vzones' condition.
 func unchanged(s state) string {
 	switch {
 	case s.marked == nil:
@@ -106,12 +104,12 @@ func unchanged(s state) string {
 	case s.marked.ResourceVersion == s.node.ResourceVersion:
 		return ""
 	case slices.Equal(writes(s.node), writes(s.marked)) && asMarked(s) == "" && maps.Equal(s.node.Annotations, s.marked.Annotations):
-		return "" // but for the condition of vzones
+		return "" // only vzones' condition was written
 	}
 	return unwritten(s)
 }
 
-// writes are who has written what of a Node last, and when, but for the status.
+// writes lists the managers of a Node with their last write, without the status.
 func writes(n *v1.Node) []string {
 	var all []string
 	for _, f := range n.ManagedFields {
@@ -123,7 +121,7 @@ func writes(n *v1.Node) []string {
 	return all
 }
 
-// unwritten returns that a Node has been written since the mark, and by whom last.
+// unwritten fails if a Node was written since the mark, and returns the last writer.
 func unwritten(s state) string {
 	switch {
 	case s.marked == nil:

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// split takes a line apart at blanks. What is in quotation marks of one of both kinds may
-// contain blanks, # and the other one; a # that begins a word begins a comment.
+// split splits a line at blanks. Text in single or double quotes may contain blanks, # and the other quotes; a # at the
+// start of a word starts a comment.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -47,7 +47,7 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// repeats reads "repeat N {".
+// repeats parses "repeat N {".
 func repeats(words []string) (int, error) {
 	if len(words) == 3 && words[2] == "{" {
 		if n, err := strconv.Atoi(words[1]); err == nil && n > 0 {
@@ -57,8 +57,7 @@ func repeats(words []string) (int, error) {
 	return 0, fmt.Errorf("is written: %s", repeatUsage)
 }
 
-// matches reports whether a pattern, in which * stands for any characters, fits a
-// name.
+// matches reports whether a name matches a pattern, in which * matches any characters.
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil

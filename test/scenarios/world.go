@@ -20,39 +20,39 @@ import (
 	"vzones/test/stack"
 )
 
-// pollInterval is the time between two checks of what sends no notice of a change.
+// pollInterval is the interval for checking state without a notification.
 const pollInterval = 50 * time.Millisecond
 
-// A world is what a script acts on.
+// A world is the state that a script works on.
 type world struct {
 	stack  *stack.Stack
 	eyes   *observer
 	binary string
-	// config is the configuration now.
+	// config is the current configuration.
 	config *configuration
-	// mount holds the configuration file, credentials the directory of
-	// credentials, and files what is in that.
+	// mount contains the configuration file, credentials the directory of credentials with the
+	// content files.
 	mount, credentials *stack.Mount
 	files              map[string][]byte
 
-	// daemon is nil while none runs; last is it, or the previous one.
+	// daemon is nil while none runs. last is the current or previous daemon.
 	daemon, last *stack.Daemon
-	ownLog       *stack.OwnLogReader // reader of the log of last
+	ownLog       *stack.OwnLogReader // reads the log of last
 	flags        []string
-	// standby is a second daemon that waits to lead; nil while none does.
+	// standby is a second daemon that waits to lead, or nil.
 	standby      *stack.Daemon
 	standbyFlags []string
 	nodes        map[string]*registration
-	// secrets are what must never be in a log.
+	// secrets must never appear in a log.
 	secrets stack.Search
-	// sick are the vCenters that a daemon need not be able to log out of.
+	// sick are the vCenters that a daemon may be unable to log out of.
 	sick map[string]bool
-	// orphans are the sessions that daemons have left in a vCenter which were
-	// killed, or could not log out of it.
+	// orphans are the numbers of sessions, by vCenter, left by daemons that were killed or could not
+	// log out.
 	orphans map[string]int
-	// restore gives back a right that was taken; nil where none was.
+	// restore restores a removed permission; nil if none was removed.
 	restore func(context.Context) error
-	// writer writes to Nodes beside the daemon; nil while none does.
+	// writer is another writer of Nodes, or nil.
 	writer *writer
 }
 
@@ -87,7 +87,7 @@ func newWorld(s *stack.Stack, binary string, config *configuration) (*world, err
 	return w, err
 }
 
-// said returns the log of the daemon, or of the last one, without requests and responses.
+// said returns the log of the current or last daemon, without requests and responses.
 func (w *world) said() (string, error) {
 	if w.ownLog == nil {
 		return "", nil
@@ -95,7 +95,7 @@ func (w *world) said() (string, error) {
 	return w.ownLog.Text()
 }
 
-// ended is closed when the daemon ends on its own; it is nil while none runs.
+// ended is closed when the daemon exits. It is nil while none runs.
 func (w *world) ended() <-chan struct{} {
 	if w.daemon == nil {
 		return nil
@@ -103,8 +103,7 @@ func (w *world) ended() <-chan struct{} {
 	return w.daemon.Exited()
 }
 
-// start starts the daemon. It says all that it can: nothing of that may be a
-// secret.
+// start starts the daemon with full verbosity, to check that it logs no secret.
 func (w *world) start() error {
 	if err := w.writeConfig(""); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (w *world) start() error {
 	return err
 }
 
-// stop sends SIGTERM and checks what a daemon has to leave behind.
+// stop sends SIGTERM and checks the state that the daemon leaves.
 func (w *world) stop(ctx context.Context) error {
 	d := w.daemon
 	if d == nil {
@@ -143,7 +142,7 @@ func (w *world) stop(ctx context.Context) error {
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		if w.standby != nil {
-			// The standby may have sessions of its own.
+			// The standby may have its own sessions.
 			break
 		}
 		if w.sick[v.Name()] {
@@ -151,7 +150,7 @@ func (w *world) stop(ctx context.Context) error {
 			continue
 		}
 		left := func() int { return v.Sessions() - w.orphans[v.Name()] }
-		// A busy vCenter may carry out a logout for whose answer the daemon has not waited.
+		// A busy vCenter may still process a logout whose response the daemon did not wait for.
 		_ = wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, stack.Slower(time.Second), true,
 			func(context.Context) (bool, error) { return left() <= 0, nil })
 		if left := left(); left > 0 {
@@ -162,7 +161,7 @@ func (w *world) stop(ctx context.Context) error {
 	return errors.Join(append(errs, w.audit(d))...)
 }
 
-// audit looks for secrets in the log and in Events.
+// audit searches the log and the Events for secrets.
 func (w *world) audit(d *stack.Daemon) error {
 	for _, v := range w.stack.Fleet.VCenters() {
 		for _, id := range v.SessionIDs() {
@@ -214,7 +213,7 @@ func (w *world) kill() error {
 	return w.audit(d)
 }
 
-// poll checks a condition until it is met. After the time it returns what is wrong.
+// poll checks a condition until it is met. After the timeout it returns the error of wrong.
 func (w *world) poll(ctx context.Context, within time.Duration, met func() bool, wrong func() error) error {
 	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(context.Context) (bool, error) {
 		if met() {
@@ -236,7 +235,7 @@ func (w *world) poll(ctx context.Context, within time.Duration, met func() bool,
 	return nil
 }
 
-// see waits until the observer has seen a Node with that UID, or none for "".
+// see waits until the observer has seen a Node with this UID, or none for "".
 func (w *world) see(ctx context.Context, name string, uid types.UID) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
@@ -246,7 +245,7 @@ func (w *world) see(ctx context.Context, name string, uid types.UID) error {
 	})
 }
 
-// awaitCurrent waits until the observer has seen a Node as it is now.
+// awaitCurrent waits until the observer has seen the current state of a Node.
 func (w *world) awaitCurrent(ctx context.Context, name string) error {
 	is, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -259,14 +258,13 @@ func (w *world) awaitCurrent(ctx context.Context, name string) error {
 	return w.eyes.until(ctx, nil, func(s view) bool { return s.reached(is) })
 }
 
-// reached reports whether a Node is seen as it was then or later, or is gone.
+// reached reports whether the view contains this version of a Node or a later one, or the Node is gone.
 func (s view) reached(then *v1.Node) bool {
 	n := s.nodes[then.Name]
 	return n == nil || version(n.ResourceVersion) >= version(then.ResourceVersion)
 }
 
-// changesNothing reports whether a request is one of those by which a client reads a vCenter. What the others create
-// belongs to their session.
+// changesNothing reports whether a request reads a vCenter or only creates objects that belong to its session.
 func changesNothing(kind string) bool {
 	method, path, isREST := strings.Cut(kind, " ")
 	if isREST {

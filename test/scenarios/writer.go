@@ -14,11 +14,10 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// writerKey is the key of the label and of the taint that the other writer has.
+// writerKey is the key of the other writer's label and taint.
 const writerKey = "example.com/writer"
 
-// writerCommands are those of another writer, which changes Nodes at the same
-// moment as the daemon.
+// writerCommands control another writer, which changes Nodes concurrently with the daemon.
 func writerCommands() []command {
 	return []command{
 		{"writer start DURATION", "has another writer change a label and a taint of its own, `" + writerKey + "`, on each Node that often; " +
@@ -50,10 +49,10 @@ func writerCommands() []command {
 	}
 }
 
-// patience is how often the other writer tries again: the daemon and the framework write at the same time.
+// patience is the backoff of the other writer on conflicts with the daemon and the framework.
 var patience = wait.Backoff{Steps: 1000, Duration: time.Millisecond}
 
-// A writer writes until it is ended. Each of its goroutines has an error.
+// A writer writes until end is called. Each of its goroutines has an error.
 type writer struct {
 	end  func()
 	done sync.WaitGroup
@@ -68,8 +67,8 @@ func (w *world) endWriter() error {
 	return errors.Join(other.errs...)
 }
 
-// keepWriting changes a Node until the context is done, and looks a last time then. A write that has begun is not
-// broken off: whether it was done would not be known.
+// keepWriting changes a Node until the context is done, and then checks it a last time. It does not cancel a write,
+// because the result would be unknown.
 func (w *world) keepWriting(ctx context.Context, name string, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -92,8 +91,8 @@ func (w *world) keepWriting(ctx context.Context, name string, every time.Duratio
 	}
 }
 
-// writeOn checks that what was written last is there, and writes what is next. The writer is as careful as one has
-// to be: it writes the whole Node and fails if anybody has written since it read.
+// writeOn checks that the last write is still present and writes the next. It writes the whole Node and fails on a
+// conflict, as a correct writer must.
 func (w *world) writeOn(ctx context.Context, name, last, next string) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()

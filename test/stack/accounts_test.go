@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRolesOfTheIncumbent: with the roles of the CPI's manifest and with OpenShift's the daemon does all that
-// it does with its own, also with the flag that has no effect. Only tokens of others cannot be reviewed.
+// TestRolesOfTheIncumbent: with the roles of the CPI's manifest and with OpenShift's, the daemon does everything that it
+// does with its own roles, except for reviewing tokens. A flag without effect changes nothing.
 func TestRolesOfTheIncumbent(t *testing.T) {
 	const openshift, withToken = "openshift-cloud-controller-manager", "/metrics with a token"
 	for file, c := range map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"vzones/test/cluster"
 )
 
-// audited are the options of a control plane whose API server notes each request of the
-// daemon's ServiceAccount in a namespace, and the path of the file.
+// audited returns options for an API server that logs all requests of the daemon's ServiceAccount in a namespace, and
+// the path of the log.
 func audited(t *testing.T, space string) (cluster.Options, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,14 +38,14 @@ rules:
 	}}}, log
 }
 
-// A request is what the audit log says of one.
+// A request is an entry of the audit log.
 type request struct {
 	Verb       string
 	RequestURI string
 	ObjectRef  struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	// RequestObject is the body of a deletion.
 	RequestObject metav1.DeleteOptions
-	// Annotations have the decision, and which binding made it.
+	// Annotations contain the authorization decision and its binding.
 	Annotations map[string]string
 }
 
@@ -59,7 +59,7 @@ func (r request) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.ObjectRef.Namespace, resource, r.Verb, r.ObjectRef.Name))
 }
 
-// requests returns what the log says behind an offset.
+// requests returns the entries after an offset.
 func requests(t *testing.T, log string, offset int) []request {
 	t.Helper()
 	data, err := os.ReadFile(log)

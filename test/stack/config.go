@@ -10,8 +10,8 @@ import (
 	"vzones/test/fleet"
 )
 
-// Config returns the configuration of the fleet as it is now, with credentials
-// from TheSecret and each vCenter's certificate verified with its CAFile.
+// Config returns the configuration of the current fleet. The credentials are in TheSecret, and certificates are
+// verified with CAFile.
 func (s *Stack) Config() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "global:\n  secretName: %s\n  secretNamespace: %s\nvcenter:\n", secretName, namespace)
@@ -21,12 +21,11 @@ func (s *Stack) Config() []byte {
 	return b.Bytes()
 }
 
-// CAFile returns the path of the file that WriteCA writes. Its folder has nothing
-// else: a watch of the file gets all events there.
+// CAFile returns the path of the file written by WriteCA. It is alone in its folder, because a watch of the file
+// receives all events of the folder.
 func (s *Stack) CAFile(v *fleet.VCenter) string { return filepath.Join(s.Dir, "ca", v.Name()+".pem") }
 
-// WriteCA writes the authority of a vCenter's certificate as it is now. The file
-// is never seen half-written.
+// WriteCA atomically writes the vCenter's current certificate to CAFile.
 func (s *Stack) WriteCA(v *fleet.VCenter) error {
 	if err := os.MkdirAll(filepath.Join(s.Dir, "ca"), 0o700); err != nil {
 		return err
@@ -38,8 +37,7 @@ func (s *Stack) WriteCA(v *fleet.VCenter) error {
 	return os.Rename(temporary, s.CAFile(v))
 }
 
-// WriteConfig writes Config, what is in more behind it, and the files with the
-// authorities, and returns its path.
+// WriteConfig writes Config followed by more, and the CA files. It returns the path of the configuration.
 func (s *Stack) WriteConfig(more string) (string, error) {
 	for _, v := range s.Fleet.VCenters() {
 		if err := s.WriteCA(v); err != nil {

@@ -16,14 +16,12 @@ import (
 	"vzones/test/fleet"
 )
 
-// TheSecret is the Secret that the manifest's role lets the daemon read, and that
-// WriteConfig names.
+// TheSecret returns the Secret in the configuration that the manifest's role permits the daemon to read.
 func TheSecret() types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: secretName}
 }
 
-// Credentials are a vCenter's in the keys of a Secret, with its password as it
-// is now.
+// Credentials returns a vCenter's current credentials as keys of a Secret.
 func Credentials(v *fleet.VCenter) map[string][]byte {
 	return map[string][]byte{
 		v.Host() + ".username": []byte(v.User()),
@@ -31,8 +29,7 @@ func Credentials(v *fleet.VCenter) map[string][]byte {
 	}
 }
 
-// WriteSecret writes the credentials of all vCenters, and nothing else, into
-// TheSecret.
+// WriteSecret replaces the content of TheSecret with the credentials of all vCenters.
 func (s *Stack) WriteSecret(ctx context.Context) error {
 	data := map[string][]byte{}
 	for _, v := range s.Fleet.VCenters() {
@@ -41,7 +38,7 @@ func (s *Stack) WriteSecret(ctx context.Context) error {
 	return s.PutSecret(ctx, TheSecret(), data)
 }
 
-// Secret returns the content of a Secret, nil if there is none.
+// Secret returns the content of a Secret, nil if it does not exist.
 func (s *Stack) Secret(ctx context.Context, name types.NamespacedName) (map[string][]byte, error) {
 	secret, err := s.Client.CoreV1().Secrets(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -53,8 +50,8 @@ func (s *Stack) Secret(ctx context.Context, name types.NamespacedName) (map[stri
 	return secret.Data, nil
 }
 
-// PutSecret makes a Secret or replaces its content. The daemon may read it: if
-// it is another one than TheSecret, that lasts until Reset.
+// PutSecret creates a Secret or replaces its content, and permits the daemon to read it. The permission for a Secret
+// other than TheSecret lasts until Reset.
 func (s *Stack) PutSecret(ctx context.Context, name types.NamespacedName, data map[string][]byte) error {
 	if name != TheSecret() {
 		if err := s.grant(ctx, name); err != nil {
@@ -70,20 +67,19 @@ func (s *Stack) PutSecret(ctx context.Context, name types.NamespacedName, data m
 	return err
 }
 
-// TouchSecret changes a Secret, and not what is in it.
+// TouchSecret changes a Secret's metadata only.
 func (s *Stack) TouchSecret(ctx context.Context, name types.NamespacedName) error {
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"touched": %q}}}`, time.Now())
 	_, err := s.Client.CoreV1().Secrets(name.Namespace).Patch(ctx, name.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 
-// DeleteSecret deletes a Secret. The right to read it stays.
+// DeleteSecret deletes a Secret. The permission to read it stays.
 func (s *Stack) DeleteSecret(ctx context.Context, name types.NamespacedName) error {
 	return s.Client.CoreV1().Secrets(name.Namespace).Delete(ctx, name.Name, metav1.DeleteOptions{})
 }
 
-// grant gives the daemon the right to read a further Secret, as its
-// administrator does, and makes the namespace if need be.
+// grant permits the daemon to read a further Secret, like its administrator, and creates a missing namespace.
 func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
 	there := metav1.ObjectMeta{Name: "read-" + name.Name, Namespace: name.Namespace}
 	_, space := s.Client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name.Namespace}}, metav1.CreateOptions{})
@@ -111,7 +107,7 @@ func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
 	return err
 }
 
-// revoke removes the further Secrets and the rights to read them.
+// revoke deletes the further Secrets and the permissions to read them.
 func (s *Stack) revoke(ctx context.Context) error {
 	now := metav1.DeleteOptions{}
 	for _, name := range s.granted {
@@ -130,7 +126,7 @@ func (s *Stack) revoke(ctx context.Context) error {
 	return nil
 }
 
-// Token returns the token that daemons have for the API server.
+// Token returns the daemons' token for the API server.
 func (s *Stack) Token() (string, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {

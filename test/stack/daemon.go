@@ -16,23 +16,22 @@ import (
 	"vzones/test/process"
 )
 
-// A Daemon is the cloud controller manager as a process of its own.
+// A Daemon is a process of the cloud controller manager.
 type Daemon struct {
 	process *process.Process
-	// Port serves /healthz over HTTPS on 127.0.0.1.
+	// Port is the HTTPS port of /healthz on 127.0.0.1.
 	Port int
-	// Started is when it was started.
+	// Started is the start time.
 	Started time.Time
 }
 
-// Pod returns the Pod that a daemon gets as its own, which does not exist.
+// Pod returns the daemons' own Pod, which does not exist.
 func Pod() v1.ObjectReference {
 	return v1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: serviceAccount + "-0", UID: "6e2f1c1e-7a53-4d0c-9a4e-5f1f0c3b2a10"}
 }
 
-// StartDaemon starts the daemon at a path with a configuration file, "" for
-// none, and the token of the manifest's ServiceAccount. Flags come behind the
-// usual ones.
+// StartDaemon starts the daemon at a path with a configuration file, "" for none, and the token of the manifest's
+// ServiceAccount. Flags follow the default flags.
 func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, error) {
 	port, err := process.FreePort()
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 	return d, nil
 }
 
-// Stop sends SIGTERM and returns how long the daemon took to end and its error,
-// which is nil for exit status 0 without a data race.
+// Stop sends SIGTERM and returns the time until the daemon exited, and an error unless it exited with status 0 and
+// without a data race.
 func (d *Daemon) Stop() (time.Duration, error) {
 	began := time.Now()
 	if err := d.process.Stop(time.Minute); err != nil {
@@ -77,14 +76,13 @@ func (d *Daemon) Stop() (time.Duration, error) {
 	return took, err
 }
 
-// Kill ends the daemon without the time to log out, as the kernel or a node's
-// failure does.
+// Kill kills the daemon, so it cannot log out.
 func (d *Daemon) Kill() error { return d.process.Stop(0) }
 
-// Exited is closed when the daemon has ended.
+// Exited is closed when the daemon has exited.
 func (d *Daemon) Exited() <-chan struct{} { return d.process.Exited() }
 
-// Log returns all that the daemon has printed.
+// Log returns the daemon's output.
 func (d *Daemon) Log() string {
 	b, err := os.ReadFile(d.process.Log())
 	if err != nil {
@@ -93,10 +91,10 @@ func (d *Daemon) Log() string {
 	return string(b)
 }
 
-// LogPath returns the path of the file that Log reads.
+// LogPath returns the path of the daemon's log.
 func (d *Daemon) LogPath() string { return d.process.Log() }
 
-// Healthy asks /healthz.
+// Healthy requests /healthz and returns an error unless its status is 200.
 func (d *Daemon) Healthy(ctx context.Context) error {
 	code, _, err := d.Get(ctx, "/healthz", "")
 	if err == nil && code != http.StatusOK {
@@ -105,8 +103,7 @@ func (d *Daemon) Healthy(ctx context.Context) error {
 	return err
 }
 
-// Get asks the daemon's port for a path, with a bearer token unless it is "", and
-// returns the status and what it says.
+// Get requests a path from the daemon, with a bearer token unless it is "", and returns status and body.
 func (d *Daemon) Get(ctx context.Context, path, token string) (int, string, error) {
 	return d.get(ctx, path, token, nil)
 }

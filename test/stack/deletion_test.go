@@ -22,18 +22,18 @@ import (
 	"vzones/vcenter"
 )
 
-// deadID is a provider ID of no machine.
+// deadID is a provider ID without a VM.
 const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
 
-// deadNode is a Node whose machine was found once.
+// deadNode returns a Node whose VM was found before.
 func deadNode(name string) *v1.Node {
 	n := cluster.NodeSpec{Name: name, ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}.Node()
 	n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-4711"}
 	return n
 }
 
-// interloper replaces a Node by a new one of its name, between the answer that its
-// machine does not exist and the deletion that follows.
+// interloper replaces a Node with a new one of the same name after the answer that its VM does not exist and before
+// its deletion.
 type interloper struct {
 	*provider.Provider
 	name    string
@@ -50,8 +50,8 @@ func (i interloper) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	return exists, err
 }
 
-// TestANewNodeIsNotDeletedForTheOldOne: the framework's controller deletes by
-// name. A Node of that name that was registered in the last moment is another one.
+// TestANewNodeIsNotDeletedForTheOldOne: the framework's controller deletes by name, but must not delete a Node that was
+// registered under this name in the last moment.
 func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 	s := start(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -107,7 +107,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	// After this no goroutine sets successor.
+	// No goroutine sets successor after this.
 	running.Wait()
 	factory.Shutdown()
 	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "replaced", metav1.GetOptions{})
@@ -116,7 +116,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 	}
 }
 
-// event waits for an Event of a reason about a Node and returns its message.
+// event waits for an Event about a Node and returns its message.
 func (s *Stack) event(t *testing.T, node, reason string) (message string) {
 	t.Helper()
 	await(t, "an Event "+reason+" about Node "+node, func(ctx context.Context) (bool, error) {

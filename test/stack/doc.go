@@ -1,5 +1,4 @@
-// Package stack is everything a test or the demo needs around the daemon: a
-// real control plane, a simulated fleet of vCenters, the roles of the manifest
-// in force, Nodes that register as kubelets do, and the built daemon as a
-// process of its own that has nothing but the token of its ServiceAccount.
+// Package stack is the environment of the daemon for tests and the demo: a real control plane, a simulated fleet of
+// vCenters, the manifest's roles, Nodes registered like those of kubelets, and the built daemon as a separate process
+// whose only credential is the token of its ServiceAccount.
 package stack

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// forms are the ways in which a secret usually gets into a log, without those
-// that are alike.
+// forms returns the forms in which a secret typically reaches a log, without duplicates.
 func forms(secret string) map[string]string {
 	all := map[string]string{"plain": secret}
 	add := func(form, text string) {
@@ -45,14 +44,13 @@ func forms(secret string) map[string]string {
 	return all
 }
 
-// within returns what is the same of the base64 form of every text that has the
-// secret in it, behind a number of bytes that leaves this remainder by three. A
-// Basic header holds user and password together.
+// within returns the part of the base64 form that is the same for every text with the secret after behind bytes,
+// modulo 3. A Basic header, for example, contains user and password.
 func within(encoding *base64.Encoding, secret []byte, behind int) string {
 	text := encoding.EncodeToString(append(make([]byte, behind), secret...))
-	from := []int{0, 2, 3}[behind] // characters that the bytes before have part in
+	from := []int{0, 2, 3}[behind] // number of characters that depend on the bytes before
 	if (behind+len(secret))%3 != 0 {
-		text = text[:len(text)-1] // the last one has part in what follows
+		text = text[:len(text)-1] // the last character depends on the bytes after
 	}
 	return text[min(from, len(text)):]
 }

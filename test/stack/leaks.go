@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-// A Search looks for any number of secrets in a text in one pass over it. The
-// zero value looks for none.
+// A Search finds any number of secrets in a single pass over a text. The zero value finds none.
 type Search struct {
-	// by are the needles by their first two bytes.
+	// by maps the first two bytes of needles to the needles.
 	by map[[2]byte][]needle
-	// begins says of the first two bytes whether any needle has them.
+	// begins is the set of the first two bytes, as bits.
 	begins [1 << 16 / 64]uint64
 	known  map[string]bool
 }
 
 type needle struct{ text, what string }
 
-// Add adds a secret, and says what it is. One that has been added is not added
-// again. Secrets of less than four bytes would be found everywhere and are not
-// looked for.
+// Add adds a secret with a description. It ignores duplicates, and secrets of less than four bytes, which would match
+// everywhere.
 func (s *Search) Add(what, secret string) {
 	if s.known[secret] || len(secret) < 4 {
 		return
@@ -37,9 +35,8 @@ func (s *Search) Add(what, secret string) {
 	}
 }
 
-// In returns what is in a text and in which form, as in "password of east as
-// hex", sorted and each but once. Secrets are found in dumps too, as client-go
-// prints bodies that are not text.
+// In returns the secrets in a text and their form, such as "password of east as hex", sorted and without duplicates. It
+// also searches hex dumps, because client-go dumps binary bodies.
 func (s *Search) In(text string) []string {
 	found := append(s.in(text), s.in(fromHexDump(text))...)
 	slices.Sort(found)
@@ -62,7 +59,7 @@ func (s *Search) in(text string) []string {
 	return found
 }
 
-// fromHexDump returns the bytes of what hex.Dump has written into a text.
+// fromHexDump returns the bytes of all hex.Dump output in a text.
 func fromHexDump(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

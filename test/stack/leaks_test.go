@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestLeaksWhereOthersPrint: what prints does not know of forms.
+// TestLeaksWhereOthersPrint covers output of libraries that do not use forms.
 func TestLeaksWhereOthersPrint(t *testing.T) {
 	const password = "pw-north & south"
 	inJSON, err := json.Marshal(map[string][]byte{"password": []byte(password)})

@@ -28,13 +28,13 @@ vcenters:
 	leastConfig = labels + "topology: {drift: update, settle: 0s}\n"
 )
 
-// leastFlags make everything happen within seconds.
+// leastFlags make all exercises take only seconds.
 var leastFlags = []string{
 	"--leader-elect=true", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=250ms",
 	"--node-monitor-period=1s", "--tag-refresh=1s",
 }
 
-// An exercise makes the daemon do one thing, and returns once it was seen to have done it.
+// An exercise makes the daemon do one thing and waits for its visible effect.
 type exercise func(ctx context.Context, w *leastWorld) error
 
 type leastWorld struct {
@@ -43,14 +43,14 @@ type leastWorld struct {
 	config string
 	token  string
 	admin  tls.Certificate
-	// namespace has the ServiceAccount, the Lease and the Secret; flags come behind leastFlags.
+	// namespace contains the ServiceAccount, the Lease and the Secret; flags follow leastFlags.
 	namespace string
 	flags     []string
-	// requests are those of the daemon.
+	// requests are the daemon's requests.
 	requests []request
 }
 
-// exercises are all that the daemon does with the API server, by what is then seen.
+// exercises covers all of the daemon's uses of the API server, by their visible effect.
 var exercises = map[string]exercise{
 	"taking the Lease":               heldLease,
 	"renewing the Lease":             renewedLease,
@@ -69,8 +69,7 @@ var exercises = map[string]exercise{
 	"/metrics with a certificate":    scrapedByCertificate,
 }
 
-// until waits for a condition, whatever errors there are before it is met. It returns the last of them if the
-// context is done first.
+// until waits for a condition and ignores errors. If the context is done first, it returns the last error.
 func until(ctx context.Context, isMet func() (bool, error)) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -107,7 +106,7 @@ func renewedLease(ctx context.Context, w *leastWorld) error {
 	})
 }
 
-// nodeIs waits for a Node, nil if it is not there.
+// nodeIs waits until is returns true for a Node, nil if it does not exist.
 func nodeIs(ctx context.Context, w *leastWorld, name string, is func(*v1.Node) bool) error {
 	return until(ctx, func() (bool, error) {
 		list, err := w.s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -131,7 +130,7 @@ func addressed(ctx context.Context, w *leastWorld) error {
 	return nodeIs(ctx, w, "works", func(n *v1.Node) bool { return n != nil && len(n.Status.Addresses) > 1 })
 }
 
-// followed moves the zone to b, back, and to b again, so that one Event comes twice.
+// followed changes the zone to b, a and b again, so that one Event repeats.
 func followed(ctx context.Context, w *leastWorld) error {
 	if err := initializedNode(ctx, w); err != nil {
 		return err
@@ -166,7 +165,7 @@ func deletedNode(ctx context.Context, w *leastWorld) error {
 	return nodeIs(ctx, w, "gone", func(n *v1.Node) bool { return n == nil })
 }
 
-// event waits for an Event about an object of a kind, so often.
+// event waits for an Event about an object of a kind with at least this count.
 func event(ctx context.Context, w *leastWorld, namespace, kind string, count int32) error {
 	return until(ctx, func() (bool, error) {
 		list, err := w.s.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
@@ -191,8 +190,7 @@ func toldOfLease(ctx context.Context, w *leastWorld) error {
 
 func toldOfPod(ctx context.Context, w *leastWorld) error { return event(ctx, w, namespace, "Pod", 1) }
 
-// toldOfPodAgain gives the daemon a configuration that it refuses, the right one and the
-// wrong one again.
+// toldOfPodAgain alternates between an invalid and the valid configuration, twice.
 func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
 	good, err := os.ReadFile(w.config)
 	if err != nil {
@@ -215,7 +213,7 @@ func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
 		}
 		select {
 		case <-time.After(1500 * time.Millisecond):
-			// The daemon has read the file meanwhile.
+			// The daemon has read the file in the meantime.
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -223,7 +221,7 @@ func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
 	return event(ctx, w, namespace, "Pod", 2)
 }
 
-// writeSecret writes the credentials into the Secret in the namespace.
+// writeSecret writes the credentials to the Secret in the namespace.
 func (w *leastWorld) writeSecret(ctx context.Context) error {
 	name := types.NamespacedName{Namespace: w.namespace, Name: secretName}
 	return w.s.PutSecret(ctx, name, Credentials(w.s.Fleet.VCenter("east")))
@@ -239,7 +237,7 @@ func newPassword(ctx context.Context, w *leastWorld) error {
 		return err
 	}
 	select {
-	case <-time.After(time.Second): // the daemon hears of it
+	case <-time.After(time.Second): // the daemon watches the Secret
 	case <-ctx.Done():
 		return ctx.Err()
 	}

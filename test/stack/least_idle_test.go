@@ -10,14 +10,13 @@ import (
 	"vzones/manifests"
 )
 
-// TestRolesAreEnough: with all that the manifest grants the daemon does everything, and the API
-// server refuses nothing.
+// TestRolesAreEnough: with the manifest's permissions the daemon does everything, and the API server denies nothing.
 func TestRolesAreEnough(t *testing.T) {
 	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	if failed, denied := w.without(t, log, nil, leastRow{}); len(failed) > 0 || len(denied) > 0 {
 		t.Errorf("with all rights these fail: %q; and these are refused: %q\n%s", failed, denied, w.d.Log())
 	}
-	// A Node that was registered again in the last moment is another one.
+	// A deletion must name the UID, in case the Node was registered again.
 	if !slices.ContainsFunc(w.requests, isNodeDeletion) {
 		t.Error("no Node was deleted")
 	}
@@ -50,9 +49,8 @@ func newLeastWorld(t *testing.T, roles []byte, space string) (w *leastWorld, log
 	return &leastWorld{s: s, token: visitor(t, s, "scraper", "/metrics"), admin: certificate, namespace: space}, log
 }
 
-// TestNoRightIsIdle takes each verb on each resource away in turn that the manifest grants,
-// and each binding of a role that is not its own. The API server has to refuse just that,
-// and what leastRows says has to fail, and nothing else.
+// TestNoRightIsIdle removes each verb on each resource that the manifest grants, and each binding of a foreign role, one
+// at a time. The API server must deny exactly that, and exactly the exercises in leastRows must fail.
 func TestNoRightIsIdle(t *testing.T) {
 	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	for _, r := range grantedRights(t) {
@@ -80,7 +78,7 @@ func TestNoRightIsIdle(t *testing.T) {
 	}
 }
 
-// refusedAlone checks that a right was asked for and refused, and no other.
+// refusedAlone checks that the denied requests are exactly those that need a permission.
 func refusedAlone(t *testing.T, r grantedRight, denied []request) {
 	t.Helper()
 	asked := false
@@ -100,8 +98,7 @@ func refusedAlone(t *testing.T, r grantedRight, denied []request) {
 	}
 }
 
-// without has a daemon do everything, without a right, and returns what it did not do and
-// what the API server has refused.
+// without runs all exercises without one permission and returns the failed exercises and the denied requests.
 func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leastRow) (failed []string, denied []request) {
 	t.Helper()
 	if err := w.s.Reset(t.Context(), leastFleet); err != nil {
@@ -133,7 +130,7 @@ func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leas
 	return failed, refused()
 }
 
-// count returns how often a request was made.
+// count returns the number of times that a request was sent.
 func (w *leastWorld) count(what string) int {
 	if what == "" {
 		return 3

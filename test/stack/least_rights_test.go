@@ -18,18 +18,17 @@ import (
 	"vzones/manifests"
 )
 
-// A granted right is one verb on one resource in a role of the manifest, or the binding of
-// a role that is not the manifest's.
+// A grantedRight is a verb on a resource in a role of the manifest, or the binding of a foreign role.
 type grantedRight struct {
-	// kind and namespace are the role's or the binding's.
+	// kind, name and namespace identify the role or the binding.
 	kind, name, namespace string
 	group, resource, verb string
 	names                 []string
-	// role is what a binding binds.
+	// role is the role of a binding.
 	role string
 }
 
-// String names the right in the tables: the role's namespace, the resource and the verb.
+// String returns the permission's key in leastRows: the role's namespace, the resource and the verb.
 func (r grantedRight) String() string {
 	switch {
 	case strings.HasSuffix(r.kind, "Binding"):
@@ -40,7 +39,7 @@ func (r grantedRight) String() string {
 	return r.namespace + " " + r.resource + " " + r.verb
 }
 
-// grantedRights are all that the manifest grants.
+// grantedRights returns all permissions in the manifest.
 func grantedRights(t *testing.T) []grantedRight {
 	t.Helper()
 	documents := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests.Plain)))
@@ -108,7 +107,7 @@ func rightsOf(t *testing.T, of grantedRight, rules []rbacv1.PolicyRule) []grante
 	return all
 }
 
-// takeAway takes a right from the daemon's ServiceAccount, as the API server knows it.
+// takeAway removes a permission from the daemon's ServiceAccount in the API server.
 func takeAway(t *testing.T, s *Stack, r grantedRight) {
 	t.Helper()
 	ctx := t.Context()
@@ -155,7 +154,7 @@ func takeAway(t *testing.T, s *Stack, r grantedRight) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The API server watches the roles: it applies them a moment later.
+	// The API server applies changed roles with a delay.
 	<-time.After(300 * time.Millisecond)
 }
 

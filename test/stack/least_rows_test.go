@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A leastRow says what a right of the manifest is for.
+// A leastRow documents one permission of the manifest.
 type leastRow struct {
-	// who needs it.
+	// who is the component that needs the permission.
 	who string
-	// fails are the exercises that fail without it; what may fail does or does not, by
-	// when the daemon ends.
+	// fails are the exercises that fail without it. Those in may fail or not, depending on when the
+	// daemon exits.
 	fails, may []string
-	// narrower says why less would not do.
+	// narrower is the reason that a narrower permission does not suffice.
 	narrower string
-	// env is a setting of the daemon: this one, with which it asks as an API server wants
-	// it that does not stream lists.
+	// env is an environment variable of the daemon that makes it need the permission, as with an API
+	// server that does not stream lists.
 	env string
-	// repeated is a request that is made again and again instead, and what that means.
+	// repeated is a request that is retried instead, and late the consequence.
 	repeated, late string
 }
 
-// The exercises that need Nodes, and those that need a leader.
+// Exercises that depend on Nodes, on the leader, and on the Pod.
 var (
 	ofNodes = []string{
 		"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a VM that is off",
@@ -31,7 +31,7 @@ var (
 	ofPods   = []string{"Events of the daemon's Pod", "repeated Events of the Pod"}
 )
 
-// leastRows are the rows by the rights, as grantedRight.String names them.
+// leastRows maps grantedRight.String to the documentation.
 var leastRows = map[string]leastRow{
 	"nodes get": {
 		who:      "the framework's node lifecycle controller, before it adds or removes the taint of a VM that is off",

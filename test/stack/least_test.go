@@ -13,9 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// exercised starts a daemon, has it do everything, and returns what it did not do. It waits
-// for all but those that are expected to fail, and until the API server has refused what it
-// is to refuse.
+// exercised starts a daemon, runs all exercises and returns the failed ones. It waits for all exercises that are not
+// expected to fail, and for the expected denial of the API server.
 func exercised(t *testing.T, w *leastWorld, failing []string, refused func() bool) (failed []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -53,11 +52,10 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 	return failed
 }
 
-// last is the exercise after which nothing else works, if it fails.
+// last is the exercise after which nothing works if it fails.
 const last = "the use of a new password"
 
-// together does the exercises side by side, but for the last one, and returns what became
-// of each.
+// together runs all exercises except for last in parallel and returns their errors.
 func together(ctx context.Context, w *leastWorld, failing []string, refused func() bool) map[string]error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +84,7 @@ func together(ctx context.Context, w *leastWorld, failing []string, refused func
 	must.Wait()
 	begin(last)
 	must.Wait()
-	_ = until(ctx, func() (bool, error) { return refused(), nil }) // its caller checks it
+	_ = until(ctx, func() (bool, error) { return refused(), nil }) // the caller checks the result
 	if len(failing) > 0 {
 		<-time.After(3 * time.Second)
 	}

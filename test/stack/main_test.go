@@ -12,7 +12,7 @@ import (
 	"vzones/test/cluster"
 )
 
-// binary is the daemon under test, empty where the control plane is left out.
+// binary is the daemon under test, "" without a control plane.
 var binary string
 
 var root = filepath.Join("..", "..")
@@ -21,12 +21,12 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	if err := cluster.Wanted(); err != nil {
-		// go test keeps what a passing package prints to itself, but puts
-		// [no tests to run] behind its name for this line.
+		// With this line go test prints [no tests to run] behind the package's name; it hides any other
+		// output of a passing package.
 		fmt.Printf("testing: warning: no tests to run\nleft out, every test of the whole stack: %v\n", err)
 		return 0
 	}
-	// More than there are processors: tests mostly wait.
+	// More than the number of processors, because tests mostly wait.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		fmt.Println(err)
 		return 1
@@ -44,7 +44,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// start starts a stack that ends with the test. Tests run in parallel, and their results depend on the daemon's
+// start starts a stack that ends with the test. The test runs in parallel, and its cached result depends on the daemon's
 // sources.
 func start(t *testing.T, options Options) *Stack {
 	t.Helper()
@@ -64,7 +64,7 @@ func start(t *testing.T, options Options) *Stack {
 	return s
 }
 
-// await asks again and again until something is so, for two minutes at most.
+// await polls a condition for at most two minutes.
 func await(t *testing.T, what string, is func(context.Context) (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

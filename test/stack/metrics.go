@@ -11,18 +11,17 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// Metrics are what a program's /metrics shows at one moment.
+// Metrics is a snapshot of a program's /metrics.
 type Metrics []Sample
 
-// A Sample is one line of it.
+// A Sample is one line of Metrics.
 type Sample struct {
 	Name   string
 	Labels map[string]string
 	Value  float64
 }
 
-// Sum adds up the samples of a name that have all these labels, and says whether
-// there are any.
+// Sum adds up the samples with this name and all these labels, and reports whether there are any.
 func (m Metrics) Sum(name string, labels map[string]string) (sum float64, there bool) {
 	for _, s := range m {
 		if s.Name == name && s.has(labels) {
@@ -42,8 +41,7 @@ func (s *Sample) has(labels map[string]string) bool {
 	return true
 }
 
-// Metrics asks a daemon for its metrics, as a client of the cluster that may see
-// everything.
+// Metrics requests a daemon's metrics as an administrator of the cluster.
 func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
 	text, err := s.ask(ctx, d, "/metrics")
 	if err != nil {
@@ -52,8 +50,7 @@ func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
 	return parseMetrics(text)
 }
 
-// Ready asks a daemon for /readyz?verbose as Metrics does, and returns what it says,
-// ready or not.
+// Ready requests /readyz?verbose as an administrator and returns the body with any status.
 func (s *Stack) Ready(ctx context.Context, d *Daemon) (string, error) {
 	return s.ask(ctx, d, "/readyz?verbose")
 }
@@ -64,8 +61,8 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	// A daemon knows whose certificates count a moment after it listens. Until then
-	// whoever shows one is anonymous.
+	// A daemon loads the CA for client certificates shortly after it begins to listen. Until then clients with a
+	// certificate are anonymous.
 	for end := time.Now().Add(10 * time.Second); ; {
 		code, text, err := d.get(ctx, path, "", []tls.Certificate{pair})
 		switch {
@@ -82,7 +79,7 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 	}
 }
 
-// parseMetrics reads the text format: counters and gauges.
+// parseMetrics parses counters and gauges in the text format.
 func parseMetrics(text string) (Metrics, error) {
 	families, err := testutil.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// A Mount is a folder laid out as kubelet lays out that of a ConfigMap or a
-// Secret: each file is a link into ..data, which is a link to the folder with
-// the content and is replaced as a whole.
+// A Mount is a folder with the kubelet's layout for a ConfigMap or Secret: each file is a link into ..data, which is a
+// link to the folder with the content and is replaced atomically.
 type Mount struct{ dir string }
 
-// NewMount makes a folder without files.
+// NewMount creates an empty Mount.
 func NewMount(dir string) (*Mount, error) {
 	m := &Mount{dir: dir}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -21,13 +20,12 @@ func NewMount(dir string) (*Mount, error) {
 	return m, m.Swap(nil)
 }
 
-// Path returns that of a file.
+// Path returns the path of a file.
 func (m *Mount) Path(name string) string { return filepath.Join(m.dir, name) }
 
-// Swap replaces all files at once. What it is in the place of one, such as an
-// editor's file, makes room.
+// Swap replaces all files at once. It also replaces other kinds of files at their paths, such as an editor's.
 func (m *Mount) Swap(files map[string][]byte) error {
-	// The name says when, and has to be another one each time.
+	// The kubelet names the folder after the time. The name must be unique.
 	content, err := os.MkdirTemp(m.dir, time.Now().UTC().Format("..2006_01_02_15_04_05."))
 	if err != nil {
 		return err
@@ -38,7 +36,7 @@ func (m *Mount) Swap(files map[string][]byte) error {
 		}
 	}
 	data := m.Path("..data")
-	old, _ := os.Readlink(data) // none at first
+	old, _ := os.Readlink(data) // fails for a new Mount
 	if err := link(filepath.Base(content), data, m.Path("..data_tmp")); err != nil {
 		return err
 	}
@@ -58,7 +56,7 @@ func (m *Mount) Swap(files map[string][]byte) error {
 	return os.RemoveAll(m.Path(old))
 }
 
-// prune removes the links to files that there are no longer.
+// prune removes the links to removed files.
 func (m *Mount) prune(files map[string][]byte) error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -75,7 +73,7 @@ func (m *Mount) prune(files map[string][]byte) error {
 	return nil
 }
 
-// link makes a symbolic link in one step, also in the place of another file.
+// link atomically creates a symbolic link or replaces a file with it.
 func link(to, at, temporary string) error {
 	if err := os.Symlink(to, temporary); err != nil {
 		return err
@@ -83,15 +81,15 @@ func link(to, at, temporary string) error {
 	return os.Rename(temporary, at)
 }
 
-// The ways in which a file is written other than by kubelet.
+// Ways to write a file other than the kubelet's.
 const (
-	// InPlace: the file is emptied and filled, as a shell does.
+	// InPlace truncates and writes the file, as a shell does.
 	InPlace = "in-place"
-	// Renamed: another file takes its name, as many editors do.
+	// Renamed renames a new file to its name, as many editors do.
 	Renamed = "renamed"
 )
 
-// Write writes one file in one of these ways.
+// Write writes a single file in one of these ways.
 func (m *Mount) Write(name string, data []byte, how string) error {
 	switch how {
 	case InPlace:

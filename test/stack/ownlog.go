@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// An OwnLogReader reads a daemon's log without the requests and responses, which are most of
-// it at -v=10. It is not safe for concurrent use.
+// An OwnLogReader reads a daemon's log without the logged requests and responses, which are most of it at -v=10. It is
+// not safe for concurrent use.
 type OwnLogReader struct {
 	path   string
 	offset int64
-	rest   string // a line without its end
-	bodies bool   // the line before belongs to what is left out
+	rest   string // an incomplete line
+	bodies bool   // the previous line was omitted
 	said   strings.Builder
 }
 
-// OwnLog returns a reader of the daemon's log from its beginning.
+// OwnLog returns a reader that starts at the beginning of the log.
 func (d *Daemon) OwnLog() *OwnLogReader { return &OwnLogReader{path: d.LogPath()} }
 
-// Text returns all complete lines that are in the log by now.
+// Text returns all complete lines so far.
 func (h *OwnLogReader) Text() (string, error) {
 	log, err := os.Open(h.path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *OwnLogReader) take(text string) {
 			h.rest = line
 			return
 		}
-		// Lines that begin with a blank continue a value of the line above.
+		// Lines that start with a blank continue a value of the previous line.
 		if line[0] != '\t' && line[0] != ' ' {
 			h.bodies = isTraffic(line)
 		}
@@ -56,11 +56,10 @@ func (h *OwnLogReader) take(text string) {
 	}
 }
 
-// isTraffic says of the first line of an entry whether it shows a request or an
-// answer, of the daemon's client or of its server.
+// isTraffic reports whether the first line of an entry logs a request or response of the daemon's client or server.
 func isTraffic(line string) bool {
 	if _, message, ok := strings.Cut(line, `"msg":`); ok && line[0] == '{' {
-		// The text format has the message after the bracket.
+		// In the text format the message follows the bracket.
 		line = "] " + strings.Replace(message, `",`, `" `, 1)
 	}
 	_, message, ok := strings.Cut(line, "] ")

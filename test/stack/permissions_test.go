@@ -13,8 +13,7 @@ var update = flag.Bool("update", false, "write the table of docs/reference/permi
 
 const permissions = "../../docs/reference/permissions.md"
 
-// TestPermissionsAreDocumented: each right of the manifest has a row in leastRows, each row
-// a right, and the reference has that table.
+// TestPermissionsAreDocumented: the manifest's permissions and leastRows match, and the reference contains their table.
 func TestPermissionsAreDocumented(t *testing.T) {
 	data, err := os.ReadFile(permissions)
 	if err != nil {
@@ -63,7 +62,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	}
 }
 
-// fallen names the exercises that fail, in short if all of Nodes or of the leader do.
+// fallen lists the exercises that fail, with short names for all of Nodes or of the leader.
 func fallen(row leastRow) string {
 	fails := row.fails
 	has := func(all []string) bool {

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// binaryVariable names the daemon to test, instead of one that is built from this module.
+// binaryVariable names the path of the daemon to test, instead of building it from this module.
 const binaryVariable = "VZONES_DAEMON"
 
-// Binary returns the path of the daemon to test: the one that the environment names, or one
-// that it builds into a folder from the module at a path, with the race detector where the caller
-// has it. Then the result of the calling test depends on the sources.
+// Binary returns the path of the daemon to test: the path in the environment, or a daemon built from a module into a
+// folder, with the race detector if the caller uses it. The cached result of the calling test then depends on the
+// sources.
 func Binary(ctx context.Context, module, dir string) (string, error) {
 	if binary := os.Getenv(binaryVariable); binary != "" {
 		return binary, nil
@@ -36,12 +36,12 @@ func Binary(ctx context.Context, module, dir string) (string, error) {
 	return path, nil
 }
 
-// A Pool has stacks for tests that run in parallel. A stack is used by one test at a time,
-// since a daemon handles all Nodes that there are. Stacks are started when they are needed.
+// A Pool provides stacks to parallel tests. Stacks are started on demand and used by one test at a time, because a daemon
+// handles all Nodes.
 type Pool struct {
 	module string
-	// free has the stacks that nobody uses. Acquire receives from it, Release sends to it, and
-	// it is never closed.
+	// free contains the unused stacks. Acquire receives from it, Release sends to it, and it is
+	// never closed.
 	free chan *Stack
 
 	mu      sync.Mutex
@@ -50,13 +50,13 @@ type Pool struct {
 	started []*Stack
 }
 
-// NewPool returns a pool of a number of stacks at most, for the daemon of the module at a path.
+// NewPool returns a pool with at most size stacks for the daemon of a module.
 func NewPool(module string, size int) *Pool {
 	return &Pool{module: module, free: make(chan *Stack, size)}
 }
 
-// Acquire returns a stack with an empty fleet or that of the test before, and the path of the
-// daemon. It waits until a stack is free. The caller must call Release.
+// Acquire waits for a free stack and returns it with the path of the daemon. The stack may still have the previous
+// test's fleet. The caller must call Release.
 func (p *Pool) Acquire(ctx context.Context) (*Stack, string, error) {
 	select {
 	case s := <-p.free:
@@ -79,7 +79,7 @@ func (p *Pool) Acquire(ctx context.Context) (*Stack, string, error) {
 	return s, p.binary, nil
 }
 
-// build builds the daemon, once. The lock is held.
+// build builds the daemon once. The caller holds the lock.
 func (p *Pool) build(ctx context.Context) (err error) {
 	if p.binary != "" {
 		return nil
@@ -93,7 +93,7 @@ func (p *Pool) build(ctx context.Context) (err error) {
 	return err
 }
 
-// Release gives a stack back.
+// Release returns a stack to the pool.
 func (p *Pool) Release(s *Stack) { p.free <- s }
 
 // Stop stops all stacks.
@@ -107,13 +107,11 @@ func (p *Pool) Stop() error {
 	return errors.Join(errs...)
 }
 
-// DependOnSources makes the result of the calling test depend on the sources of
-// the daemon in a module. go test takes a result from its cache as long as
-// nothing has changed that the test was built from or has opened; what go build
-// reads on the test's behalf is neither.
+// DependOnSources makes the cached result of the calling test depend on the daemon's sources. go test does not see the
+// files that go build reads on the test's behalf.
 func DependOnSources(module string) error {
 	for _, dir := range []string{"cmd", "config", "manifests", "provider", "topology", "vcenter"} {
-		// Walking opens each folder, which stands for the files in it.
+		// Walking opens each folder, which stands for its files.
 		err := filepath.WalkDir(filepath.Join(module, dir), func(_ string, _ fs.DirEntry, err error) error { return err })
 		if err != nil {
 			return err

@@ -21,8 +21,7 @@ vcenters:
 `
 )
 
-// visitor makes a ServiceAccount that may get paths of whoever delegates to the API
-// server, and returns a token of it.
+// visitor creates a ServiceAccount that may get the given non-resource paths, and returns its token.
 func visitor(t *testing.T, s *Stack, name string, paths ...string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -55,8 +54,8 @@ func bind(t *testing.T, s *Stack, role string, to rbacv1.Subject) {
 	}
 }
 
-// TestTokensOfOthers: whoever shows a token to the daemon's port, it is in no log,
-// whatever comes of it, and neither is one that the daemon asks for itself.
+// TestTokensOfOthers: no log contains a token that was sent to the daemon's port, with any result, or a token that the
+// daemon requests for itself.
 func TestTokensOfOthers(t *testing.T) {
 	s := start(t, Options{Fleet: pair})
 	config, err := s.WriteConfig(labels)
@@ -106,8 +105,7 @@ func TestTokensOfOthers(t *testing.T) {
 	}
 }
 
-// TestReadyz: whether the daemon is ready is for everyone, and which vCenters it has
-// for those who may ask.
+// TestReadyz: anyone may ask whether the daemon is ready; the list of vCenters requires permission.
 func TestReadyz(t *testing.T) {
 	s := start(t, Options{Fleet: pair})
 	config, err := s.WriteConfig(labels)
@@ -144,7 +142,7 @@ func TestReadyz(t *testing.T) {
 	}
 }
 
-// ready waits until a daemon is, and it says no more than that.
+// ready waits until a daemon is ready and checks that /readyz contains no details.
 func ready(t *testing.T, d *Daemon, token string) {
 	t.Helper()
 	await(t, "a ready daemon", func(ctx context.Context) (bool, error) {

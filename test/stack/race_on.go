@@ -2,5 +2,5 @@
 
 package stack
 
-// Race reports whether this program and the daemons that it builds have the race detector.
+// Race reports whether this program and its daemons are built with the race detector.
 const Race = true

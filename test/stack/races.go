@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// raceOptions makes a daemon end with its own status although the race detector has reported
-// something, which Races returns.
+// raceOptions keeps the race detector from changing a daemon's exit status. Races returns its reports.
 func raceOptions() string { return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" exitcode=0") }
 
 var (
 	framed = regexp.MustCompile(`(?s)==================\nWARNING: DATA RACE\n.*?\n==================\n`)
 	report = regexp.MustCompile(`(?s)WARNING: DATA RACE\n(.*?)\n==================`)
-	// access is one of the two in a report, with its stack.
+	// access matches one of the two accesses in a report, with its stack.
 	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n((?:  .*\n?)+)`)
 )
 
-// known are the races of libraries, each by what both of its stacks have.
+// known matches both stacks of known races in libraries.
 var known = []func(stack string) bool{
-	// The framework's server goes on preparing its TLS configuration while the
-	// controller of its certificates, which is running by then, copies it.
+	// The framework's server continues to prepare its TLS configuration while its running
+	// certificate controller copies it.
 	func(stack string) bool {
 		frame := func(name string) bool { return strings.Contains(stack, "  k8s.io/apiserver/pkg/server"+name) }
 		return frame(".(*SecureServingInfo).Serve()") || strings.HasPrefix(stack, "  crypto/tls.(*Config).Clone()") &&
@@ -29,12 +28,10 @@ var known = []func(stack string) bool{
 	},
 }
 
-// LogWithoutRaces returns the daemon's log without the reports of the race detector, which writes
-// them itself.
+// LogWithoutRaces returns the daemon's log without the reports that the race detector writes to it.
 func (d *Daemon) LogWithoutRaces() string { return framed.ReplaceAllString(d.Log(), "") }
 
-// Races returns the reports of the race detector in a daemon's log, without those of
-// races in libraries that are known.
+// Races returns the race detector's reports in a daemon's log, without known races in libraries.
 func (d *Daemon) Races() []string { return races(d.Log()) }
 
 func races(log string) []string {

@@ -10,16 +10,14 @@ import (
 	"vzones/test/fleet"
 )
 
-// Reset prepares the stack for another fleet, in a fraction of the time that a new
-// control plane takes: it ends the daemons, removes all
-// Nodes, the Events about them and about the daemon's Pod, the daemon's Lease
-// and the Secrets besides TheSecret, and replaces the fleet.
-// After an error the stack can only be stopped.
+// Reset prepares the stack for another fleet, much faster than a new control plane: it kills the daemons, deletes all
+// Nodes, the Events about them and about the daemon's Pod, the daemon's Lease and the Secrets other than TheSecret, and
+// replaces the fleet. After an error the stack can only be stopped.
 func (s *Stack) Reset(ctx context.Context, description string) error {
 	s.Env = nil
 	var errs []error
 	for _, d := range s.daemons {
-		// An ended daemon writes no further Event about a Node that is gone.
+		// A running daemon could record further Events about deleted Nodes.
 		errs = append(errs, d.Kill())
 	}
 	all := metav1.ListOptions{}
@@ -40,9 +38,8 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 	return s.ReplaceFleet(ctx, description)
 }
 
-// ReplaceFleet closes the fleet and starts another under the same control
-// plane, with its credentials in the Secret. No daemon may be running: one that
-// runs keeps the old fleet's addresses. The description is that of Options.
+// ReplaceFleet replaces the fleet and the credentials in the Secret without a new control plane. No daemon may be
+// running, because it would keep the old addresses. The format of the description is that of Options.Fleet.
 func (s *Stack) ReplaceFleet(ctx context.Context, description string) error {
 	spec, err := parseFleet(description)
 	if err != nil {

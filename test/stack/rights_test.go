@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRights: the manifest lets the daemon do what it needs and nothing more.
-// That it is enough is shown by every other test of this package.
+// TestRights: the manifest grants no more permissions than needed. All other tests show that they suffice.
 func TestRights(t *testing.T) {
 	s := start(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
 	type access struct{ group, resource, sub, verb, namespace, name string }

@@ -8,11 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// clusterRole is that of the manifest.
+// clusterRole is the manifest's ClusterRole.
 const clusterRole = "system:cloud-controller-manager"
 
-// RemoveRight takes a resource out of the rules of the manifest's ClusterRole. The returned
-// function gives it back.
+// RemoveRight removes a resource from the rules of the manifest's ClusterRole. The returned function restores it.
 func (s *Stack) RemoveRight(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
 	roles := s.Client.RbacV1().ClusterRoles()
 	role, err := roles.Get(ctx, clusterRole, metav1.GetOptions{})

@@ -2,9 +2,8 @@ package stack
 
 import "time"
 
-// Slower returns how long a step may take, beside load or under the race detector, that takes
-// d at most on an idle machine: three times as long, and at least ten seconds. Less than a
-// second is left as it is.
+// Slower returns a timeout under load or the race detector for a step that takes at most d on an idle host: three times d
+// and at least ten seconds. Durations below a second do not change.
 func Slower(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d

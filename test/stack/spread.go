@@ -12,11 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// spreadSelector selects the Pods of SpreadPods.
 const spreadSelector = "app=spread"
 
-// SpreadPods creates Pods with a topology-spread constraint on zones and returns them once
-// all are scheduled. kube-scheduler has to run.
+// SpreadPods creates Pods with a topology spread constraint on zones and returns them after all are scheduled. It
+// requires a running kube-scheduler.
 func (s *Stack) SpreadPods(ctx context.Context, count int) ([]v1.Pod, error) {
 	pods := s.Client.CoreV1().Pods(metav1.NamespaceDefault)
 	for i := range count {
@@ -39,7 +38,7 @@ func (s *Stack) SpreadPods(ctx context.Context, count int) ([]v1.Pod, error) {
 	return scheduled, nil
 }
 
-// PodsPerZone counts Pods by the label of the zone of their Nodes, as it is now.
+// PodsPerZone counts Pods by the current zone label of their Nodes.
 func (s *Stack) PodsPerZone(ctx context.Context, pods []v1.Pod) (map[string]int, error) {
 	zones := map[string]int{}
 	for _, p := range pods {

@@ -23,7 +23,7 @@ import (
 const (
 	namespace      = "kube-system"
 	serviceAccount = "cloud-controller-manager"
-	// secretName is the Secret that the manifest's role lets the daemon read.
+	// secretName is the Secret that the manifest's role permits the daemon to read.
 	secretName = "vsphere-cloud-secret"
 )
 
@@ -32,11 +32,11 @@ type Stack struct {
 	Cluster *cluster.Cluster
 	Fleet   *fleet.Fleet
 	Client  kubernetes.Interface
-	// Dir is a temporary folder: configuration, certificates, logs.
+	// Dir is a temporary folder for configuration, certificates and logs.
 	Dir string
 	// Kubeconfig is the path of the kubeconfig with the token of the ServiceAccount.
 	Kubeconfig string
-	// Env are further variables of the daemons that are started.
+	// Env are further environment variables of new daemons.
 	Env []string
 
 	fullNodes bool
@@ -44,23 +44,21 @@ type Stack struct {
 	granted   []types.NamespacedName
 }
 
-// Options say what a Stack is made of.
+// Options are the options of a Stack.
 type Options struct {
-	// Fleet describes the vCenters, as fleet.Parse takes it. vCenters at the
-	// default address get one each, since credentials are by address.
-	Fleet string
-	// Cluster configures the control plane.
+	// Fleet describes the vCenters in the format of fleet.Parse. vCenters with the default address
+	// get different addresses, because credentials are by address.
+	Fleet   string
 	Cluster cluster.Options
-	// FullNodes has Register create Nodes with as much as those have that run Pods.
+	// FullNodes makes Register create Nodes with as much data as Nodes with running Pods.
 	FullNodes bool
-	// Bare leaves the manifest and the Secret out, for whoever installs in another way and
-	// then calls UseServiceAccount.
+	// Bare omits the manifest and the Secret, for tests that install in another way and then call
+	// UseServiceAccount.
 	Bare bool
 }
 
-// Start starts the control plane and the fleet side by side and applies the
-// manifest, the Secret with the credentials of the fleet instead of its own.
-// The caller must call Stop; after an error there is nothing to stop.
+// Start starts the control plane and the fleet in parallel and applies the manifest with the fleet's credentials in the
+// Secret. The caller must call Stop, unless Start fails.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
 	s := &Stack{fullNodes: opts.FullNodes}
 	if err := s.start(ctx, opts); err != nil {
@@ -102,14 +100,13 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	return s.UseServiceAccount(ctx)
 }
 
-// UseServiceAccount takes a token of the ServiceAccount, as it is now, for the daemons that
-// are started from now on.
+// UseServiceAccount makes new daemons use a token of the current ServiceAccount.
 func (s *Stack) UseServiceAccount(ctx context.Context) (err error) {
 	s.Kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
 	return err
 }
 
-// parseFleet reads a description and gives each vCenter an address of its own.
+// parseFleet parses a description and gives each vCenter a different address.
 func parseFleet(description string) (*fleet.Spec, error) {
 	spec, err := fleet.Parse([]byte(description))
 	if err != nil {
@@ -123,7 +120,7 @@ func parseFleet(description string) (*fleet.Spec, error) {
 	return spec, nil
 }
 
-// Stop ends the daemons, the fleet and the control plane, and removes Dir.
+// Stop stops the daemons, the fleet and the control plane, and removes Dir.
 func (s *Stack) Stop() error {
 	var errs []error
 	for _, d := range s.daemons {
@@ -141,8 +138,8 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Register creates Nodes for machines as their kubelets do. Every third sees
-// its machine's UUID in the other byte order, as some guests do.
+// Register creates Nodes for VMs, as their kubelets do. Every third reports its UUID in the other byte order, as some
+// guests do.
 func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
 	specs := make([]cluster.NodeSpec, 0, len(machines))
 	for i, m := range machines {
@@ -155,8 +152,7 @@ func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
 	return s.Cluster.CreateNodes(ctx, specs)
 }
 
-// Watch calls seen with all Nodes, first as they are and then after each
-// change, until it returns true. The context bounds it.
+// Watch calls seen with all Nodes, initially and after each change, until it returns true or the context is done.
 func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,7 +194,7 @@ func nodesIn(store cache.Store) []*v1.Node {
 	return nodes
 }
 
-// Initialized reports whether a Node was initialized by a cloud provider.
+// Initialized reports whether a cloud provider has initialized a Node.
 func Initialized(n *v1.Node) bool {
 	for _, t := range n.Spec.Taints {
 		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {

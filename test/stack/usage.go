@@ -2,22 +2,20 @@ package stack
 
 import "time"
 
-// Usage is what a daemon has used of the machine.
+// Usage is the resource usage of a daemon.
 type Usage struct {
-	// CPU is the time in user and system mode.
+	// CPU is the user and system time.
 	CPU time.Duration
-	// Peak is the largest resident memory so far, in bytes.
+	// Peak is the peak of resident memory in bytes.
 	Peak int64
-	// Resident is the resident memory at the time, in bytes.
+	// Resident is the current resident memory in bytes.
 	Resident int64
 }
 
-// StopUsage stops the daemon as Stop does and returns what it used in all. Only
-// Linux shows it. No other child of this process may end meanwhile: the kernel
-// gives the times of all children that have ended as one sum.
+// StopUsage stops the daemon like Stop and returns its total usage, on Linux only. No other child of this process may end
+// meanwhile, because the kernel only reports the sum of the times of all ended children.
 //
-// The peak is read just before the end, not from the ended process: to Linux,
-// the peak of a child begins with what its parent held when it forked.
+// The peak is read just before the end: the kernel initializes the peak of a child with the memory of its parent.
 func (d *Daemon) StopUsage() (Usage, error) {
 	running, err := d.Usage()
 	if err != nil {
@@ -34,6 +32,5 @@ func (d *Daemon) StopUsage() (Usage, error) {
 	return Usage{CPU: after - before, Peak: running.Peak}, err
 }
 
-// Usage returns what the daemon has used so far, the CPU time in steps of 10 ms.
-// Only Linux shows it.
+// Usage returns the daemon's usage so far, on Linux only. The CPU time is in steps of 10 ms.
 func (d *Daemon) Usage() (Usage, error) { return usageOf(d.process.PID()) }

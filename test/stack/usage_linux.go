@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tick is the unit of times in /proc, the same on every architecture.
+// tick is the unit of times in /proc on every architecture.
 const tick = 10 * time.Millisecond
 
 func usageOf(pid int) (Usage, error) {
@@ -32,7 +32,7 @@ func processCPU(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The second field, in parentheses, is a name and may contain anything.
+	// The second field, in parentheses, is a name that may contain anything.
 	fields := strings.Fields(string(stat)[strings.LastIndexByte(string(stat), ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("%s: %d fields after the name", path, len(fields))
@@ -48,7 +48,7 @@ func processCPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// memory returns a figure of /proc/…/status.
+// memory returns a size in /proc/…/status.
 func memory(pid int, key string) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	status, err := os.ReadFile(path)

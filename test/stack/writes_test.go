@@ -12,9 +12,8 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// TestAJoiningNodeIsWrittenThreeTimes: the framework's update, its patch of the addresses and its Event
-// bring all that a Node gets, and nothing is written besides. One that joins while others run, and has
-// a label below Kubernetes' own domain and one of the operator's, is no exception.
+// TestAJoiningNodeIsWrittenThreeTimes: a Node joins with exactly the framework's three writes (update, address patch and
+// Event). This includes a Node that joins while others run, and labels in Kubernetes' and the operator's domains.
 func TestAJoiningNodeIsWrittenThreeTimes(t *testing.T) {
 	options, log := audited(t, namespace)
 	s := start(t, Options{Cluster: options, Fleet: `
@@ -47,7 +46,7 @@ topology:
 				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue }), err
 		})
 	}
-	// Any further write would be due after two seconds.
+	// A further write would occur within two seconds.
 	time.Sleep(5 * time.Second)
 	if _, err := d.Stop(); err != nil {
 		t.Fatal(err)
