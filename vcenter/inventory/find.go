@@ -7,11 +7,11 @@ import (
 	"vzones/topology"
 )
 
-// Find returns the VM of a Node according to the table of the package comment. The result does not depend
-// on the order in which vCenters were read. The error is one of:
-//   - topology.ErrAmbiguous: several VMs match equally well; the message lists them.
-//   - topology.ErrUnknown: a vCenter was not read completely, or the details of the VM are unreadable or not
-//     read yet. It may wrap a cause that a person can act on, such as ErrOutside or Unreachable.
+// Find returns the VM of a Node according to the table of the package comment. The order in which vCenters
+// were read does not matter. The error is one of:
+//   - topology.ErrAmbiguous: several VMs match equally well.
+//   - topology.ErrUnknown: a vCenter was not read completely, or the VM's details cannot be read. It may wrap
+//     a cause that a person can act on, such as ErrOutside or Unreachable.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. Snapshots may be seconds old.
 func Find(states []State, id Identity) (*Machine, error) {
 	found, err := find(states, id, placement)
@@ -22,7 +22,7 @@ func Find(states []State, id Identity) (*Machine, error) {
 }
 
 // PowerOf returns the power state of a Node's VM, or an error of Find. It returns topology.ErrUnknown if the
-// vCenter or the power state cannot be read, or if another VM with the UUID is off too.
+// power state cannot be read, or if another VM with the UUID is off too.
 func PowerOf(states []State, id Identity) (Power, error) {
 	found, err := find(states, id, shutdown)
 	if err != nil {
@@ -31,8 +31,8 @@ func PowerOf(states []State, id Identity) (Power, error) {
 	return found.details().Power, nil
 }
 
-// Exists returns nil if any VM may be the Node's, even if it is off or ambiguous. It returns
-// topology.ErrAbsent if every vCenter was read completely and none has the VM, otherwise topology.ErrUnknown.
+// Exists returns nil if any VM may be the Node's, even if it is off or ambiguous. Otherwise it returns
+// topology.ErrAbsent or topology.ErrUnknown as Find does.
 func Exists(states []State, id Identity) error {
 	if IsIndexed(states, id) {
 		return nil
@@ -121,8 +121,7 @@ func notFound(id Identity) error {
 	return topology.Errorf(topology.ErrAbsent, "no vCenter has a VM with %s: let the account see the VM, or add its vCenter to the configuration", id)
 }
 
-// ambiguous is the error for several matches. It is only pending while a match has no details: such a VM may
-// be off or a Fault Tolerance secondary.
+// ambiguous is only a pending error while a match has no details: it may be off or a secondary.
 func ambiguous(states []State, id Identity, several []match) error {
 	if i := slices.IndexFunc(several, func(m match) bool { return m.details() == nil }); i >= 0 {
 		return detailsPending(states, several[i])
@@ -141,8 +140,8 @@ func (id Identity) adviceOnCopies(several []match) string {
 	return advice
 }
 
-// IsIndexed reports whether a vCenter's index contains a VM with one of the Node's UUIDs that is not a
-// template, or the unreadable VM of the Node's record. The VM may be ambiguous or outdated.
+// IsIndexed reports whether a vCenter's index contains a possible VM of the Node, or the unreadable VM of its
+// record. The VM may be ambiguous or outdated.
 func IsIndexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {

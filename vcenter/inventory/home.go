@@ -100,8 +100,7 @@ func (id Identity) home(states []State, fits []match) home {
 	return h
 }
 
-// whyNotGone returns the reason a home that no snapshot shows may still exist, nil if its vCenter has denied
-// that. The entries are those of the vCenter.
+// whyNotGone returns the reason a home that no snapshot shows may exist, nil if its vCenter denies that.
 func (id Identity) whyNotGone(was LastSeen, entries []State) error {
 	for _, s := range entries {
 		only := []State{s}
@@ -127,8 +126,7 @@ func (id Identity) whyNotGone(was LastSeen, entries []State) error {
 	return nil
 }
 
-// isShownIn reports whether a snapshot contains the managed object with the Node's UUID, even as a template
-// or a Fault Tolerance secondary.
+// isShownIn includes templates and Fault Tolerance secondaries.
 func (id Identity) isShownIn(in *Snapshot, moid string) bool {
 	isIt := func(e Entry) bool { return e.ID == moid }
 	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(in.Entries(u), isIt) })
@@ -167,7 +165,7 @@ func HomeIsOff(states []State, id Identity) bool {
 	})
 }
 
-// isSameVM reports evidence that m is the VM last seen as another managed object: the same instance UUID, or
+// isSameVM reports whether there is evidence that m is the VM last seen elsewhere: the same instance UUID, or
 // an address of the Node that does not float between VMs.
 func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 	if !was.VM.IsZero() && was.VM == m.InstanceUUID {
@@ -187,8 +185,8 @@ func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 	return false
 }
 
-// RecordsAnother reports whether the Node's record is of a VM other than m that exists and cannot be read.
-// While it does, m is not the Node's VM.
+// RecordsAnother reports whether the Node's record is of an unreadable VM other than m. While that VM exists, m is
+// not the Node's VM.
 func RecordsAnother(states []State, id Identity, m *Machine) bool {
 	of := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {

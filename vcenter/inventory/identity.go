@@ -16,14 +16,14 @@ type Identity struct {
 	UUIDs []UUID
 	// Name is the Node's name, which applies only if UUIDs is empty.
 	Name string
-	// Recorded is the VM in the Node's annotation, zero if it has none. A Node with a record has a UUID. The
-	// kubelet may have written the record, so it applies to this Node only.
+	// Recorded is the VM in the Node's annotation, zero if it has none. The kubelet may have written the
+	// record, so it applies to this Node only. A Node with a record has a UUID.
 	Recorded topology.Ref
 	// RecordedInstance is the vCenter's instance UUID in the record, empty if it has none.
 	RecordedInstance string
 	// RecordedVM is the VM's instance UUID in the record, zero if it has none.
 	RecordedVM UUID
-	// LastSeen is where this process last saw the VM, zero if never.
+	// LastSeen is this process's memory of the VM, zero if it never saw the VM.
 	LastSeen LastSeen
 	// Joins reports whether the Node is not initialized yet.
 	Joins bool
@@ -35,8 +35,8 @@ type Identity struct {
 	Seen bool
 }
 
-// LastSeen is the last sight of a VM. Instance and VM are the instance UUIDs of the vCenter and the VM. Unknown
-// fields are zero.
+// LastSeen records where and when a VM was last seen. Instance and VM are the instance UUIDs of the vCenter
+// and the VM. Unknown fields are zero.
 type LastSeen struct {
 	VCenter  string
 	ID       string
@@ -76,21 +76,20 @@ func (id Identity) RecordedIn(s *Snapshot) (Entry, bool) {
 }
 
 const (
-	// moveTime is longer than the target of a cross-vCenter move lacks a readable configuration.
+	// moveTime exceeds the time in which the target of a move between vCenters is unreadable.
 	moveTime = time.Hour
-	// lastSeenLag is how long a VM may remain in its vCenter after it was last seen there: a long poll and a
-	// sync of all Nodes.
+	// lastSeenLag is the longest time a VM may exist after it was last seen: a long poll and a sync of all Nodes.
 	lastSeenLag = 2 * time.Minute
 )
 
-// IsAnother reports whether a VM without a known UUID is certainly not the Node's VM.
+// IsAnother reports whether an unreadable VM is certainly not the Node's VM.
 //
-// In the vCenter of id.LastSeen, it is another VM if both existed there at the same time. If it arrived later,
-// it may be the Node's VM, registered again, unless the names differ.
+// In the vCenter of id.LastSeen, it is another VM if both existed there at the same time, or if it arrived later
+// with another name. Otherwise it may be the Node's VM, registered again.
 //
-// In another vCenter, it may be the target of a move. The target arrives while the source still exists, and
-// becomes readable before the source disappears. So it is another VM if it arrived after the source was gone,
-// or was unreadable for longer than a move takes.
+// In another vCenter, it may be the target of a move, which arrives while the source still exists, and becomes
+// readable before the source disappears. So it is another VM if it arrived after the source was gone, or was
+// unreadable for longer than a move takes.
 func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
 	here := seen.IsIn(s.VCenter, s.Snapshot.Instance)
@@ -121,8 +120,8 @@ func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	return !isPath
 }
 
-// last returns where the Node's VM was last found, zero if never. The Node's record takes precedence over
-// the memory of this process, so a restart changes nothing.
+// last returns the last place of the VM, zero if unknown. The record takes precedence over the memory of this
+// process, so a restart changes nothing.
 func (id Identity) last() LastSeen {
 	if id.Recorded.VCenter != "" {
 		return LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
@@ -130,10 +129,10 @@ func (id Identity) last() LastSeen {
 	return id.LastSeen
 }
 
-// WasFound reports whether the record or this process contains a last place of the VM.
+// WasFound reports whether the record or this process has found the VM.
 func (id Identity) WasFound() bool { return id.last().VCenter != "" }
 
-// ownFirst moves the states of the Node's last vCenter to the front, because messages name it first.
+// ownFirst moves the Node's last vCenter to the front, because messages name it first.
 func (id Identity) ownFirst(states []State) []State {
 	last := id.last()
 	if last.VCenter == "" || len(states) < 2 {

@@ -17,8 +17,8 @@ type match struct {
 
 func (m match) details() *Machine { return m.snapshot.Machines[m.entry.ID] }
 
-// runs reports whether the VM certainly runs, and isOff whether it is off or was off before its host was
-// disconnected. Both are false until the details are read.
+// runs and isOff are both false until the details are read. A VM is also off if it was off before its host was
+// disconnected.
 func (m match) runs() bool { return m.details() != nil && m.details().Power == PowerOn }
 
 func (m match) isOff() bool { d := m.details(); return d != nil && (d.Power.IsOff() || d.WasOff) }
@@ -33,8 +33,7 @@ func listMatches(several []match) string {
 	return quote.Some(names, quote.Most)
 }
 
-// isUsable returns an error if the only match cannot be given to the Node, because it is outside the
-// configured datacenters, unreadable or not read yet.
+// isUsable returns the reason a unique match cannot be given to the Node, nil if it can.
 func (m match) isUsable(states []State, id Identity) error {
 	details := m.details()
 	switch {
@@ -50,8 +49,8 @@ func (m match) isUsable(states []State, id Identity) error {
 	return nil
 }
 
-// matches returns the VMs with one of the Node's UUIDs, in configured order. If there are none, it returns the
-// VM of the Node's record if that exists and cannot be read.
+// matches returns the VMs with a UUID of the Node, in configured order. Without any, it returns the VM of the Node's
+// record if that exists and cannot be read.
 func matches(states []State, id Identity) []match {
 	var found []match
 	for _, s := range states {
@@ -95,8 +94,8 @@ func (m match) checkPowerKnown(states []State) error {
 	return nil
 }
 
-// onePerMachine returns one match for each VM that several entries of one vCenter show: the match with the
-// highest rank, then the first in the configuration. The order in which entries were read does not matter.
+// onePerMachine returns one match for each VM that several entries of one vCenter show: the highest rank, then the
+// first in the configuration. The order in which entries were read does not matter.
 func onePerMachine(states []State, found []match) []match {
 	var left []match
 	for _, m := range found {
@@ -114,8 +113,7 @@ func onePerMachine(states []State, found []match) []match {
 	return left
 }
 
-// rank orders the entries that show one VM: readable vCenters before failed ones, VMs in the configured
-// datacenters before VMs outside, readable VMs before unreadable ones.
+// rank prefers readable vCenters, then VMs in the configured datacenters, then readable VMs.
 func (m match) rank(states []State) (n int) {
 	for _, better := range []bool{StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable} {
 		n *= 2

@@ -8,17 +8,14 @@ import (
 	"vzones/topology"
 )
 
-// A vCenter is its configured address. Entries with equal addresses are one vCenter with different accounts
-// or datacenters. Each entry has its own session, snapshot and state, so that a failure of one account does
-// not affect the other entries. A server reports its instance UUID before any login, so this UUID can only
-// show that two vCenters differ, never that they are the same.
+// A vCenter is its configured address. Entries with equal addresses are one vCenter with different accounts or
+// datacenters. Each has its own session, snapshot and state, so that it fails alone. A server reports its instance UUID
+// before any login, so the UUID can only show that two vCenters differ, never that they are the same.
 
-// ErrSharedInstance means that entries with different addresses report one instance UUID. It is a cause of
-// topology.ErrUnknown.
+// ErrSharedInstance means that entries with different addresses report one instance UUID.
 var ErrSharedInstance = errors.New("two addresses report one vCenter")
 
-// IsIn reports whether an entry with this name and instance UUID may belong to the vCenter where the VM was
-// last seen. It is no proof: see entries.
+// IsIn reports whether an entry may belong to the vCenter where the VM was last seen. It is no proof: see entries.
 func (was LastSeen) IsIn(vcenter, instance string) bool {
 	if was.Instance != "" && instance != "" {
 		return was.Instance == instance
@@ -35,9 +32,9 @@ func (s State) instance() string {
 	return s.Snapshot.Instance
 }
 
-// vCenter returns one entry of the vCenter where the VM was last seen, or the zero State: the entry with the
-// recorded name, unless it reports another instance UUID. If no entry has the name, it was renamed, and its
-// instance UUID identifies it, provided that only one address reports this UUID.
+// vCenter returns one entry of the vCenter where the VM was last seen, or the zero State. The entry has the recorded
+// name, unless it reports another instance UUID. If no entry has the name, the instance UUID identifies the renamed
+// entry, provided that only one address reports this UUID.
 func (was LastSeen) vCenter(states []State) State {
 	if was.VCenter == "" {
 		return State{}
@@ -74,8 +71,8 @@ func (was LastSeen) is(m match, entries []State) bool {
 	return m.entry.ID == was.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
 }
 
-// isSameVCenter reports whether two entries are one vCenter. If an address leads to several vCenters, they
-// report different instance UUIDs.
+// isSameVCenter reports whether two entries are one vCenter. vCenters behind a shared address differ in their
+// instance UUIDs.
 func (s State) isSameVCenter(other State) bool {
 	if s.VCenter == other.VCenter {
 		return true
@@ -94,8 +91,8 @@ func sharing(states []State, s State) []State {
 	return others
 }
 
-// CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID. One vCenter
-// is then a copy of the other, or pretends to be it.
+// CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID. One vCenter is then
+// a copy of the other, or an impostor.
 func CheckInstance(states []State, vcenter string) error {
 	s := StateOf(states, vcenter)
 	others := sharing(states, s)
@@ -107,8 +104,7 @@ func CheckInstance(states []State, vcenter string) error {
 		s.VCenter, others[0].VCenter, quote.Value(s.Address), quote.Value(others[0].Address))
 }
 
-// FirstEntry returns the name of the first configured entry of the vCenter that an entry belongs to. It
-// stands for the vCenter where the account does not matter.
+// FirstEntry returns the name of the first configured entry of an entry's vCenter.
 func FirstEntry(states []State, vcenter string) string {
 	of := StateOf(states, vcenter)
 	for _, s := range states {
@@ -119,8 +115,8 @@ func FirstEntry(states []State, vcenter string) string {
 	return vcenter
 }
 
-// IsSameMachine reports whether m, which one entry shows, is the VM at a reference of another entry of the
-// same vCenter. The instance UUID belongs to the vCenter of the reference.
+// IsSameMachine reports whether m is the VM at a reference that another entry of the same vCenter may show. The
+// instance UUID belongs to the vCenter of the reference.
 func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
 	entries := LastSeen{VCenter: at.VCenter, ID: at.ID, Instance: instance}.entries(states)
 	return m.ID == at.ID && StateOf(entries, m.VCenter).VCenter != ""

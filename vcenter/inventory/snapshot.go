@@ -12,9 +12,9 @@ type Snapshot struct {
 	VCenter string
 	// Instance is the vCenter's instance UUID, empty if unknown.
 	Instance string
-	// ReadAt is the time until which the snapshot contains every change that the vCenter reported.
+	// ReadAt is the time until which it contains every reported change.
 	ReadAt time.Time
-	// Incomplete is the reason VMs of the configured datacenters may be missing from the index, nil if none can.
+	// Incomplete is the reason VMs may be missing from the index, nil if none can be.
 	Incomplete error
 	// VisibleDatacenters are the inventory paths of the datacenters that the account sees, empty unless
 	// a configured datacenter is missing.
@@ -23,7 +23,7 @@ type Snapshot struct {
 	// Recent takes precedence for its UUIDs: see Entries.
 	Index, Recent map[UUID][]Entry
 	// Unreadable contains the VMs of the configured datacenters whose UUID was never known, by managed object
-	// ID: inaccessible and orphaned VMs, which may have any UUID, and clones in their first seconds.
+	// ID: inaccessible and orphaned VMs, and clones in their first seconds.
 	Unreadable map[string]FirstSeen
 	// Outside are the sorted IDs of the followed VMs outside the configured datacenters.
 	Outside []string
@@ -52,7 +52,6 @@ type Reply int
 
 // The replies. Only Gone is evidence that a managed object does not exist.
 const (
-	// Unasked: the vCenter was not asked, or has not answered yet.
 	Unasked Reply = iota
 	Gone
 	// Hidden: the account may not see the object, so it may exist.
@@ -63,15 +62,14 @@ const (
 	Other
 )
 
-// FirstSeen is the first sight of a VM.
+// FirstSeen records when a VM was first seen.
 type FirstSeen struct {
 	At time.Time
-	// Arrived reports whether the VM appeared at this time while all other VMs were known. Otherwise it was
-	// found when the vCenter was read, and may be older.
+	// Arrived reports whether the VM appeared then, while all other VMs were known. Otherwise it may be older.
 	Arrived bool
 }
 
-// An Entry contains everything that is stored of a VM without a Node.
+// An Entry contains everything stored of a VM without a Node.
 type Entry struct {
 	ID       string
 	Template bool
@@ -115,11 +113,11 @@ type State struct {
 	// Address is the configured address in canonical form. Entries with equal addresses are one vCenter.
 	Address  string
 	Snapshot *Snapshot
-	// Err is the reason the vCenter cannot be read. If it is nil, Snapshot contains every reported change. The
-	// vCenter may report changes of VMs without a Node one poll later: see watch.Inbox.CatchUp.
+	// Err is the reason the vCenter cannot be read. If it is nil, Snapshot contains every reported change. VMs
+	// without a Node may be a poll behind: see watch.Inbox.CatchUp.
 	Err error
-	// Outdated reports whether Snapshot must not initialize Nodes, however new it is: it was read with another
-	// configuration, or a vCenter that answers is about to be read again. Err is set then.
+	// Outdated reports whether Snapshot must not initialize Nodes, because it was read with another
+	// configuration or the vCenter is about to be read again. Err is set then.
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
@@ -128,14 +126,12 @@ type State struct {
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login, zero if none is pending.
 	NextLogin time.Time
-	// LastContact is the time of the last answer, zero if there was none. Snapshot contains every change
-	// reported until then.
+	// LastContact is the time of the last answer, zero if there was none. Snapshot contains all changes until then.
 	LastContact time.Time
 	TagNames    TagNames
 }
 
-// TagNames is the oldest time at which the names of the categories' tags were read. Attachments are read
-// more often.
+// TagNames is the oldest time at which tag names of the categories were read. Attachments are read more often.
 type TagNames struct {
 	ReadAt     time.Time
 	Categories []string
@@ -161,7 +157,7 @@ func (s *Snapshot) Ref(id string) topology.Ref {
 	return topology.Ref{VCenter: s.VCenter, Type: "VirtualMachine", ID: id}
 }
 
-// describe returns the inventory path of a VM for a message, or its managed object ID if the path is unknown.
+// describe returns the VM's inventory path for a message, or its managed object ID if unknown.
 func (s *Snapshot) describe(id string) string {
 	if m := s.Machines[id]; m != nil {
 		return s.Ref(id).Located(m.InventoryPath)

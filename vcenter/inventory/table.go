@@ -6,7 +6,6 @@ import (
 	"vzones/topology"
 )
 
-// A lookup is the search for the VM of a Node with a UUID.
 type lookup struct {
 	states []State
 	id     Identity
@@ -87,8 +86,8 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 	return match{}, ambiguous(states, id, candidates)
 }
 
-// homeState returns the state of the home in the table. A joining Node has no home, but the VM that its
-// kubelet claims keeps other VMs from the Node while it may exist.
+// homeState returns the state of the home in the table. A joining Node has no home, but a VM that its kubelet claims
+// keeps other VMs from it while that VM may exist.
 func (l *lookup) homeState() homeState {
 	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.others) > 0
 	if l.id.Joins && !isKept {
@@ -97,8 +96,8 @@ func (l *lookup) homeState() homeState {
 	return l.home.state
 }
 
-// candidates returns the matches that may run, for a Node without a home. It includes VMs that were off before
-// their host was disconnected if another match may run.
+// candidates returns the matches that may run, for a Node without a home. VMs that were off before their host was
+// disconnected are included if another match may run.
 func (l *lookup) candidates() []match {
 	if !slices.ContainsFunc(l.matches, func(m match) bool { return !m.isOff() }) {
 		return nil
@@ -170,8 +169,7 @@ func (l *lookup) checkRunning(m match) error {
 	return nil
 }
 
-// checkPerhapsRunning returns nil if m, the only candidate, is the VM of a Node without a home although its
-// power state is unknown.
+// checkPerhapsRunning is checkRunning for a VM whose power state is unknown.
 func (l *lookup) checkPerhapsRunning(m match) error {
 	if err := l.checkNothingElse(m); err != nil {
 		return err
@@ -182,7 +180,7 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 	return nil
 }
 
-// checkNothingElse returns nil if there are certainly no more candidates than those found. m is the first.
+// checkNothingElse returns nil if there are certainly no candidates besides those found. m is the first.
 func (l *lookup) checkNothingElse(m match) error {
 	err := uncertain(l.states, l.id)
 	if err == nil {
@@ -259,8 +257,8 @@ func mayNotRun(m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
 }
 
-// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty if there is none. If
-// its primary does not exist, it is about to take over.
+// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, or "". It is about to take over if
+// its primary does not exist.
 func secondary(states []State, uuids []UUID) string {
 	for _, s := range states {
 		if s.Snapshot == nil {

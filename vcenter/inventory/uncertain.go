@@ -12,7 +12,7 @@ import (
 // join is errors.Join on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
-// joinFew is join for errors of many vCenters. Its text lists only the first ones; the error wraps all.
+// joinFew is join for many vCenters. Its text lists only the first few; the error wraps all.
 func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
 func incompleteIndexes(states []State) error {

@@ -17,8 +17,8 @@ type UUID [16]byte
 // MaxUUIDLength is the maximum length in bytes of the text of a UUID, including surrounding characters.
 const MaxUUIDLength = 64
 
-// ParseUUID reads a UUID in any case, with or without braces, dashes and surrounding blanks. It rejects texts
-// longer than MaxUUIDLength, and all zeros and all ones, which firmware without a UUID reports.
+// ParseUUID reads a UUID in any case, with or without braces, dashes and blanks around it. It rejects texts longer
+// than MaxUUIDLength, and all zeros and all ones, which firmware without a UUID reports.
 func ParseUUID(s string) (UUID, error) {
 	if len(s) > MaxUUIDLength {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))

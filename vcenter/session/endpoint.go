@@ -49,7 +49,7 @@ type Endpoint struct {
 	// legacyLogin reports whether the next REST login tries /rest first. It changes after a response that may
 	// mean a missing path instead of a wrong password, so that each attempt sends the password once.
 	legacyLogin atomic.Bool
-	// The renewals belong to the open sessions, and outlive each of them.
+	// The renewals outlive each open session.
 	soapRenewal, restRenewal renewal
 	// lastAnswer has a monotonic reading.
 	lastAnswer atomic.Pointer[time.Time]

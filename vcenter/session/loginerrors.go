@@ -28,7 +28,7 @@ const (
 	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
 	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
 	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
-	// The SOAP API has accepted the same credentials before.
+	// These follow a SOAP login with the same credentials.
 
 	restPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
 	restCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
@@ -60,7 +60,7 @@ type postponedError struct {
 	until time.Time
 	// delays is zero if the last attempt had other credentials.
 	delays delays
-	// silent reports an unanswered last attempt, tried an error of an attempt itself.
+	// silent reports whether the last attempt was unanswered, tried whether the error is from an attempt.
 	silent, tried bool
 }
 

@@ -29,7 +29,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 	}
 }
 
-// retrieve skips the objects in seen, and adds the new ones.
+// retrieve hands over the objects that are not in seen, and adds them to it.
 func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
 		return s.retrieveAtOnce(ctx, spec, size, seen, each)

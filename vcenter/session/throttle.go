@@ -60,8 +60,8 @@ type login struct {
 	creds credentials.Credentials
 }
 
-// A LoginThrottle prevents account lockout. It decides when credentials may be sent to one vCenter again. Each login
-// calls begin and end. Credentials at one API are in one of these states:
+// A LoginThrottle prevents account lockout. It decides when credentials may be sent to one vCenter again. It is safe
+// for concurrent use. Each login calls begin and end. Credentials at one API are in one of these states:
 //
 //	state       meaning                              next        event
 //	accepted    nothing is recorded, they may be     rejected    the API rejects them
@@ -69,10 +69,11 @@ type login struct {
 //	                                                             connection for the second time
 //	rejected    delayed by 5 to 30 minutes, twice    unanswered  as above
 //	            as long after each rejection         accepted    the API accepts them; the SOAP API
-//	                                                             accepts others; Offer detects a change
+//	                                                             accepts other credentials; Offer
+//	                                                             detects a change
 //	unanswered  delayed by 2 to 15 minutes, twice    rejected    as above
 //	            as long each time                    accepted    the API accepts them; the SOAP API
-//	                                                             accepts others
+//	                                                             accepts other credentials
 //
 // A new address resets all of them to accepted. In addition, at most two logins for the entry or its account may be
 // pending or have failed within 180 s, with any credentials at any API.
@@ -90,7 +91,7 @@ type LoginThrottle struct {
 type failure struct {
 	api   loginAPI
 	creds credentials.Credentials
-	// broken counts unanswered logins, and unanswered those of them that delay the next.
+	// broken includes a first broken connection, which unanswered does not.
 	rejected, unanswered, broken int
 	silent                       bool
 	// denied reports whether any attempt was rejected.
@@ -111,7 +112,7 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 //
 // Changed credentials may be valid by now, so their rejection is forgotten; while a session is open, only the REST
 // API's. A new revision of the same credentials forgets all their rejections. Offering the session's credentials
-// forgets the rejections of all others. Unanswered logins stay.
+// forgets all other rejections. Unanswered logins stay.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +147,7 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	return t.accounts.begin(now, t, accountOf(l))
 }
 
-// beginQueued waits for pending logins if LoginLimits.Queue is set, at most for most.
+// beginQueued waits for pending logins if LoginLimits.Queue is set, until the timeout.
 func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -215,14 +216,14 @@ func (t *LoginThrottle) accepted(l login) {
 			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
-			// Only a watch that still has these replaced credentials must not send them again.
+			// The record only keeps a watch from sending these replaced credentials again.
 			f.denied = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
 	})
 }
 
-// forgetRejection reports whether the failure contains nothing else.
+// forgetRejection reports whether the failure is empty afterwards.
 func (f *failure) forgetRejection() bool {
 	f.denied = false
 	return !f.silent

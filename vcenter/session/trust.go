@@ -64,7 +64,8 @@ func (t *trust) config(host string) *tls.Config {
 	})
 }
 
-// verifying sets a custom verification. The standard one cannot accept a pinned certificate or report the rejected.
+// verifying sets a custom verification, because the standard verification can neither accept a pinned certificate
+// nor report a rejected one.
 func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An UntrustedError means that a server has an untrusted certificate. Nothing was sent to it.
+// An UntrustedError means that a server's certificate is not trusted. Nothing was sent to the server.
 type UntrustedError struct {
 	// Server is a host name or address.
 	Server      string
