@@ -69,7 +69,7 @@ func wholeWay(t *testing.T, path string) (accounts int) {
 	dir := t.TempDir()
 	converted, manifest := filepath.Join(dir, "converted.yaml"), filepath.Join(dir, "secret.yaml")
 	var stdout, stderr bytes.Buffer
-	if status := run([]string{"convert", path, "--secret", manifest}, nil, &stdout, &stderr); status != right {
+	if status := run([]string{"convert", path, "--secret", manifest}, nil, &stdout, &stderr); status != success {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	if err := os.WriteFile(converted, stdout.Bytes(), 0o600); err != nil {

@@ -31,7 +31,7 @@ func main() {
 }
 
 const (
-	right    = 0
+	success  = 0
 	findings = 1
 	failure  = 2
 )
@@ -47,13 +47,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
-	defer outlivePipes()()
+	defer catchSIGPIPE()()
 	// The daemon's packages log with klog. The tool prints errors itself.
 	klog.SetLogger(klog.Logger{})
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
-		return right
+		return success
 	case errors.Is(err, cli.ErrFindings):
 		return findings
 	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE):
@@ -70,8 +70,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return failure
 }
 
-// outlivePipes turns SIGPIPE into a write error, so that the process can log out of the vCenters.
-func outlivePipes() (stop func()) {
+// catchSIGPIPE turns SIGPIPE into a write error, so that the process can log out of the vCenters.
+func catchSIGPIPE() (stop func()) {
 	broken := make(chan os.Signal, 1) // Never received from: the write returns the error.
 	signal.Notify(broken, syscall.SIGPIPE)
 	return func() { signal.Stop(broken) }

@@ -167,7 +167,7 @@ func runLine(t *testing.T, line string) {
 	if args[0] != "vzones" {
 		t.Fatalf("%s: not of this tool", line)
 	}
-	if status := run(args[1:], in, &out, &stderr); status != right {
+	if status := run(args[1:], in, &out, &stderr); status != success {
 		t.Errorf("%s: status %d: %s", line, status, &stderr)
 	}
 	if to != "" {
@@ -231,18 +231,18 @@ func TestStatuses(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]int{
-		"check --offline right.yaml idle.conf":                   right,
+		"check --offline right.yaml idle.conf":                   success,
 		"check --offline mistake.yaml right.yaml":                findings,
 		"check --offline " + noFile + " mistake.yaml":            failure,
 		"check --offline mistake.yaml " + noFile + " right.yaml": failure,
-		"convert --effective idle.conf":                          right,
+		"convert --effective idle.conf":                          success,
 		"convert --effective mistake.yaml":                       findings,
-		"convert idle.conf":                                      right,
+		"convert idle.conf":                                      success,
 		"convert mistake.yaml":                                   findings,
 		"convert":                                                failure,
-		"--help":                                                 right,
-		"convert --help":                                         right,
-		"version":                                                right,
+		"--help":                                                 success,
+		"convert --help":                                         success,
+		"version":                                                success,
 		"no-such-command":                                        failure,
 	} {
 		if got := run(strings.Fields(args), nil, io.Discard, io.Discard); got != want {

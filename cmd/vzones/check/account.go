@@ -53,13 +53,13 @@ func (c *accountCheck) unread() (found []Finding) {
 		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !c.mayMiss(o.Object) {
 			continue
 		}
-		one := Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
+		finding := Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
 		if errors.Is(o.TagsErr, tags.ErrDeleted) {
-			one.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
+			finding.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
 		} else if s.About.User != "" {
-			one.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
+			finding.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
 		}
-		found = append(found, one)
+		found = append(found, finding)
 	}
 	return found
 }

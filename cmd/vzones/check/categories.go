@@ -32,7 +32,7 @@ func (c *categoryCheck) definitions(s *world.Survey) (found []Finding) {
 		if len(category.Types) > 0 && !slices.ContainsFunc(category.Types, func(t string) bool { return slices.Contains(types, t) }) {
 			found = append(found, Finding{
 				ID: "VZ123", VCenter: s.VCenter, Object: object,
-				Text:    "its tags can be attached to " + quote.Some(shown(category.Types), quote.Most) + " only, and none of these is above a VM",
+				Text:    "its tags can be attached to " + quote.Some(plainTexts(category.Types), quote.Most) + " only, and none of these is above a VM",
 				Command: cli.Shell("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category.Name),
 			})
 		}
@@ -40,10 +40,10 @@ func (c *categoryCheck) definitions(s *world.Survey) (found []Finding) {
 	return found
 }
 
-func shown(all []string) []string {
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = quote.Plain(all[i])
+func plainTexts(values []string) []string {
+	names := make([]string, len(values))
+	for i := range values {
+		names[i] = quote.Plain(values[i])
 	}
 	return names
 }

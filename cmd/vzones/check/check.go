@@ -81,7 +81,7 @@ func Command(t *cli.Tool) *cobra.Command {
 			return cli.NoArguments(cli.WriteConfig+", or --offline to check files")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.refuse(cmd.Flags()); err != nil {
+			if err := o.validateFlags(cmd.Flags()); err != nil {
 				return err
 			}
 			t.Started = true
@@ -104,7 +104,7 @@ func Command(t *cli.Tool) *cobra.Command {
 	return cmd
 }
 
-func (o *options) refuse(flags *pflag.FlagSet) (err error) {
+func (o *options) validateFlags(flags *pflag.FlagSet) (err error) {
 	forFiles := []string{"env", "skip-files"}
 	flags.Visit(func(f *pflag.Flag) {
 		isForFiles := slices.Contains(forFiles, f.Name)

@@ -115,15 +115,15 @@ type comparison struct {
 // stale reports copies whose zone differs from the zone in vSphere.
 func (f *facts) stale() []Finding {
 	c := &comparison{facts: f, byName: map[string]*node{}, values: map[*node]map[string]string{}}
-	for _, n := range f.all {
+	for _, n := range f.allNodes {
 		c.byName[n.name()] = n
 	}
 	for _, kind := range copyKinds {
 		name := kind.resource.Resource
 		if err := f.copies.errors[name]; err != nil && (!kind.isCSI || !f.copies.noDriver) {
-			one := c.add("VZ125", name, "they were not compared: "+quote.Text(err.Error()))
+			finding := c.add("VZ125", name, "they were not compared: "+quote.Text(err.Error()))
 			if apierrors.IsForbidden(err) {
-				one.Short = notListed
+				finding.Short = notListed
 			}
 		}
 		kind.compare(c, f.copies.items[name])
@@ -138,10 +138,10 @@ func (c *comparison) add(id, object, text string) *Finding {
 
 // addNode adds a finding about a Node, or about the object of another kind with the Node's name.
 func (c *comparison) addNode(id string, n *node, kind, text string) *Finding {
-	one := c.add(id, kind+" "+n.name(), text)
-	one.VCenter = n.VCenter()
-	one.Nodes = []string{n.name()}
-	return one
+	finding := c.add(id, kind+" "+n.name(), text)
+	finding.VCenter = n.VCenter()
+	finding.Nodes = []string{n.name()}
+	return finding
 }
 
 func typed[T any](o *unstructured.Unstructured) *T {
@@ -173,27 +173,27 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	without := func(all []string, has func(string) bool) string {
 		return strings.Join(slices.DeleteFunc(slices.Sorted(slices.Values(all)), has), ", ")
 	}
-	for _, n := range c.all {
-		own, isRegistered := keys[n.name()]
-		if missing := without(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(own, key) }); isRegistered && missing != "" {
+	for _, n := range c.allNodes {
+		ownKeys, isRegistered := keys[n.name()]
+		if missing := without(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(ownKeys, key) }); isRegistered && missing != "" {
 			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing)).Command = restart(n)
 		}
-		if missing := without(own, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
+		if missing := without(ownKeys, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
 			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key").Command = restart(n)
 		}
-		if len(own) == 0 {
-			own = slices.DeleteFunc(slices.Sorted(maps.Keys(n.Node.Labels)), func(key string) bool { return !isCSI(key) })
+		if len(ownKeys) == 0 {
+			ownKeys = slices.DeleteFunc(slices.Sorted(maps.Keys(n.Node.Labels)), func(key string) bool { return !isCSI(key) })
 		}
-		values, err := c.walk(n, own)
+		values, err := c.walk(n, ownKeys)
 		if errors.Is(err, topology.ErrMissing) {
 			c.addNode("VZ316", n, "Node", quote.Text(err.Error()))
 		}
 		c.values[n] = values
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if have, has := n.Node.Labels[key]; has && have != values[key] {
+			if current, has := n.Node.Labels[key]; has && current != values[key] {
 				n.place(key, values[key])
-				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", key, quote.Value(have), quote.Value(values[key])))
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", key, quote.Value(current), quote.Value(values[key])))
 			}
 		}
 		if len(texts) > 0 {
@@ -212,20 +212,20 @@ func restart(n *node) string {
 // ErrMissing if the driver would find no zone.
 func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
 	m := n.Place.Machine
-	if m == nil || n.Waits || n.Foreign || len(keys) == 0 {
+	if m == nil || n.Uninitialized || n.Foreign || len(keys) == 0 {
 		return nil, nil
 	}
-	known := c.config.Topology.Policy.Categories()
+	readCategories := c.config.Topology.Policy.Categories()
 	categories := make([]string, len(keys))
 	for i, key := range keys {
 		categories[i] = strings.TrimPrefix(key, topology.CSIDomain+"/")
-		if !slices.Contains(known, categories[i]) {
+		if !slices.Contains(readCategories, categories[i]) {
 			return nil, nil // The tags of this category were not read.
 		}
 	}
 	policy := topology.CSIPolicy(categories)
-	if in := inventory.StateOf(c.states, m.Ref.VCenter).Snapshot; in != nil {
-		policy.Invisible = in.InvisibleCategories
+	if snapshot := inventory.StateOf(c.states, m.Ref.VCenter).Snapshot; snapshot != nil {
+		policy.Invisible = snapshot.InvisibleCategories
 	}
 	placed, err := topology.Resolve(policy, m.Paths)
 	if err != nil {
@@ -260,23 +260,23 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 			continue
 		}
 		entries, _, _ := unstructured.NestedSlice(o, "status", "topologyLabels")
-		own := map[string]string{}
+		ownLabels := map[string]string{}
 		for _, e := range entries {
 			entry, _ := e.(map[string]any)
 			key, _ := entry["key"].(string)
 			value, _ := entry["value"].(string)
 			if key = strings.TrimPrefix(key, topology.CSIDomain+"/"); key != "" {
-				own[topology.CSIDomain+"/"+key] = value
+				ownLabels[topology.CSIDomain+"/"+key] = value
 			}
 		}
 		values := c.values[n]
 		if len(values) == 0 {
-			values, _ = c.walk(n, slices.Sorted(maps.Keys(own)))
+			values, _ = c.walk(n, slices.Sorted(maps.Keys(ownLabels)))
 		}
 		var texts []string
-		for _, key := range slices.Sorted(maps.Keys(own)) {
-			if want, ok := values[key]; ok && want != own[key] {
-				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", quote.Plain(key), quote.Value(own[key]), quote.Value(want)))
+		for _, key := range slices.Sorted(maps.Keys(ownLabels)) {
+			if want, ok := values[key]; ok && want != ownLabels[key] {
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", quote.Plain(key), quote.Value(ownLabels[key]), quote.Value(want)))
 			}
 		}
 		if len(texts) > 0 {
@@ -294,7 +294,7 @@ func (c *comparison) isTopology(key string) bool {
 func (c *comparison) volumes(items []unstructured.Unstructured) {
 	type existence struct{ own, placed bool }
 	// known caches the result by the text of the requirement, which many volumes share.
-	known := map[string]existence{}
+	results := map[string]existence{}
 	for i := range items {
 		pv := typed[v1.PersistentVolume](&items[i])
 		if pv.Spec.NodeAffinity == nil || pv.DeletionTimestamp != nil || pv.Status.Phase == v1.VolumeReleased || pv.Status.Phase == v1.VolumeFailed {
@@ -304,15 +304,15 @@ func (c *comparison) volumes(items []unstructured.Unstructured) {
 		if selector == nil {
 			continue
 		}
-		fits, ok := known[text]
+		fits, ok := results[text]
 		if !ok {
-			fits.own = slices.ContainsFunc(c.all, func(n *node) bool { return selector.Match(n.Node) })
-			fits.placed = slices.ContainsFunc(c.all, func(n *node) bool { return selector.Match(n.asPlaced) })
-			known[text] = fits
+			fits.own = slices.ContainsFunc(c.allNodes, func(n *node) bool { return selector.Match(n.Node) })
+			fits.placed = slices.ContainsFunc(c.allNodes, func(n *node) bool { return selector.Match(n.asPlaced) })
+			results[text] = fits
 		}
 		claim := ""
-		if of := pv.Spec.ClaimRef; of != nil {
-			claim = fmt.Sprintf(" (claim %s/%s)", quote.Plain(of.Namespace), quote.Plain(of.Name))
+		if claimRef := pv.Spec.ClaimRef; claimRef != nil {
+			claim = fmt.Sprintf(" (claim %s/%s)", quote.Plain(claimRef.Namespace), quote.Plain(claimRef.Name))
 		}
 		object := "PersistentVolume " + pv.Name
 		switch {
@@ -326,24 +326,24 @@ func (c *comparison) volumes(items []unstructured.Unstructured) {
 
 // required returns the topology requirements of a node selector and their text, or nil if it has none.
 // Selectors with the same text are equal.
-func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector, string) {
-	if all == nil {
+func (c *comparison) required(selector *v1.NodeSelector) (*nodeaffinity.NodeSelector, string) {
+	if selector == nil {
 		return nil, ""
 	}
-	kept := &v1.NodeSelector{}
+	topologyOnly := &v1.NodeSelector{}
 	var texts []string
-	for i := range all.NodeSelectorTerms {
-		term := &all.NodeSelectorTerms[i]
+	for i := range selector.NodeSelectorTerms {
+		term := &selector.NodeSelectorTerms[i]
 		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
 			continue // An empty term matches no Node.
 		}
-		var of []v1.NodeSelectorRequirement
+		var requirements []v1.NodeSelectorRequirement
 		var parts []string
 		for _, r := range term.MatchExpressions {
 			if !c.isTopology(r.Key) {
 				continue
 			}
-			of = append(of, r)
+			requirements = append(requirements, r)
 			values := make([]string, len(r.Values))
 			for j, v := range slices.Sorted(slices.Values(r.Values)) {
 				values[j] = quote.Plain(v)
@@ -354,14 +354,14 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 			}
 			parts = append(parts, text)
 		}
-		if len(of) == 0 {
+		if len(requirements) == 0 {
 			return nil, "" // The terms are ORed, so a term without a topology requirement allows every Node.
 		}
-		kept.NodeSelectorTerms = append(kept.NodeSelectorTerms, v1.NodeSelectorTerm{MatchExpressions: of})
+		topologyOnly.NodeSelectorTerms = append(topologyOnly.NodeSelectorTerms, v1.NodeSelectorTerm{MatchExpressions: requirements})
 		slices.Sort(parts)
 		texts = append(texts, strings.Join(parts, " and "))
 	}
-	compiled, err := nodeaffinity.NewNodeSelector(kept)
+	compiled, err := nodeaffinity.NewNodeSelector(topologyOnly)
 	if err != nil || len(texts) == 0 {
 		return nil, "" // The API server rejects such a selector.
 	}
@@ -372,11 +372,11 @@ func (c *comparison) required(all *v1.NodeSelector) (*nodeaffinity.NodeSelector,
 func (c *comparison) classes(items []unstructured.Unstructured) {
 	for i := range items {
 		class := typed[storagev1.StorageClass](&items[i])
-		gone := map[string]bool{}
+		missingZones := map[string]bool{}
 		isPossible := false
 		isTied := false
 		for _, term := range class.AllowedTopologies {
-			isPossible = isPossible || slices.ContainsFunc(c.all, func(n *node) bool {
+			isPossible = isPossible || slices.ContainsFunc(c.allNodes, func(n *node) bool {
 				return !slices.ContainsFunc(term.MatchLabelExpressions, func(r v1.TopologySelectorLabelRequirement) bool {
 					value, has := n.Node.Labels[r.Key]
 					return c.isTopology(r.Key) && (!has || !slices.Contains(r.Values, value))
@@ -388,14 +388,14 @@ func (c *comparison) classes(items []unstructured.Unstructured) {
 				}
 				isTied = true
 				for _, value := range r.Values {
-					if !slices.ContainsFunc(c.all, func(n *node) bool { return n.asPlaced.Labels[r.Key] == value }) {
-						gone[r.Key+"="+quote.Plain(value)] = true
+					if !slices.ContainsFunc(c.allNodes, func(n *node) bool { return n.asPlaced.Labels[r.Key] == value }) {
+						missingZones[r.Key+"="+quote.Plain(value)] = true
 					}
 				}
 			}
 		}
 		object := "StorageClass " + class.Name
-		zones := strings.Join(slices.Sorted(maps.Keys(gone)), ", ")
+		zones := strings.Join(slices.Sorted(maps.Keys(missingZones)), ", ")
 		switch {
 		case !isTied:
 		case !isPossible && zones == "":

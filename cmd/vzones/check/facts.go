@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	preflightTime = 10 * time.Second
-	// searchedOutside limits the Nodes without a VM that are searched outside the configured datacenters:
+	preflightTimeout = 10 * time.Second
+	// maxOutsideSearches limits the Nodes without a VM that are searched outside the configured datacenters:
 	// each search takes several requests.
-	searchedOutside = 20
+	maxOutsideSearches = 20
 )
 
 // facts contains everything that was read. Findings are computed from it alone.
@@ -30,8 +30,8 @@ type facts struct {
 	config   *config.Config
 	vcenters []*vcenterFacts
 	states   []inventory.State
-	// all are all Nodes of the cluster; empty without a cluster.
-	all nodeList
+	// allNodes are all Nodes of the cluster; empty without a cluster.
+	allNodes nodeList
 	// nodes are the Nodes that the daemon manages.
 	nodes  nodeList
 	copies copies
@@ -43,8 +43,8 @@ type vcenterFacts struct {
 	state  *inventory.State
 	health vcenter.Health
 	// way is the result of the connection without credentials.
-	way    *preflight
-	survey *world.Survey
+	preflight *preflight
+	survey    *world.Survey
 }
 
 // surveyed returns the survey, or nil if it failed.
@@ -83,7 +83,7 @@ func (v *vcenterFacts) hasUnreadable() bool {
 	return v != nil && v.state.Snapshot != nil && len(v.state.Snapshot.Unreadable) > 0
 }
 
-func (v *vcenterFacts) within() func(*world.Object) bool {
+func (v *vcenterFacts) datacenterFilter() func(*world.Object) bool {
 	return v.survey.Within(v.config.Datacenters)
 }
 
@@ -95,25 +95,25 @@ func (v *vcenterFacts) outside() map[string]bool {
 		// If the path upwards is broken, the datacenter of the object is unknown.
 		outside[o.Ref.ID] = o.Up().Broken == nil
 	}
-	within := v.within()
+	inDatacenter := v.datacenterFilter()
 	for _, o := range v.survey.Objects {
-		if !within(o) {
+		if !inDatacenter(o) {
 			continue
 		}
-		for at := o; at != nil; at = at.Parent {
-			delete(outside, at.Ref.ID)
+		for ancestor := o; ancestor != nil; ancestor = ancestor.Parent {
+			delete(outside, ancestor.Ref.ID)
 		}
 	}
 	return outside
 }
 
 func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, error) {
-	beside, cancel := context.WithCancel(ctx)
+	preflightCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var reports []preflight
 	var side sync.WaitGroup
-	flags.Beside = func(cfg *config.Config) {
-		side.Go(func() { reports = runPreflights(beside, cfg.VCenters, min(preflightTime, flags.Timeout)) })
+	flags.OnConfig = func(cfg *config.Config) {
+		side.Go(func() { reports = runPreflights(preflightCtx, cfg.VCenters, min(preflightTimeout, flags.Timeout)) })
 	}
 	w, err := world.Open(ctx, &flags)
 	if err != nil {
@@ -127,7 +127,7 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	f := &facts{config: w.Config, now: time.Now()}
 	var side sync.WaitGroup
 	side.Go(func() { f.copies = readCopies(ctx, w) })
-	f.lookAt(ctx, w)
+	f.decideNodes(ctx, w)
 	categories := w.Config.Topology.Policy.Categories()
 	query := world.SurveyQuery{Categories: categories, Definitions: true, Machines: map[string][]string{}}
 	for _, n := range f.nodes {
@@ -141,7 +141,7 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	health := w.Health()
 	for i := range f.states {
 		f.vcenters = append(f.vcenters, &vcenterFacts{
-			config: &w.Config.VCenters[i], state: &f.states[i], health: health[i], way: &reports[i], survey: &surveys[i],
+			config: &w.Config.VCenters[i], state: &f.states[i], health: health[i], preflight: &reports[i], survey: &surveys[i],
 		})
 	}
 	if ctx.Err() != nil {
@@ -153,38 +153,38 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 // completed returns copies of the states with InvisibleCategories from the surveys: a snapshot without Nodes
 // does not have them.
 func completed(states []inventory.State, surveys []world.Survey, categories []string) []inventory.State {
-	all := slices.Clone(states)
-	for i := range all {
-		if all[i].Snapshot == nil {
+	clones := slices.Clone(states)
+	for i := range clones {
+		if clones[i].Snapshot == nil {
 			continue
 		}
-		now := *all[i].Snapshot
+		snapshot := *clones[i].Snapshot
 		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
-			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
+			snapshot.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
 				return slices.ContainsFunc(s.Categories, func(c world.Category) bool { return c.Name == name })
 			})
 		}
-		all[i].Snapshot = &now
+		clones[i].Snapshot = &snapshot
 	}
-	return all
+	return clones
 }
 
-func (f *facts) lookAt(ctx context.Context, w *world.World) {
+func (f *facts) decideNodes(ctx context.Context, w *world.World) {
 	searches := 0
-	for _, of := range w.Nodes {
-		n := newNode(w.Look(of))
-		f.all = append(f.all, n)
+	for _, kubeNode := range w.Nodes {
+		n := newNode(w.Look(kubeNode))
+		f.allNodes = append(f.allNodes, n)
 		if n.Foreign {
-			n.otherProvider = w.Placer.OtherProvider(w.States, of)
+			n.otherProvider = w.Placer.OtherProvider(w.States, kubeNode)
 			continue
 		}
-		if id := n.Identity; errors.Is(n.Err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < searchedOutside {
+		if id := n.Identity; errors.Is(n.Err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < maxOutsideSearches {
 			searches++
 			n.Err = cmp.Or(w.SearchOutside(ctx, id), n.Err)
 		}
 		f.nodes = append(f.nodes, n)
 		if n.Place.Machine != nil {
-			n.lost = slices.DeleteFunc(placement.Contenders(w.States, w.Placer.Topology().Policy, n.Place.Machine), func(c topology.Contender) bool {
+			n.overridden = slices.DeleteFunc(placement.Contenders(w.States, w.Placer.Topology().Policy, n.Place.Machine), func(c topology.Contender) bool {
 				return c.By.Ref.Type != "VirtualMachine" || c.Fate != topology.FateOtherPath
 			})
 		}
@@ -207,8 +207,8 @@ func (f *facts) findings() []Finding {
 	categories := &categoryCheck{policy: policy, vcenters: f.vcenters, states: f.states, nodes: f.nodes, isZoned: !f.copies.noZones}
 	found := f.warnings()
 	for _, v := range f.vcenters {
-		way := &wayCheck{vcenterFacts: v, states: f.states, nodes: f.nodes, hasCluster: len(f.all) > 0, now: f.now}
-		found = append(found, way.find()...)
+		connection := &connectionCheck{vcenterFacts: v, states: f.states, nodes: f.nodes, hasCluster: len(f.allNodes) > 0, now: f.now}
+		found = append(found, connection.find()...)
 		if v.state.Err != nil {
 			continue
 		}

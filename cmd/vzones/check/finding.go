@@ -55,12 +55,12 @@ func Kinds() []Kind { return kinds() }
 
 // Lookup returns the kind with an ID, ignoring case, or nil.
 func Lookup(id string) *Kind {
-	all := kinds()
-	i := slices.IndexFunc(all, func(k Kind) bool { return strings.EqualFold(k.ID, id) })
+	rows := kinds()
+	i := slices.IndexFunc(rows, func(k Kind) bool { return strings.EqualFold(k.ID, id) })
 	if i < 0 {
 		return nil
 	}
-	return &all[i]
+	return &rows[i]
 }
 
 // Finding is a problem of one object, or a problem that several objects share.
@@ -99,18 +99,18 @@ type Cause struct {
 
 // Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from cause to
 // consequence.
-func Causes(all []Finding) []Cause {
+func Causes(findings []Finding) []Cause {
 	type key struct{ id, vcenter, text, advice string }
-	at := map[key]int{}
+	index := map[key]int{}
 	causes := []Cause{}
-	for _, f := range all {
+	for _, f := range findings {
 		kind := Lookup(f.ID)
 		f.Text = f.apart(f.Text)
 		k := key{f.ID, f.VCenter, cmp.Or(f.Short, f.Text), f.Advice}
-		i, again := at[k]
-		if !again {
+		i, exists := index[k]
+		if !exists {
 			i = len(causes)
-			at[k] = i
+			index[k] = i
 			causes = append(causes, Cause{ID: f.ID, Severity: kind.Severity, VCenter: f.VCenter, Title: kind.Title, Text: f.Text, Fix: cmp.Or(f.Advice, kind.Fix), HasAdvice: f.HasAdvice})
 		}
 		c := &causes[i]
@@ -137,10 +137,10 @@ func Causes(all []Finding) []Cause {
 
 // apart removes the finding's vCenter from a text, unless the text names another vCenter too.
 func (f *Finding) apart(text string) string {
-	const of = " of vCenter "
-	own := of + strconv.Quote(f.VCenter)
-	if strings.Count(text, of) != strings.Count(text, own) {
+	const separator = " of vCenter "
+	ownName := separator + strconv.Quote(f.VCenter)
+	if strings.Count(text, separator) != strings.Count(text, ownName) {
 		return text
 	}
-	return strings.ReplaceAll(text, own, "")
+	return strings.ReplaceAll(text, ownName, "")
 }

@@ -33,10 +33,10 @@ func ids(found []Finding) []string {
 // of returns facts about the readable vCenter east, with one Node per error.
 func of(errs ...error) *facts {
 	east := &vcenterFacts{
-		config: &config.VCenter{Name: "east"},
-		state:  &inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}},
-		way:    &preflight{Host: "vc:443"},
-		survey: &world.Survey{VCenter: "east", About: world.About{User: "reader@local"}},
+		config:    &config.VCenter{Name: "east"},
+		state:     &inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}},
+		preflight: &preflight{Host: "vc:443"},
+		survey:    &world.Survey{VCenter: "east", About: world.About{User: "reader@local"}},
 	}
 	f := &facts{config: &config.Config{}, vcenters: []*vcenterFacts{east}}
 	for i, err := range errs {
@@ -60,12 +60,12 @@ func TestUnplaced(t *testing.T) {
 	if diff := cmp.Diff(want, ids(nodes.unplaced())); diff != "" {
 		t.Errorf("findings about Nodes with errors (-want +got):\n%s", diff)
 	}
-	f.nodes[0].Waits = true
+	f.nodes[0].Uninitialized = true
 	if got := ids(nodes.unplaced()); got[0] != "VZ163 Node node-1" {
 		t.Errorf("a Node that is not initialized: got the findings %q, want VZ163 about node-1 first", got)
 	}
 	// A finding about the unreadable vCenter covers the unknown Node.
-	f.vcenters = append(f.vcenters, &vcenterFacts{config: &config.VCenter{Name: "west"}, state: &unread, way: &preflight{}, survey: &world.Survey{Err: unread.Err}})
+	f.vcenters = append(f.vcenters, &vcenterFacts{config: &config.VCenter{Name: "west"}, state: &unread, preflight: &preflight{}, survey: &world.Survey{Err: unread.Err}})
 	if got := ids(nodes.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
 		t.Errorf("a vCenter is not read: got the findings %q, want VZ159 about node-2 and not VZ160 about node-3", got)
 	}
@@ -105,7 +105,7 @@ func TestUnread(t *testing.T) {
 func TestWhyUnread(t *testing.T) {
 	east := of().vcenters[0]
 	east.state.Snapshot = nil
-	way := &wayCheck{vcenterFacts: east}
+	way := &connectionCheck{vcenterFacts: east}
 	slow := fmt.Errorf(`vCenter "east": no answer: %w`, context.DeadlineExceeded)
 	for err, want := range map[error]string{
 		&world.LateError{VCenter: "east", Within: time.Minute}: "VZ109", &vcenter.SlowLoginError{}: "VZ109", slow: "VZ109",
@@ -120,8 +120,8 @@ func TestWhyUnread(t *testing.T) {
 		stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
 		stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",
 	} {
-		east.way.Failed = step
-		east.way.Err = errors.New("it failed")
+		east.preflight.Failed = step
+		east.preflight.Err = errors.New("it failed")
 		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {
 			east.state.Err = err
 			if id, text := way.whyUnread(); id != want || !strings.HasPrefix(text, "it failed") {

@@ -30,8 +30,8 @@ type node struct {
 	isPlaced bool
 	// asPlaced has the labels of the Node's place; it equals the Node if the place is unknown.
 	asPlaced *v1.Node
-	// lost are tags on the VM that another path overrides.
-	lost []topology.Contender
+	// overridden are tags on the VM that another path overrides.
+	overridden []topology.Contender
 	// otherProvider is the scheme of another provider's ID if a vCenter nevertheless has the VM.
 	otherProvider string
 }
@@ -39,7 +39,7 @@ type node struct {
 func newNode(l *world.Look) *node {
 	n := &node{Look: l, asPlaced: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: l.Node.Name, Labels: maps.Clone(l.Node.Labels)}}}
 	decided := l.Err == nil || l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr) || len(l.Place.Placement.Decisions) > 0
-	n.isPlaced = !l.Foreign && !l.Waits && l.Place.Machine != nil && decided
+	n.isPlaced = !l.Foreign && !l.Uninitialized && l.Place.Machine != nil && decided
 	if !n.isPlaced {
 		return n
 	}
@@ -85,8 +85,8 @@ func (l nodeList) names(holds func(*node) bool) (names []string) {
 // waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's record names an
 // unreadable vCenter, the Node waits for that vCenter only.
 func (n *node) waitsFor(vcenter string) bool {
-	all := inventory.UnreachableIn(n.Err)
-	return slices.Contains(all, vcenter) && (n.VCenter() == vcenter || !slices.Contains(all, n.VCenter()))
+	unreachable := inventory.UnreachableIn(n.Err)
+	return slices.Contains(unreachable, vcenter) && (n.VCenter() == vcenter || !slices.Contains(unreachable, n.VCenter()))
 }
 
 func (l nodeList) unknownIn(vcenter string, reason error) []string {
@@ -145,10 +145,10 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 	shared := map[string]bool{}
 	for _, n := range c.nodes {
 		if n.Err == nil {
-			if n.Waits && time.Since(n.Node.CreationTimestamp.Time) > time.Minute {
-				one := n.about("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
-				one.Short = commonTexts["VZ163"]
-				found = append(found, one)
+			if n.Uninitialized && time.Since(n.Node.CreationTimestamp.Time) > time.Minute {
+				finding := n.about("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
+				finding.Short = commonTexts["VZ163"]
+				found = append(found, finding)
 			}
 			continue
 		}
@@ -172,27 +172,27 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 }
 
 func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
-	one := n.about(id, quote.Line(report.EventText(n.Err)))
-	one.HasAdvice = id != "VZ157" && id != "VZ158"
-	one.Short = commonTexts[id]
+	finding := n.about(id, quote.Line(report.EventText(n.Err)))
+	finding.HasAdvice = id != "VZ157" && id != "VZ158"
+	finding.Short = commonTexts[id]
 	deletion := cli.Shell("kubectl", "delete", "node", n.name())
 	switch id {
 	case "VZ150":
-		one.Short, one.Command = c.attachAbove(n)
+		finding.Short, finding.Command = c.attachAbove(n)
 	case "VZ151":
-		one.Command = deletion
+		finding.Command = deletion
 	case "VZ154":
-		mayBeMetal := n.Waits && n.Node.Spec.ProviderID == ""
+		mayBeMetal := n.Uninitialized && n.Node.Spec.ProviderID == ""
 		switch {
 		case mayBeMetal:
-			one.Short += ", and they have the taint"
-			one.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
+			finding.Short += ", and they have the taint"
+			finding.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
 		case !nodeinfo.IsReady(n.Node):
 			// A VM exists somewhere if the Node is ready.
-			one.Command = deletion
+			finding.Command = deletion
 		}
 	}
-	return one
+	return finding
 }
 
 // attachAbove returns the problem that all Nodes of a place share, and the command that tags the cluster or
@@ -237,12 +237,12 @@ func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
 	}
-	in := n.Place.VCenter
+	nodeVCenter := n.Place.VCenter
 	for _, v := range c.vcenters {
-		isIn := in == v.state.VCenter
+		isIn := nodeVCenter == v.state.VCenter
 		switch {
 		case v.state.Err != nil:
-			if in == "" || isIn {
+			if nodeVCenter == "" || isIn {
 				return true
 			}
 		case v.lacksDatacenter(n):
@@ -278,7 +278,7 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	}
 	v := c.vcenter(snapshot.VCenter)
 	nodes := c.nodes.names(func(n *node) bool { return c.mayBeUnreadable(n, v) })
-	others := slices.Clone(nodes)
+	unlisted := slices.Clone(nodes)
 	var names []string
 	for id := range snapshot.Unreadable {
 		o := &topology.Object{Ref: snapshot.Ref(id)}
@@ -289,20 +289,20 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 		for _, n := range c.nodes {
 			if n.Identity.Recorded.ID == id && n.Identity.Recorded.VCenter == snapshot.VCenter {
 				name = named(o) + ", the last one of Node " + n.name()
-				others = slices.DeleteFunc(others, func(name string) bool { return name == n.name() })
+				unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return name == n.name() })
 			}
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	one := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "vm"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	finding := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "vm"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
 	if len(nodes) > 0 {
-		one.ID = "VZ156"
+		finding.ID = "VZ156"
 	}
-	if len(others) > 0 {
-		one.Text += "; " + cli.Count(len(others), "Node") + " without another VM may be on it: " + quote.Some(others, quote.Most)
+	if len(unlisted) > 0 {
+		finding.Text += "; " + cli.Count(len(unlisted), "Node") + " without another VM may be on it: " + quote.Some(unlisted, quote.Most)
 	}
-	return []Finding{one}
+	return []Finding{finding}
 }
 
 // mayBeUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names no other
@@ -315,7 +315,7 @@ func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 // machines reports settings of Nodes' VMs, and tags on VMs that another path overrides.
 func (c *nodeCheck) machines() (found []Finding) {
 	for _, n := range c.nodes {
-		for _, lost := range n.lost {
+		for _, lost := range n.overridden {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, and %s is %s by a path that comes first",
 				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
@@ -323,29 +323,29 @@ func (c *nodeCheck) machines() (found []Finding) {
 			continue
 		}
 		if leftOut := n.Place.Addresses.LeftOut; leftOut != nil {
-			one := n.about("VZ172", quote.Line(leftOut.Error()))
-			one.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
-			found = append(found, one)
+			finding := n.about("VZ172", quote.Line(leftOut.Error()))
+			finding.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
+			found = append(found, finding)
 		}
 		m := c.settings(n)
 		path := n.Place.Machine.InventoryPath
 		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {
-			one := n.about("VZ165", "disk.enableUUID is off in "+machine)
-			one.Short = "disk.enableUUID is off in their VMs"
-			one.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
-			found = append(found, one)
+			finding := n.about("VZ165", "disk.enableUUID is off in "+machine)
+			finding.Short = "disk.enableUUID is off in their VMs"
+			finding.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
+			found = append(found, finding)
 		}
 		if n.Err == nil && n.Place.Machine.Power.IsOff() {
-			one := n.about("VZ164", machine+" is off")
-			one.Short = "their VMs are off"
-			one.Command = cli.Shell("govc", "vm.power", "-on", path)
-			found = append(found, one)
+			finding := n.about("VZ164", machine+" is off")
+			finding.Short = "their VMs are off"
+			finding.Command = cli.Shell("govc", "vm.power", "-on", path)
+			found = append(found, finding)
 		}
 		if m.LacksTools {
-			one := n.about("VZ166", "VMware Tools do not run in "+machine)
-			one.Short = "VMware Tools do not run in their VMs"
-			found = append(found, one)
+			finding := n.about("VZ166", "VMware Tools do not run in "+machine)
+			finding.Short = "VMware Tools do not run in their VMs"
+			found = append(found, finding)
 		}
 	}
 	return found
@@ -356,21 +356,21 @@ func (c *nodeCheck) controlPlane() []Finding {
 	var members []string
 	// zones are the zones of all Nodes, own the zones of the control plane.
 	zones := map[string]bool{}
-	own := map[string]bool{}
+	controlPlaneZones := map[string]bool{}
 	for _, n := range c.nodes {
 		if n.zone() != "" {
 			zones[n.zone()] = true
 		}
 		if n.IsControlPlane() {
 			members = append(members, n.name())
-			own[n.zone()] = true
+			controlPlaneZones[n.zone()] = true
 		}
 	}
-	if len(members) < 2 || len(own) > 1 || own[""] || len(zones) < 2 {
+	if len(members) < 2 || len(controlPlaneZones) > 1 || controlPlaneZones[""] || len(zones) < 2 {
 		return nil
 	}
 	return []Finding{{
-		ID: "VZ176", Object: "zone " + quote.Value(slices.Collect(maps.Keys(own))[0]), Nodes: members,
+		ID: "VZ176", Object: "zone " + quote.Value(slices.Collect(maps.Keys(controlPlaneZones))[0]), Nodes: members,
 		Text: fmt.Sprintf("all %d Nodes of the control plane are in it, and Nodes are in %d zones", len(members), len(zones)),
 	}}
 }
@@ -399,15 +399,15 @@ func (c *nodeCheck) labels() (found []Finding) {
 }
 
 func (n *node) drift(d plan.Difference) string {
-	have, has := n.Node.Labels[d.Label]
+	current, ok := n.Node.Labels[d.Label]
 	switch {
 	case d.Want == "":
 		return "VZ305"
 	case plan.IsLevel(d.Label):
 		return "VZ304"
-	case !has && d.Missing:
+	case !ok && d.Missing:
 		return "VZ302"
-	case have == d.Want:
+	case current == d.Want:
 		return "VZ303"
 	}
 	return "VZ301"
@@ -430,28 +430,28 @@ func (n *node) differ(id string, differences []plan.Difference) Finding {
 		}
 		texts = append(texts, world.DifferenceText(&d))
 	}
-	one := n.about(id, strings.Join(texts, "; "))
+	finding := n.about(id, strings.Join(texts, "; "))
 	if len(set) > 0 {
-		one.Command = cli.Shell(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
+		finding.Command = cli.Shell(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
 	}
-	return one
+	return finding
 }
 
 // providerIDs reports Nodes of VMs without a provider ID, or with an ID of another provider.
 func (c *nodeCheck) providerIDs() (found []Finding) {
-	for _, n := range c.all {
+	for _, n := range c.allNodes {
 		err := nodeinfo.CheckProviderID(n.Node)
 		switch {
 		case n.otherProvider != "":
-			one := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", and a vCenter has a VM with its system UUID")
-			one.Short = "their provider IDs begin with " + n.otherProvider + ", and vCenters have VMs with their system UUIDs"
-			found = append(found, one)
+			finding := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", and a vCenter has a VM with its system UUID")
+			finding.Short = "their provider IDs begin with " + n.otherProvider + ", and vCenters have VMs with their system UUIDs"
+			found = append(found, finding)
 		case err != nil && !n.Foreign && n.Place.MachineErr == nil:
-			one := n.about("VZ167", quote.Line(err.Error()))
-			one.HasAdvice = true
-			one.Short = "their kubelets run without --cloud-provider=external"
-			one.Command = nodeinfo.TaintCommand(n.name(), "=true:NoSchedule")
-			found = append(found, one)
+			finding := n.about("VZ167", quote.Line(err.Error()))
+			finding.HasAdvice = true
+			finding.Short = "their kubelets run without --cloud-provider=external"
+			finding.Command = nodeinfo.TaintCommand(n.name(), "=true:NoSchedule")
+			found = append(found, finding)
 		}
 	}
 	return found

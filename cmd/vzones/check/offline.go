@@ -93,13 +93,13 @@ func validateManifest(report io.Writer, file string, data []byte, o load.Options
 // error in the configuration to its position in the file.
 func validateData(report io.Writer, file string, data []byte, o load.Options, moved func(config.Error) config.Error) (*config.Config, error) {
 	c, err := o.Parse(file, data)
-	if all, ok := errors.AsType[config.Errors](err); ok {
-		for i, e := range all {
-			all[i] = moved(e)
+	if configErrors, ok := errors.AsType[config.Errors](err); ok {
+		for i, e := range configErrors {
+			configErrors[i] = moved(e)
 		}
 	}
 	if err != nil {
-		return nil, cli.Mistakes(report, err)
+		return nil, cli.PrintConfigErrors(report, err)
 	}
 	for i, w := range c.Warnings {
 		c.Warnings[i] = moved(w)
@@ -124,8 +124,8 @@ func validateCredentials(report io.Writer, file string, secret world.Manifest, c
 	servers := serversIn(data)
 	for _, c := range configs {
 		for _, v := range c.VCenters {
-			same := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
-			if same && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.Same(s, v.Server) }) {
+			isReferenced := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
+			if isReferenced && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.Same(s, v.Server) }) {
 				servers = append(servers, v.Server)
 			}
 		}
@@ -161,12 +161,12 @@ func place(e config.Error, v world.ManifestValue) config.Error {
 	case v.First > 0:
 		e.Line += v.First - 1
 	default:
-		within := fmt.Sprintf("line %d of %s", e.Line, v.Key)
+		location := fmt.Sprintf("line %d of %s", e.Line, v.Key)
 		if e.Field != "" {
-			within += ", " + e.Field
+			location += ", " + e.Field
 		}
 		e.Line = v.Line
-		e.Field = within
+		e.Field = location
 	}
 	return e
 }

@@ -22,9 +22,9 @@ func (f *facts) hostPlaces() (places []world.HostPlace) {
 			continue
 		}
 		policy.Invisible = v.state.Snapshot.InvisibleCategories
-		within := v.within()
+		inDatacenter := v.datacenterFilter()
 		for _, o := range v.survey.Objects {
-			if o.Ref.Type == world.TypeHost && within(o) {
+			if o.Ref.Type == world.TypeHost && inDatacenter(o) {
 				places = append(places, world.PlaceHost(f.states, policy, o.Up()))
 			}
 		}
@@ -60,25 +60,25 @@ type placeCheck struct {
 // untagged reports hosts and clusters without a region or zone. It skips the hosts of Nodes that have a finding
 // of their own or take their zone from another path.
 func (c *placeCheck) untagged() (found []Finding) {
-	done := c.foundByNodes()
+	reported := c.foundByNodes()
 	missing := make([][]string, len(c.hosts))
-	// whole are the clusters all of whose hosts lack a label.
-	whole := map[topology.Ref]bool{}
+	// isUntagged are the clusters all of whose hosts lack a label.
+	isUntagged := map[topology.Ref]bool{}
 	for i, p := range c.hosts {
 		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !c.policy.IsRequired(label) })
-		isWhole, seen := whole[p.Under.Ref]
-		whole[p.Under.Ref] = len(missing[i]) > 0 && (isWhole || !seen)
+		isWhole, seen := isUntagged[p.Under.Ref]
+		isUntagged[p.Under.Ref] = len(missing[i]) > 0 && (isWhole || !seen)
 	}
 	for i, p := range c.hosts {
-		if len(missing[i]) == 0 || done[p.Under.Ref] || done[p.Host.Ref] {
+		if len(missing[i]) == 0 || reported[p.Under.Ref] || reported[p.Host.Ref] {
 			continue
 		}
 		id := "VZ130"
 		object := p.Host
-		if whole[p.Under.Ref] {
+		if isUntagged[p.Under.Ref] {
 			id = "VZ131"
 			object = p.Under
-			done[p.Under.Ref] = true
+			reported[p.Under.Ref] = true
 		}
 		found = append(found, Finding{
 			ID: id, VCenter: object.Ref.VCenter, Object: named(object),
@@ -135,17 +135,17 @@ func (c *placeCheck) conflicts() (found []Finding) {
 	}
 	placements = append(placements, hosts...)
 	fleet := c.policy.FleetConflicts(placements)
-	at := map[string]int{}
+	index := map[string]int{}
 	add := func(conflict *topology.Conflict, nodes ...string) {
 		id := conflictKinds[conflict.Kind]
 		if id == "" || c.isKnown(conflict) {
 			return
 		}
 		text := conflict.Text()
-		i, again := at[id+text]
-		if !again {
+		i, exists := index[id+text]
+		if !exists {
 			i = len(found)
-			at[id+text] = i
+			index[id+text] = i
 			found = append(found, conflictFinding(id, conflict, text))
 		}
 		found[i].Nodes = append(found[i].Nodes, nodes...)

@@ -59,26 +59,26 @@ func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.
 
 // connect requests a file that needs no login.
 func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) (r preflight) {
-	way, err := session.NewUnauthenticated(cfg, timeout)
+	endpoint, err := session.NewUnauthenticated(cfg, timeout)
 	if err != nil {
 		return preflight{Failed: stepSettings, Err: faults.Printable{Err: err}}
 	}
-	defer way.Client.CloseIdleConnections()
-	r.Host = way.URL.Host
-	if way.Proxy != nil {
-		r.Proxy = way.Proxy.Host
+	defer endpoint.Client.CloseIdleConnections()
+	r.Host = endpoint.URL.Host
+	if endpoint.Proxy != nil {
+		r.Proxy = endpoint.Proxy.Host
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	at := *way.URL
-	at.Path += "/vimServiceVersions.xml"
-	reached := preflightProgress{step: stepConnect}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, reached.trace()), http.MethodGet, at.String(), nil)
+	target := *endpoint.URL
+	target.Path += "/vimServiceVersions.xml"
+	progress := preflightProgress{step: stepConnect}
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, progress.trace()), http.MethodGet, target.String(), nil)
 	if err != nil {
 		return preflight{Host: r.Host, Proxy: r.Proxy, Failed: stepSettings, Err: faults.Printable{Err: err}}
 	}
-	res, err := way.Client.Do(req)
-	step, certificate := reached.now()
+	res, err := endpoint.Client.Do(req)
+	step, certificate := progress.current()
 	r.Certificate = certificate
 	if err == nil {
 		step = stepAnswer
@@ -113,8 +113,8 @@ type preflightProgress struct {
 	certificate *x509.Certificate
 }
 
-// now returns the current state. An abandoned connection may still report steps later.
-func (p *preflightProgress) now() (preflightStep, *x509.Certificate) {
+// current returns the current state. An abandoned connection may still report steps later.
+func (p *preflightProgress) current() (preflightStep, *x509.Certificate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.step, p.certificate

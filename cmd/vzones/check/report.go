@@ -83,8 +83,8 @@ func (f *facts) report(w *world.World) *Report {
 // summary returns the summary of the vCenter. wrong are the Nodes with an error.
 func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
 	out := VCenter{
-		Name: v.state.VCenter, Address: v.way.Host,
-		Read: v.state.Err == nil, APIVersion: v.way.APIVersion,
+		Name: v.state.VCenter, Address: v.preflight.Host,
+		Read: v.state.Err == nil, APIVersion: v.preflight.APIVersion,
 	}
 	if s := v.surveyed(); s != nil {
 		out.Version = s.About.Version
@@ -100,7 +100,7 @@ func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
 			out.Unknown++
 		case wrong[n.name()]:
 			out.Wrong++
-		case n.Waits:
+		case n.Uninitialized:
 			out.Waiting++
 		}
 	}
@@ -168,7 +168,7 @@ func (r *Report) row(v VCenter) cli.Row {
 	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
 }
 
-const shownCauses = 20
+const maxCauses = 20
 
 type printer struct {
 	t      *cli.Tool
@@ -178,13 +178,13 @@ type printer struct {
 }
 
 // block writes the causes of one kind with the same remedy.
-func (p *printer) block(all []Cause) {
-	first := &all[0]
+func (p *printer) block(causes []Cause) {
+	first := &causes[0]
 	color := map[Severity]cli.Color{Error: cli.Red, Warning: cli.Yellow}[first.Severity]
 	var nodes, commands []string
-	for i := range all {
-		nodes = append(nodes, all[i].Nodes...)
-		commands = append(commands, all[i].Commands...)
+	for i := range causes {
+		nodes = append(nodes, causes[i].Nodes...)
+		commands = append(commands, causes[i].Commands...)
 	}
 	slices.Sort(nodes)
 	commands = slices.Compact(commands)
@@ -193,26 +193,26 @@ func (p *printer) block(all []Cause) {
 		title += " (" + cli.Count(n, "Node") + ")"
 	}
 	fmt.Fprintf(&p.out, "\n%s %s\n", p.t.Paint(color, strings.ToUpper(string(first.Severity))+" "+first.ID), title)
-	shown := all
-	most := quote.Most
+	shown := causes
+	maxNames := quote.Most
 	if p.isWide {
-		most = len(all[0].Objects) + len(nodes) + len(commands)
+		maxNames = len(causes[0].Objects) + len(nodes) + len(commands)
 	} else {
-		shown = all[:min(len(all), shownCauses)]
+		shown = causes[:min(len(causes), maxCauses)]
 	}
-	before := "" // The vCenters that have the same text.
+	prefix := "" // The vCenters that have the same text.
 	for i := range shown {
 		c := &shown[i]
-		object := objects(c, max(most, 1))
+		object := objects(c, max(maxNames, 1))
 		if isOne := i+1 < len(shown) && shown[i+1].Text == c.Text; isOne && object == the(c.VCenter) {
-			before += object + ", "
+			prefix += object + ", "
 			continue
 		}
-		p.t.Wrap(&p.out, p.width, "  ", "      ", "", before+object+"   "+c.Text)
-		before = ""
+		p.t.Wrap(&p.out, p.width, "  ", "      ", "", prefix+object+"   "+c.Text)
+		prefix = ""
 	}
-	if more := len(all) - len(shown); more > 0 {
-		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", more)
+	if omitted := len(causes) - len(shown); omitted > 0 {
+		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", omitted)
 	}
 	if !first.HasAdvice {
 		p.t.Wrap(&p.out, p.width, "  To do: ", "      ", "", first.Fix)
@@ -230,15 +230,15 @@ func (p *printer) block(all []Cause) {
 }
 
 // objects lists the first objects of a cause, and their number if it omits some.
-func objects(c *Cause, most int) string {
+func objects(c *Cause, maxNames int) string {
 	names := c.Objects
 	kind := ""
 	if len(names) > 1 && len(names) == len(c.Nodes) && names[0] == "Node "+c.Nodes[0] {
 		names = c.Nodes
 		kind = "Nodes "
 	}
-	text := kind + quote.Some(names, most)
-	if n := len(names); n > most {
+	text := kind + quote.Some(names, maxNames)
+	if n := len(names); n > maxNames {
 		text = fmt.Sprintf("%d %s", n, text)
 	}
 	if c.VCenter != "" && text != the(c.VCenter) {

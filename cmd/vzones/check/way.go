@@ -22,11 +22,11 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// endsSoon is the threshold of the alert VzonesCertificateExpiresSoon.
-const endsSoon = 14 * 24 * time.Hour
+// expiryWarning is the threshold of the alert VzonesCertificateExpiresSoon.
+const expiryWarning = 14 * 24 * time.Hour
 
-// wayCheck checks the connection to one vCenter and its credentials.
-type wayCheck struct {
+// connectionCheck checks the connection to one vCenter and its credentials.
+type connectionCheck struct {
 	*vcenterFacts
 	states []inventory.State
 	nodes  nodeList
@@ -35,15 +35,15 @@ type wayCheck struct {
 	now        time.Time
 }
 
-func (c *wayCheck) find() (found []Finding) {
+func (c *connectionCheck) find() (found []Finding) {
 	if c.state.Err != nil {
 		return []Finding{c.unread()}
 	}
 	ends := c.health.CertificateEnds
-	if !ends.IsZero() && ends.Before(c.now.Add(endsSoon)) {
-		one := c.about("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(c.way.Certificate)))
-		one.Command = c.showCertificate()
-		found = append(found, one)
+	if !ends.IsZero() && ends.Before(c.now.Add(expiryWarning)) {
+		finding := c.about("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(c.preflight.Certificate)))
+		finding.Command = c.showCertificate()
+		found = append(found, finding)
 	}
 	if err := inventory.CheckInstance(c.states, c.config.Name); err != nil {
 		found = append(found, c.about("VZ113", world.Plain(c.config.Name, err)))
@@ -52,11 +52,11 @@ func (c *wayCheck) find() (found []Finding) {
 }
 
 // about returns a finding about the vCenter, with the Nodes that wait for it.
-func (c *wayCheck) about(id, text string) Finding {
+func (c *connectionCheck) about(id, text string) Finding {
 	name := c.config.Name
 	isElsewhere := func(n *node) bool { return n.VCenter() != name && n.waitsFor(name) }
-	if others := c.nodes.names(isElsewhere); len(others) > 0 {
-		text += "; " + cli.Count(len(others), "more Node") + " may have a VM here, which is not known until it is read: " + quote.Some(others, quote.Most)
+	if elsewhere := c.nodes.names(isElsewhere); len(elsewhere) > 0 {
+		text += "; " + cli.Count(len(elsewhere), "more Node") + " may have a VM here, which is not known until it is read: " + quote.Some(elsewhere, quote.Most)
 	}
 	return Finding{
 		ID: id, VCenter: name, Object: the(name), Text: text,
@@ -64,28 +64,28 @@ func (c *wayCheck) about(id, text string) Finding {
 	}
 }
 
-func (c *wayCheck) unread() Finding {
+func (c *connectionCheck) unread() Finding {
 	id, text := c.whyUnread()
-	one := c.about(id, text)
+	finding := c.about(id, text)
 	secret := c.config.Secret
 	switch id {
 	case "VZ105":
-		one.HasAdvice = true
-		one.Command = c.showCertificate()
+		finding.HasAdvice = true
+		finding.Command = c.showCertificate()
 	case "VZ110":
 		lacksSecret := apierrors.IsNotFound(c.state.Err) && c.hasCluster
-		one.HasAdvice = !lacksSecret
+		finding.HasAdvice = !lacksSecret
 		if lacksSecret {
-			one.Command = cli.Shell("kubectl", "-n", secret.Namespace, "create", "secret", "generic", "--from-file=DIRECTORY", secret.Name)
+			finding.Command = cli.Shell("kubectl", "-n", secret.Namespace, "create", "secret", "generic", "--from-file=DIRECTORY", secret.Name)
 		}
 	case "VZ111":
-		one.Advice, one.Command = correct(c.config)
+		finding.Advice, finding.Command = correct(c.config)
 	}
-	return one
+	return finding
 }
 
-func (c *wayCheck) showCertificate() string {
-	return cli.Shell("govc", "about.cert", "-k", "-u", c.way.Host)
+func (c *connectionCheck) showCertificate() string {
+	return cli.Shell("govc", "about.cert", "-k", "-u", c.preflight.Host)
 }
 
 // correct describes where to correct the rejected credentials of a vCenter.
@@ -104,12 +104,12 @@ func correct(cfg *config.VCenter) (advice, command string) {
 
 // whyUnread returns the kind of finding and the reason. A failed step of the preflight takes precedence over
 // missing credentials: they are looked up by the server name, which may be wrong.
-func (c *wayCheck) whyUnread() (id, reason string) {
+func (c *connectionCheck) whyUnread() (id, reason string) {
 	state := c.state
-	report := c.way
+	result := c.preflight
 	text := world.Plain(state.VCenter, state.Err)
 	cause := faults.CauseOf(state.Err)
-	if report.Failed != stepDone && cause == inventory.CauseCredentials {
+	if result.Failed != stepDone && cause == inventory.CauseCredentials {
 		cause = ""
 	}
 	switch cause {
@@ -118,8 +118,8 @@ func (c *wayCheck) whyUnread() (id, reason string) {
 	case inventory.CauseRejected, inventory.CausePostponed:
 		return "VZ111", text
 	case inventory.CauseUntrusted:
-		if report.Certificate != nil {
-			text += "; it is for " + names(report.Certificate)
+		if result.Certificate != nil {
+			text += "; it is for " + names(result.Certificate)
 		}
 		return "VZ105", text
 	case inventory.CauseDenied:
@@ -127,8 +127,8 @@ func (c *wayCheck) whyUnread() (id, reason string) {
 	case inventory.CauseFault, inventory.CauseInternal:
 		return "VZ108", text
 	}
-	if report.Failed != stepDone {
-		return stepKinds[report.Failed], strings.TrimSpace(report.Err.Error() + through(report))
+	if result.Failed != stepDone {
+		return stepKinds[result.Failed], strings.TrimSpace(result.Err.Error() + through(result))
 	}
 	switch {
 	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.CausePending):
@@ -152,14 +152,14 @@ func (f *facts) warnings() (found []Finding) {
 		if w.IsCSI {
 			continue
 		}
-		at := w.Field
+		position := w.Field
 		if w.Line > 0 {
-			at = fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Field)
+			position = fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Field)
 		}
 		if w.Field == "" {
-			at = strings.TrimSuffix(at, ": ")
+			position = strings.TrimSuffix(position, ": ")
 		}
-		found = append(found, Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(at), Text: quote.Text(w.Message), HasAdvice: true})
+		found = append(found, Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(position), Text: quote.Text(w.Message), HasAdvice: true})
 	}
 	return found
 }
@@ -187,17 +187,17 @@ func offered(c *x509.Certificate) string {
 
 // names lists the subject alternative names of a certificate.
 func names(c *x509.Certificate) string {
-	var all []string
+	var sans []string
 	for _, n := range c.DNSNames {
-		all = append(all, quote.Value(n))
+		sans = append(sans, quote.Value(n))
 	}
 	for _, ip := range c.IPAddresses {
-		all = append(all, ip.String())
+		sans = append(sans, ip.String())
 	}
-	if len(all) == 0 {
+	if len(sans) == 0 {
 		return "no name"
 	}
-	return quote.Some(all, quote.Most)
+	return quote.Some(sans, quote.Most)
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }

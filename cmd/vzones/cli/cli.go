@@ -39,7 +39,7 @@ func (t *Tool) Read(file string) ([]byte, error) {
 	}
 	data, err := config.ReadFile(file)
 	if err != nil {
-		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		if info, statErr := os.Stat(file); statErr == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
 		}
 		return nil, fmt.Errorf("reading a file: %w", err)
@@ -92,24 +92,24 @@ func isTerminal(w io.Writer) bool {
 const WriteConfig = "write the configuration as --config FILE"
 
 // NoArguments rejects arguments. The error ends with the advice wants.
-func NoArguments(wants string) cobra.PositionalArgs {
+func NoArguments(advice string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%s takes no arguments, and %s is one: %s", cmd.CommandPath(), quote.Value(args[0]), wants)
+		return fmt.Errorf("%s takes no arguments, and %s is one: %s", cmd.CommandPath(), quote.Value(args[0]), advice)
 	}
 }
 
 // Arguments requires between 1 and most arguments, or any number from 1 if most is 0. what describes
 // them in the error, such as "a file".
-func Arguments(what string, most int) cobra.PositionalArgs {
+func Arguments(description string, maxArgs int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return fmt.Errorf("%s wants %s", cmd.CommandPath(), what)
-		case most > 0 && len(args) > most:
-			return fmt.Errorf("%s wants %s, and %s is more than that", cmd.CommandPath(), what, quote.Value(args[most]))
+			return fmt.Errorf("%s wants %s", cmd.CommandPath(), description)
+		case maxArgs > 0 && len(args) > maxArgs:
+			return fmt.Errorf("%s wants %s, and %s is more than that", cmd.CommandPath(), description, quote.Value(args[maxArgs]))
 		}
 		return nil
 	}
@@ -118,18 +118,18 @@ func Arguments(what string, most int) cobra.PositionalArgs {
 // EnvUsage describes the flag --env.
 const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
 
-// Mistakes prints err and returns ErrFindings if err is a config.Errors. It returns any other error as it is.
-func Mistakes(to io.Writer, err error) error {
-	if all, ok := errors.AsType[config.Errors](err); ok {
-		fmt.Fprintln(to, all)
+// PrintConfigErrors prints err and returns ErrFindings if err is a config.Errors. It returns any other error as it is.
+func PrintConfigErrors(to io.Writer, err error) error {
+	if configErrors, ok := errors.AsType[config.Errors](err); ok {
+		fmt.Fprintln(to, configErrors)
 		return ErrFindings
 	}
 	return err
 }
 
 // PrintWarnings prints one warning per line, with its file, line and field. kind names the severity.
-func PrintWarnings(to io.Writer, kind string, all []config.Warning) {
-	for _, w := range all {
+func PrintWarnings(to io.Writer, kind string, warnings []config.Warning) {
+	for _, w := range warnings {
 		place := ""
 		if w.Line > 0 {
 			place = fmt.Sprintf("%s:%d: ", w.File, w.Line)
@@ -146,10 +146,10 @@ const progressDelay = 2 * time.Second
 
 // Progress prints a line on standard error if the operation takes longer than two seconds and standard
 // error is a terminal. The caller stops it with end before it prints anything else.
-func (t *Tool) Progress(what string) (end func() bool) {
+func (t *Tool) Progress(operation string) (end func() bool) {
 	return time.AfterFunc(progressDelay, func() {
 		if isTerminal(t.Stderr) {
-			fmt.Fprintln(t.Stderr, what+" …")
+			fmt.Fprintln(t.Stderr, operation+" …")
 		}
 	}).Stop
 }

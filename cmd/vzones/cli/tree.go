@@ -17,9 +17,9 @@ type Branch struct {
 
 // Add appends a child and returns it.
 func (b *Branch) Add(color Color, format string, args ...any) *Branch {
-	one := &Branch{Text: fmt.Sprintf(format, args...), Color: color}
-	b.Below = append(b.Below, one)
-	return one
+	child := &Branch{Text: fmt.Sprintf(format, args...), Color: color}
+	b.Below = append(b.Below, child)
+	return child
 }
 
 // PrintTrees prints trees separated by empty lines, and skips nil trees. Lines that are too long for
@@ -49,15 +49,15 @@ type canvas struct {
 }
 
 func (c *canvas) children(indent string, b *Branch) {
-	for i, one := range b.Below {
+	for i, child := range b.Below {
 		first := "├─ "
 		rest := "│  "
 		if i == len(b.Below)-1 {
 			first = "└─ "
 			rest = "   "
 		}
-		c.line(indent+first, indent+rest, one)
-		c.children(indent+rest, one)
+		c.line(indent+first, indent+rest, child)
+		c.children(indent+rest, child)
 	}
 }
 

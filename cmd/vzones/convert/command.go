@@ -86,7 +86,7 @@ func (c *conversion) printEffective(t *cli.Tool, file string) error {
 	}
 	w, err := Effective(file, data, environ...)
 	if err != nil {
-		return cli.Mistakes(t.Stderr, err)
+		return cli.PrintConfigErrors(t.Stderr, err)
 	}
 	cli.PrintWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
 	return t.Write(w.Data)
@@ -99,7 +99,7 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	}
 	w, err := ToYAML(file, data, c.ref)
 	if err != nil {
-		return cli.Mistakes(t.Stderr, err)
+		return cli.PrintConfigErrors(t.Stderr, err)
 	}
 	cli.PrintWarnings(t.Stderr, "warning", w.Warnings)
 	cli.PrintWarnings(t.Stderr, "not carried over", w.Lost)

@@ -63,26 +63,26 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 		}
 	}
 	w.Data = writer{}.file(s, "Written by vzones convert from "+oneLine(file)+".")
-	w.Lost = load.Sorted(append(p.Warnings, l.walkedTogether()...))
+	w.Lost = load.Sorted(append(p.Warnings, l.jointCategoryWarnings()...))
 	return w, nil
 }
 
 // logins returns the vCenters' accounts in the file, one per server.
 func (l loaded) logins(p *load.Problems) []login {
-	var all []login
+	var accounts []login
 	for i := range l.Config.VCenters {
 		vc := &l.Config.VCenters[i]
-		from := l.Fleet[i]
+		entry := l.Fleet[i]
 		switch {
-		case !from.V("user").Set:
-		case from.V("secret").Set, from.V("secretsDirectory").Set:
-			p.Warnf(from.V("password").At, "the credentials come from %s: "+
+		case !entry.V("user").Set:
+		case entry.V("secret").Set, entry.V("secretsDirectory").Set:
+			p.Warnf(entry.V("password").At, "the credentials come from %s: "+
 				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:
-			all = addLogin(all, login{vc.Server, vc.User, vc.Password, from.V("user").At.Line}, from, p)
+			accounts = addLogin(accounts, login{vc.Server, vc.User, vc.Password, entry.V("user").At.Line}, entry, p)
 		}
 	}
-	return all
+	return accounts
 }
 
 func elsewhere(vc *config.VCenter) string {
@@ -94,26 +94,26 @@ func elsewhere(vc *config.VCenter) string {
 
 // addLogin adds an account, or reports why a Secret cannot contain it: a Secret has one account for all spellings of
 // a server, and a password in it ends at a line break.
-func addLogin(all []login, l login, from *load.Section, p *load.Problems) []login {
+func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) []login {
 	if !load.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
-		p.Errorf(from.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
+		p.Errorf(entry.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
 			"remove it if it does not belong to the password, or change the password")
 	}
 	written := false
-	for _, other := range all {
-		if config.SameServer(other.server, 0) != config.SameServer(l.server, 0) {
+	for _, existing := range accounts {
+		if config.SameServer(existing.server, 0) != config.SameServer(l.server, 0) {
 			continue
 		}
-		if other.user != l.user || !other.password.Equal(l.password) {
-			p.Errorf(from.V("password").At, "is of another account than that of the same address in another entry, and a Secret has one "+
+		if existing.user != l.user || !existing.password.Equal(l.password) {
+			p.Errorf(entry.V("password").At, "is of another account than that of the same address in another entry, and a Secret has one "+
 				"for each address: write a Secret for this entry, or the same account for both")
 		}
-		written = written || other.server == l.server
+		written = written || existing.server == l.server
 	}
 	if written {
-		return all
+		return accounts
 	}
-	return append(all, l)
+	return append(accounts, l)
 }
 
 // withoutCredentials returns the sections of the file without credentials.
@@ -136,9 +136,9 @@ func (l loaded) withoutCredentials() *contents {
 	}
 	s.levels = nil
 	for _, label := range l.labels() {
-		r := label.from.Clone()
+		r := label.section.Clone()
 		// Region and zone are required by default.
-		if r.IsShort = label.builtIn(); !r.IsShort {
+		if r.IsShort = label.isBuiltIn(); !r.IsShort {
 			r.Put("label", label.key)
 			r.Put("nested", label.nested)
 		}

@@ -26,18 +26,18 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	return &Written{
 		Data:     w.file(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
 		Warnings: l.Config.Warnings,
-		Lost:     l.walkedTogether(),
+		Lost:     l.jointCategoryWarnings(),
 	}, nil
 }
 
-func source(file string, at load.Position) string {
-	switch at.Line {
+func source(file string, pos load.Position) string {
+	switch pos.Line {
 	case load.InDefault:
 		return "default"
 	case load.InEnvironment:
-		return at.Path
+		return pos.Path
 	}
-	return oneLine(fmt.Sprintf("%s:%d: %s", file, at.Line, at.Path))
+	return oneLine(fmt.Sprintf("%s:%d: %s", file, pos.Line, pos.Path))
 }
 
 // oneLine replaces line breaks and control characters, which would end a YAML comment.
@@ -51,12 +51,12 @@ func oneLine(s string) string {
 }
 
 // shown returns an effective value with the position of its source.
-func shown(v any, from *load.Value) *load.Value {
-	at := load.Position{Line: load.InDefault}
-	if from.Set {
-		at = from.At
+func shown(v any, original *load.Value) *load.Value {
+	pos := load.Position{Line: load.InDefault}
+	if original.Set {
+		pos = original.At
 	}
-	return &load.Value{Data: v, At: at, Set: true}
+	return &load.Value{Data: v, At: pos, Set: true}
 }
 
 func (l loaded) effective() *contents {
@@ -81,17 +81,17 @@ func (l loaded) effective() *contents {
 		}
 	}
 	policy := &c.Topology.Policy
-	together := 0
+	tagRules := 0
 	for _, label := range l.labels() {
 		s.place(label, label.effective())
 	}
 	for _, rule := range policy.Rules {
 		if rule.Category != "" {
-			together++
+			tagRules++
 		}
 	}
 	// Writing this default explicitly would cause a warning.
-	if together <= 1 && !l.Topology.V("precedence").Set {
+	if tagRules <= 1 && !l.Topology.V("precedence").Set {
 		s.topology.Put("precedence", new(load.Value))
 	}
 	if len(policy.Categories()) == 0 && !l.Topology.V("paths").Set {
@@ -104,10 +104,10 @@ func (l loaded) effective() *contents {
 }
 
 // filledIn returns a section with the defaults of unset keys.
-func filledIn(in config.Section, from *load.Section) *load.Section {
-	s := &load.Section{In: in}
-	for _, f := range config.FieldsOf(in) {
-		v := from.V(f.Key)
+func filledIn(section config.Section, original *load.Section) *load.Section {
+	s := &load.Section{In: section}
+	for _, f := range config.FieldsOf(section) {
+		v := original.V(f.Key)
 		switch {
 		case f.NoEffect != "" || f.Kind == config.KindLevels:
 		case v.Set:
@@ -125,11 +125,11 @@ func filledIn(in config.Section, from *load.Section) *load.Section {
 	return s
 }
 
-func effectiveEntry(vc *config.VCenter, from *load.Section) *load.Section {
+func effectiveEntry(vc *config.VCenter, original *load.Section) *load.Section {
 	e := &load.Section{Name: vc.Name, In: config.SectionEntry}
 	isInline := vc.CAFile == "" && len(vc.CA) > 0
 	for _, f := range config.FieldsOf(config.SectionEntry) {
-		v := from.V(f.Key)
+		v := original.V(f.Key)
 		switch {
 		case f.Ref == nil:
 		case f.Kind == config.KindFiles && isInline, f.Kind == config.KindPEM && !isInline:
@@ -146,51 +146,51 @@ type sourceOfLabel struct {
 	rule topology.Rule
 	// key and nested are set for further levels only.
 	key, nested *load.Value
-	from        *load.Section
+	section     *load.Section
 }
 
 func (l loaded) labels() []sourceOfLabel {
-	var all []sourceOfLabel
+	var sources []sourceOfLabel
 	for _, r := range l.Config.Topology.Policy.Rules {
-		label := sourceOfLabel{rule: r, from: l.Zone}
+		label := sourceOfLabel{rule: r, section: l.Zone}
 		switch {
 		case l.Categories.Set:
 			value := func(v any) *load.Value { return &load.Value{Data: v, At: l.Categories.At, Set: true} }
 			label.key = value(r.Label)
 			label.nested = value(false)
-			label.from = &load.Section{At: l.Categories.At, In: config.SectionRule}
-			label.from.Put("tag", value(r.Category))
-			label.from.Put("required", value(true))
+			label.section = &load.Section{At: l.Categories.At, In: config.SectionRule}
+			label.section.Put("tag", value(r.Category))
+			label.section.Put("required", value(true))
 		case r.Label == topology.LabelRegion:
-			label.from = l.Region
+			label.section = l.Region
 		}
-		all = append(all, label)
+		sources = append(sources, label)
 	}
 	for i, r := range l.Config.Topology.Policy.Levels {
-		from := l.Levels[i]
-		all = append(all, sourceOfLabel{rule: r, key: from.V("label"), nested: from.V("nested"), from: from})
+		section := l.Levels[i]
+		sources = append(sources, sourceOfLabel{rule: r, key: section.V("label"), nested: section.V("nested"), section: section})
 	}
-	return all
+	return sources
 }
 
-func (l *sourceOfLabel) builtIn() bool {
+func (l *sourceOfLabel) isBuiltIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
 
 func (l *sourceOfLabel) effective() *load.Section {
-	r := l.from.Clone()
+	r := l.section.Clone()
 	r.IsShort = false
-	r.Put("required", shown(l.rule.Required, l.from.V("required")))
-	if !l.builtIn() {
+	r.Put("required", shown(l.rule.Required, l.section.V("required")))
+	if !l.isBuiltIn() {
 		r.Put("label", l.key)
 		r.Put("nested", shown(l.rule.Nested, l.nested))
 	}
 	return r
 }
 
-// walkedTogether warns of categories that the CSI driver's file format resolves together with region and zone, which
+// jointCategoryWarnings warns of categories that the CSI driver's file format resolves together with region and zone, which
 // YAML cannot express.
-func (l loaded) walkedTogether() []config.Warning {
+func (l loaded) jointCategoryWarnings() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone
 	})

@@ -81,11 +81,11 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 		return w.mapping(v.Section)
 	case f.Kind == config.KindEntries:
 		for _, e := range v.Sections {
-			of := w.mapping(e)
-			if of == nil { // A vCenter without keys is valid.
-				of = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
+			mapping := w.mapping(e)
+			if mapping == nil { // A vCenter without keys is valid.
+				mapping = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
 			}
-			n.Content = append(n.Content, scalar(e.Name), of)
+			n.Content = append(n.Content, scalar(e.Name), mapping)
 		}
 		return n
 	case f.Kind == config.KindLevels:
@@ -119,14 +119,14 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 	case v.Text != "" || v.Data == nil:
 		n = scalar(v.Text)
 	default:
-		n = of(v.Data)
+		n = valueNode(v.Data)
 	}
 	return w.commented(n, v.At)
 }
 
-func (w writer) commented(n *yaml.Node, at load.Position) *yaml.Node {
+func (w writer) commented(n *yaml.Node, pos load.Position) *yaml.Node {
 	if w.comment != nil {
-		n.LineComment = "# " + w.comment(at)
+		n.LineComment = "# " + w.comment(pos)
 	}
 	return n
 }
@@ -146,25 +146,25 @@ func encode(b *bytes.Buffer, n *yaml.Node) {
 // scalar returns a string, quoted if YAML readers may misinterpret it.
 func scalar(s string) *yaml.Node {
 	switch {
-	case areLines(s):
+	case isMultiline(s):
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.LiteralStyle}
-	case strings.IndexFunc(s, isOdd) >= 0 || s == "<<" || s == "=":
+	case strings.IndexFunc(s, needsEscape) >= 0 || s == "<<" || s == "=":
 		// The encoder does not quote these two, which readers take for a merge key and a default value.
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 	}
 	return encoded(s)
 }
 
-// areLines reports whether a text, such as a certificate, can be a literal block.
-func areLines(s string) bool {
+// isMultiline reports whether a text, such as a certificate, can be a literal block.
+func isMultiline(s string) bool {
 	isPlain := func(r rune) bool { return r == '\n' || r > ' ' && r < 0x7f || r == ' ' }
 	return strings.HasSuffix(s, "\n") && strings.TrimSpace(s) == s[:len(s)-1] && strings.Trim(s, "\n") != "" &&
 		strings.IndexFunc(s, func(r rune) bool { return !isPlain(r) }) < 0
 }
 
-func isOdd(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
+func needsEscape(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
 
-func of(v any) *yaml.Node {
+func valueNode(v any) *yaml.Node {
 	if s, ok := v.(string); ok {
 		return scalar(s)
 	}

@@ -107,20 +107,20 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	if s.standIn {
 		return e
 	}
-	within, cancel := w.Within(ctx)
+	searchCtx, cancel := w.Within(ctx)
 	defer cancel()
 	isDeleted := false
-	if e.Deletion, isDeleted = deletion(w.Checker.Conditions(within, w.StatesFor(n), n)); isDeleted {
+	if e.Deletion, isDeleted = deletion(w.Checker.Conditions(searchCtx, w.StatesFor(n), n)); isDeleted {
 		e.Problems = append(e.Problems, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})
 	}
 	return e
 }
 
-func section(of **cli.Branch, title string) *cli.Branch {
-	if *of == nil {
-		*of = &cli.Branch{Text: title, Color: cli.Bold}
+func section(field **cli.Branch, title string) *cli.Branch {
+	if *field == nil {
+		*field = &cli.Branch{Text: title, Color: cli.Bold}
 	}
-	return *of
+	return *field
 }
 
 func (e *Explanation) print(t *cli.Tool) error {
@@ -147,19 +147,19 @@ func (e *Explanation) title() string {
 	if !e.Node.InCluster {
 		return fmt.Sprintf("%s has no Node: what a new one would get", quote.Value(e.Node.Name))
 	}
-	is := "not ready"
+	status := "not ready"
 	if e.Node.Ready {
-		is = "ready"
+		status = "ready"
 	}
 	if e.Node.Initialized {
-		is += ", initialized"
+		status += ", initialized"
 	} else {
-		is += ", waits to be initialized"
+		status += ", waits to be initialized"
 	}
 	if !e.Node.Managed {
-		is += ", not managed by vzones"
+		status += ", not managed by vzones"
 	}
-	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), is)
+	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), status)
 }
 
 // identified describes the lookup of the VM and lists all matches.
@@ -200,8 +200,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	case m == nil && l.Err != nil:
 		b.Text = "looked for " + how
 	}
-	if at := id.Recorded; at.VCenter != "" {
-		b.Add(cli.Faint, "recorded on the Node: %s", quote.Value(at.VCenter+"/"+at.ID))
+	if recorded := id.Recorded; recorded.VCenter != "" {
+		b.Add(cli.Faint, "recorded on the Node: %s", quote.Value(recorded.VCenter+"/"+recorded.ID))
 	}
 	if m == nil && l.Err != nil {
 		b.Add(cli.Red, "%s", quote.Line(l.Err.Error()))
@@ -209,11 +209,11 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if unusable != nil {
 		return b
 	}
-	own, others := candidates(w, l)
-	if own != "" {
-		b.Add(cli.Green, "%s", own)
+	ownVM, otherVMs := candidates(w, l)
+	if ownVM != "" {
+		b.Add(cli.Green, "%s", ownVM)
 	}
-	for _, text := range others {
+	for _, text := range otherVMs {
 		b.Add(cli.Faint, "%s", text)
 	}
 	return b
@@ -235,23 +235,23 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 			if p.Kind != kind {
 				continue
 			}
-			at := &cli.Branch{Text: string(kind) + " path", Color: cli.Blue}
+			branch := &cli.Branch{Text: string(kind) + " path", Color: cli.Blue}
 			if !isWalked {
-				at.Text += " (no tag is looked for here)"
+				branch.Text += " (no tag is looked for here)"
 			}
-			all = append(all, at)
+			all = append(all, branch)
 			for _, o := range p.Objects {
 				if seen[o.Ref] {
-					at.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
+					branch.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
 					// The error of the shared part is already shown.
 					p.Broken = nil
 					break
 				}
 				seen[o.Ref] = true
-				at = object(at, o, isWalked, policy, contenders)
+				branch = object(branch, o, isWalked, policy, contenders)
 			}
 			if p.Broken != nil {
-				at.Add(cli.Yellow, "what is above cannot be read: %s", quote.Line(p.Broken.Error()))
+				branch.Add(cli.Yellow, "what is above cannot be read: %s", quote.Line(p.Broken.Error()))
 			}
 		}
 	}
@@ -259,8 +259,8 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 }
 
 // object adds an object with its tags, and whether each tag decides a label.
-func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
-	b := at.Add("", "%s", topology.Named([]*topology.Object{o}))
+func object(parent *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
+	b := parent.Add("", "%s", topology.Named([]*topology.Object{o}))
 	if o.TagsErr != nil && isWalked {
 		b.Add(cli.Yellow, "tags not read: %s", quote.Line(o.TagsErr.Error()))
 	}
@@ -297,54 +297,54 @@ func object(at *cli.Branch, o *topology.Object, isWalked bool, policy *topology.
 func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Labels", Color: cli.Bold}
 	for _, key := range append(policy.Labels(), plan.LabelType) {
-		is := l.Label(key)
-		have := world.ValueOn(l.Node, key)
-		if is.Difference != nil && is.Difference.Have != "" {
-			have = is.Difference.Have // Either the stable or the beta label differs.
+		label := l.Label(key)
+		current := world.ValueOn(l.Node, key)
+		if label.Difference != nil && label.Difference.Have != "" {
+			current = label.Difference.Have // Either the stable or the beta label differs.
 		}
-		if key != plan.LabelType && is.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
-			is.Undecided = "the Node has no place: see the problems"
+		if key != plan.LabelType && label.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
+			label.Undecided = "the Node has no place: see the problems"
 		}
-		text := quote.Value(is.Place) + " by its place"
+		text := quote.Value(label.Place) + " by its place"
 		color := cli.Color("")
 		switch {
-		case is.Place == "" && is.Undecided != "":
+		case label.Place == "" && label.Undecided != "":
 			text = "not decided"
 			color = cli.Yellow
-		case is.Place == "":
+		case label.Place == "":
 			text = "nothing gives it a value"
-		case is.Place == have && is.Difference == nil:
-			text = quote.Value(have) + " on the Node and by its place"
+		case label.Place == current && label.Difference == nil:
+			text = quote.Value(current) + " on the Node and by its place"
 			color = cli.Green
 		}
 		switch {
 		case color == cli.Green:
-		case have != "":
-			text = quote.Value(have) + " on the Node, " + text
+		case current != "":
+			text = quote.Value(current) + " on the Node, " + text
 		case !standIn:
 			text = "not on the Node, " + text
 		}
-		if is.Difference != nil {
+		if label.Difference != nil {
 			color = cli.Red
 		}
 		b := root.Add(color, "%s: %s", key, text)
-		more := func(color cli.Color, prefix, text string) {
+		addLine := func(color cli.Color, prefix, text string) {
 			if text != "" {
 				b.Add(color, "%s%s", prefix, text)
 			}
 		}
-		more("", "by ", is.Source)
-		more(cli.Yellow, "", is.Undecided)
+		addLine("", "by ", label.Source)
+		addLine(cli.Yellow, "", label.Undecided)
 		for _, d := range l.Place.Placement.Decisions {
 			if d.Label != key {
 				continue
 			}
-			more(cli.Faint, "", why(policy, &l.Place.Placement, &d))
+			addLine(cli.Faint, "", why(policy, &l.Place.Placement, &d))
 			if err := d.Uncertainty(); err != nil {
-				more(cli.Yellow, "not certain: ", quote.Line(err.Error()))
+				addLine(cli.Yellow, "not certain: ", quote.Line(err.Error()))
 			}
 		}
-		more("", "", is.Text)
+		addLine("", "", label.Text)
 	}
 	if l.Plan != nil && l.Plan.Taint {
 		root.Add(cli.Red, "the Node has, or gets, the taint vzones/topology-drift")
@@ -372,33 +372,33 @@ func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decisi
 // addressTree lists the resulting addresses, and the result of the rules for each address of the VM.
 func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
-	for _, one := range l.Place.Addresses.Addresses {
+	for _, address := range l.Place.Addresses.Addresses {
 		switch {
-		case standIn && one.Address == l.Node.Name: // The stand-in is named by its UUID.
-		case slices.Contains(l.Node.Status.Addresses, one):
-			root.Add(cli.Green, "%s %s, on the Node", one.Type, quote.Plain(one.Address))
+		case standIn && address.Address == l.Node.Name: // The stand-in is named by its UUID.
+		case slices.Contains(l.Node.Status.Addresses, address):
+			root.Add(cli.Green, "%s %s, on the Node", address.Type, quote.Plain(address.Address))
 		case l.Place.AddressesChange && !standIn:
-			root.Add("", "%s %s, which the daemon writes", one.Type, quote.Plain(one.Address))
+			root.Add("", "%s %s, which the daemon writes", address.Type, quote.Plain(address.Address))
 		default:
-			root.Add("", "%s %s, by the rules", one.Type, quote.Plain(one.Address))
+			root.Add("", "%s %s, by the rules", address.Type, quote.Plain(address.Address))
 		}
 	}
 	if err := l.Place.AddressErr; err != nil {
 		root.Add(cli.Red, "%s", quote.Line(err.Error()))
 	}
-	var each *cli.Branch
+	var results *cli.Branch
 	for _, r := range l.Place.Addresses.Results {
-		if each == nil {
-			each = root.Add("", "each address of the VM")
+		if results == nil {
+			results = root.Add("", "each address of the VM")
 		}
-		from := "on network " + quote.Value(r.Network)
+		origin := "on network " + quote.Value(r.Network)
 		switch {
 		case r.Assumed && r.Static:
-			from = "of the VM's metadata, not reported by VMware Tools"
+			origin = "of the VM's metadata, not reported by VMware Tools"
 		case r.Assumed:
-			from = "of the kubelet's --node-ip, not reported by VMware Tools"
+			origin = "of the kubelet's --node-ip, not reported by VMware Tools"
 		case r.Static:
-			from += ", in the VM's metadata"
+			origin += ", in the VM's metadata"
 		}
 		text := r.Internal.String()
 		if external := r.External.String(); external != text {
@@ -408,7 +408,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 		if r.Internal.Chosen() || r.External.Chosen() {
 			color = cli.Green
 		}
-		each.Add(color, "%s %s: %s", r.Address, from, text)
+		results.Add(color, "%s %s: %s", r.Address, origin, text)
 	}
 	return root
 }

@@ -37,15 +37,15 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 	} else {
 		return nil
 	}
-	all := []*v1.Node{s.node}
+	related := []*v1.Node{s.node}
 	if id, err := w.Placer.Statement(s.node); err == nil {
 		keys := []string{nodeinfo.NameKey(s.node.Name)}
 		for _, u := range id.UUIDs {
 			keys = append(keys, u.String())
 		}
-		all = append(all, nodesOf(w, keys)...)
+		related = append(related, nodesOf(w, keys)...)
 	}
-	return w.Statements(all)
+	return w.Statements(related)
 }
 
 func parseUUID(text string) (inventory.UUID, error) {
@@ -95,22 +95,22 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	if err != nil {
 		return nil //nolint:nilerr // The explanation contains the error.
 	}
-	others := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
-	in := addresses.For(m, s.node, &config.AddressRules{}, nil)
-	for _, a := range in.Candidates() {
+	rivals := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
+	input := addresses.For(m, s.node, &config.AddressRules{}, nil)
+	for _, a := range input.Candidates() {
 		claimants, _ := w.Cache.ByAddress(a.String()) // An in-memory index returns no error.
-		others = append(others, claimants...)
+		rivals = append(rivals, claimants...)
 	}
 	if nodeinfo.IsUninitialized(s.node) {
 		// If several VMs report an address, the oldest uninitialized Node gets it.
 		for _, n := range w.Nodes {
 			if nodeinfo.IsUninitialized(n) {
-				others = append(others, n)
+				rivals = append(rivals, n)
 			}
 		}
 	}
-	others = slices.DeleteFunc(others, func(n *v1.Node) bool { return n.Name == s.node.Name })
-	return w.FollowAlso(ctx, w.Statements(others))
+	rivals = slices.DeleteFunc(rivals, func(n *v1.Node) bool { return n.Name == s.node.Name })
+	return w.FollowAlso(ctx, w.Statements(rivals))
 }
 
 // candidates describes the VMs that match a Node's references: the Node's own VM, and the other matches.
@@ -142,23 +142,23 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 			if m != nil {
 				path = m.InventoryPath
 			}
-			is := "fits, but may not be the Node's VM"
+			relation := "fits, but may not be the Node's VM"
 			switch {
 			case chosen != nil && chosen.Ref == ref:
 				own = ref.Located(path) + ": is the VM"
 				continue
 			case e.Template:
-				is = "a template is not a Node's VM"
+				relation = "a template is not a Node's VM"
 			case m != nil && m.Secondary:
-				is = "a Fault Tolerance secondary is not a Node's VM"
+				relation = "a Fault Tolerance secondary is not a Node's VM"
 			case chosen != nil && inventory.IsSameMachine(w.States, chosen.Ref, ref, s.Snapshot.Instance):
-				is = "is the same VM, by another entry of its vCenter"
+				relation = "is the same VM, by another entry of its vCenter"
 			case e.Unreadable:
-				is = "cannot be read"
+				relation = "cannot be read"
 			case chosen != nil && m != nil && m.Power.IsOff():
-				is = "is off, and another one runs"
+				relation = "is off, and another one runs"
 			}
-			others = append(others, ref.Located(path)+": "+is)
+			others = append(others, ref.Located(path)+": "+relation)
 		}
 	}
 	return own, others

@@ -78,7 +78,7 @@ const (
 	untagged
 	undecided
 	off
-	waits
+	uninitialized
 )
 
 var kinds = [...]struct {
@@ -86,15 +86,15 @@ var kinds = [...]struct {
 	// class and sign are for the HTML page. title describes the objects with such marks.
 	class, sign, title string
 }{
-	unread:     {check.Error, "bad", "✕", "vCenters that could not be read"},
-	unplaced:   {check.Error, "bad", "✕", "Nodes without a place"},
-	incomplete: {check.Warning, "warn", "!", "vCenters that were read in part"},
-	drift:      {check.Warning, "drift", "≠", "Nodes whose labels differ"},
-	problem:    {check.Warning, "warn", "!", "Nodes with another problem"},
-	untagged:   {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
-	undecided:  {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
-	off:        {check.Info, "off", "○", "Nodes whose VM is off"},
-	waits:      {check.Info, "waits", "…", "Nodes that are not initialized"},
+	unread:        {check.Error, "bad", "✕", "vCenters that could not be read"},
+	unplaced:      {check.Error, "bad", "✕", "Nodes without a place"},
+	incomplete:    {check.Warning, "warn", "!", "vCenters that were read in part"},
+	drift:         {check.Warning, "drift", "≠", "Nodes whose labels differ"},
+	problem:       {check.Warning, "warn", "!", "Nodes with another problem"},
+	untagged:      {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
+	undecided:     {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
+	off:           {check.Info, "off", "○", "Nodes whose VM is off"},
+	uninitialized: {check.Info, "waits", "…", "Nodes that are not initialized"},
 }
 
 func (k kind) Class() string { return kinds[k].class }
@@ -136,11 +136,11 @@ type box struct {
 	Counts counts
 }
 
-// each calls f for all boxes, outer boxes first.
-func each(boxes []*box, f func(*box)) {
+// walk calls f for all boxes, outer boxes first.
+func walk(boxes []*box, f func(*box)) {
 	for _, b := range boxes {
 		f(b)
-		each(b.Boxes, f)
+		walk(b.Boxes, f)
 	}
 }
 
@@ -168,18 +168,18 @@ func (f *fleet) arrange() {
 			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	slices.SortFunc(f.nodes, func(a, b *node) int { return strings.Compare(a.Name, b.Name) })
-	on := map[*host][]*node{}
+	nodesOn := map[*host][]*node{}
 	for _, n := range f.nodes {
 		n.Name = quote.Name(n.Name)
-		on[n.host] = append(on[n.host], n)
+		nodesOn[n.host] = append(nodesOn[n.host], n)
 	}
 	for _, h := range f.hosts {
-		if h.Region != "" || h.Zone != "" || len(on[h]) == 0 {
+		if h.Region != "" || h.Zone != "" || len(nodesOn[h]) == 0 {
 			f.put(h, h.place)
 		} else { // The zone of its Nodes comes from another path, so the host needs no tags.
 			h.Marks = slices.DeleteFunc(h.Marks, func(m mark) bool { return m.Kind == untagged || m.Kind == undecided })
 		}
-		for _, n := range on[h] {
+		for _, n := range nodesOn[h] {
 			b := f.put(h, n.place)
 			b.Nodes = append(b.Nodes, n)
 		}
@@ -189,13 +189,13 @@ func (f *fleet) arrange() {
 	for _, r := range f.Regions {
 		slices.SortFunc(r.Boxes, byName)
 	}
-	each(f.Regions, (*box).gather)
-	each(f.Regions, func(b *box) { b.Counts = count([]*box{b}) })
+	walk(f.Regions, (*box).gather)
+	walk(f.Regions, func(b *box) { b.Counts = count([]*box{b}) })
 	f.Counts = count(f.Regions)
-	for _, n := range on[nil] {
+	for _, n := range nodesOn[nil] {
 		f.Counts.node(n)
 	}
-	f.note(on[nil])
+	f.note(nodesOn[nil])
 }
 
 // nameless compares names. Empty names sort last.
@@ -216,18 +216,18 @@ func (f *fleet) put(h *host, p place) *box {
 	boxes := &f.Regions
 	vcenter := quote.Name(h.VCenter)
 	where := ""
-	for level, want := range [...]struct{ kind, name, none, key, by string }{
+	for level, wanted := range [...]struct{ kind, name, none, key, by string }{
 		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
 		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
 		levelCluster: {cluster, h.Cluster, "VMs whose host is not known", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
 		levelHost:    {"host", cmp.Or(h.Name, h.ID), "host not known", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
 	} {
-		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == want.key })
+		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == wanted.key })
 		if i < 0 {
-			name := quote.Name(want.name)
-			b = &box{level: level, key: want.key, Kind: want.kind, Name: name, Title: want.kind + " " + name, Where: where}
+			name := quote.Name(wanted.name)
+			b = &box{level: level, key: wanted.key, Kind: wanted.kind, Name: name, Title: wanted.kind + " " + name, Where: where}
 			if name == "" {
-				b.Title = want.none
+				b.Title = wanted.none
 			}
 			i = len(*boxes)
 			*boxes = append(*boxes, b)
@@ -236,8 +236,8 @@ func (f *fleet) put(h *host, p place) *box {
 		if !slices.Contains(b.VCenters, vcenter) {
 			b.VCenters = append(b.VCenters, vcenter)
 		}
-		if by := quote.Text(want.by); by != "" && !slices.Contains(b.By, by) {
-			b.By = append(b.By, by)
+		if source := quote.Text(wanted.by); source != "" && !slices.Contains(b.By, source) {
+			b.By = append(b.By, source)
 		}
 		if boxes = &b.Boxes; level < levelCluster {
 			where = strings.TrimPrefix(where+", "+b.Title, ", ")
@@ -273,7 +273,7 @@ func count(boxes []*box) counts {
 			*to++
 		}
 	}
-	each(boxes, func(b *box) {
+	walk(boxes, func(b *box) {
 		if b.Name != "" {
 			add([]*int{&c.Regions, &c.Zones, &c.Clusters, &c.Hosts}[b.level], "is", b)
 			if len(b.Nodes) > 0 {
@@ -302,13 +302,13 @@ func (c *counts) node(n *node) {
 
 // note sets Notes. An object in several boxes is listed once.
 func (f *fleet) note(withoutPlace []*node) {
-	var all [len(kinds)]note
+	var notes [len(kinds)]note
 	seen := map[string]bool{}
 	add := func(key, name, where string, marks []mark) {
 		for _, m := range marks {
-			if once := key + fmt.Sprint(m); !seen[once] {
-				seen[once] = true
-				all[m.Kind].Items = append(all[m.Kind].Items, item{name, where, m.Text})
+			if id := key + fmt.Sprint(m); !seen[id] {
+				seen[id] = true
+				notes[m.Kind].Items = append(notes[m.Kind].Items, item{name, where, m.Text})
 			}
 		}
 	}
@@ -318,15 +318,15 @@ func (f *fleet) note(withoutPlace []*node) {
 	for _, n := range withoutPlace {
 		add("node "+n.Name, n.Name, "", n.Marks)
 	}
-	each(f.Regions, func(b *box) {
+	walk(f.Regions, func(b *box) {
 		add(b.key, b.Title, b.Where, b.Marks)
 		for _, n := range b.Nodes {
 			add("node "+n.Name, n.Name, b.Where+", "+b.Title, n.Marks)
 		}
 	})
-	for k := range all {
-		if all[k].Kind = kind(k); len(all[k].Items) > 0 {
-			f.Notes = append(f.Notes, &all[k])
+	for k := range notes {
+		if notes[k].Kind = kind(k); len(notes[k].Items) > 0 {
+			f.Notes = append(f.Notes, &notes[k])
 		}
 	}
 }
@@ -362,8 +362,8 @@ func (c *counts) nodes() string {
 	return fmt.Sprintf("%s (%s control plane)", cli.Count(c.Nodes, "Node"), cli.Number(c.ControlPlane))
 }
 
-// on describes the Nodes and hosts of a box.
-func (f *fleet) on(c counts) string {
+// occupancy describes the Nodes and hosts of a box.
+func (f *fleet) occupancy(c counts) string {
 	switch {
 	case !f.HasNodes:
 		return cli.Count(c.Hosts, "host")

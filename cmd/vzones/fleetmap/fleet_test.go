@@ -80,7 +80,7 @@ func exampleFleet() *fleet {
 		f.addNode(fmt.Sprintf("worker-%02d", i+1), id)
 	}
 	f.addNode("worker-23", "m2-1", newMark(drift, "the zone differs"))
-	f.addNode("worker-24", "m2-2", newMark(waits, "it is not initialized: VMware Tools report no address yet"))
+	f.addNode("worker-24", "m2-2", newMark(uninitialized, "it is not initialized: VMware Tools report no address yet"))
 	f.addNode("worker-25", "p2-3", newMark(off, "its VM is off or suspended"))
 	f.addNode("worker-26", "p1-2", newMark(problem, "two Nodes have the UUID of its VM: give one of them another UUID"))
 	f.nodes = append(f.nodes, &node{Name: "worker-27", Marks: []mark{newMark(unplaced, `vCenter "porto" may have the VM, and cannot be read`)}})
@@ -107,7 +107,7 @@ func largeFleet(nodes int) *fleet {
 			case 7:
 				n.Marks = []mark{newMark(drift, "the zone differs")}
 			case 31:
-				n.Marks = []mark{newMark(waits, "it is not initialized")}
+				n.Marks = []mark{newMark(uninitialized, "it is not initialized")}
 			case 53:
 				n.Marks = []mark{newMark(off, "its VM is off or suspended")}
 			}

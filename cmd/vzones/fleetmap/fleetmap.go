@@ -18,9 +18,9 @@ const (
 )
 
 type options struct {
-	world  world.Flags
-	format cli.Format
-	all    bool
+	world   world.Flags
+	format  cli.Format
+	showAll bool
 }
 
 // Command returns the map command.
@@ -43,7 +43,7 @@ The exit status is 1 if a vCenter could not be read, or if a Node has no place.`
   vzones map -c vsphere.yaml -o html > map.html`,
 		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.all && o.format == formatHTML {
+			if o.showAll && o.format == formatHTML {
 				return errors.New("--all is for the tree: the page has all hosts and Nodes")
 			}
 			t.Started = true
@@ -51,7 +51,7 @@ The exit status is 1 if a vCenter could not be read, or if a Node has no place.`
 		},
 	}
 	o.world.Add(cmd.Flags())
-	cmd.Flags().BoolVar(&o.all, "all", false, "show all hosts and Nodes in the tree")
+	cmd.Flags().BoolVar(&o.showAll, "all", false, "show all hosts and Nodes in the tree")
 	o.format.Flag(cmd.Flags(), formatTree, formatHTML)
 	return cmd
 }
@@ -70,7 +70,7 @@ func (o *options) run(ctx context.Context, t *cli.Tool) error {
 			err = t.Write(page)
 		}
 	} else {
-		err = t.PrintTrees(f.tree(o.all)...)
+		err = t.PrintTrees(f.tree(o.showAll)...)
 	}
 	if err == nil && !f.isComplete() {
 		err = cli.ErrFindings

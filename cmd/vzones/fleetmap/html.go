@@ -21,18 +21,18 @@ var (
 	pageCSS string
 )
 
-// fewOnPage is the maximum number of hosts and Nodes in clusters that are open by default. Closed clusters show one
+// maxOpenItems is the maximum number of hosts and Nodes in clusters that are open by default. Closed clusters show one
 // cell for each.
-const fewOnPage = 200
+const maxOpenItems = 200
 
 // page returns an HTML page without scripts or external resources. Its content security policy allows only its own
 // style.
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"on": f.on, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": look,
-		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= fewOnPage },
-		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*few },
+		"on": f.occupancy, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": look,
+		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= maxOpenItems },
+		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*maxListed },
 	}).Parse(pageHTML)
 	if err != nil {
 		return nil, fmt.Errorf("reading the template of the page: %w", err)

@@ -18,25 +18,25 @@ type reader struct {
 	policy topology.Policy // The complete policy; hosts use only a part of it.
 	states []inventory.State
 	fleet  *fleet
-	// known are the hosts by vCenter and ID. IDs repeat between vCenters.
-	known map[[2]string]*host
+	// hostsByID are the hosts by vCenter and ID. IDs repeat between vCenters.
+	hostsByID map[[2]string]*host
 }
 
 func read(ctx context.Context, w *world.World) *fleet {
-	r := &reader{policy: w.Config.Topology.Policy, states: w.States, known: map[[2]string]*host{}}
+	r := &reader{policy: w.Config.Topology.Policy, states: w.States, hostsByID: map[[2]string]*host{}}
 	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
 	surveys := w.Survey(ctx, world.SurveyQuery{Categories: r.policy.Categories()})
 	for i := range w.States {
 		s := &w.States[i]
-		in := &surveys[i]
-		v := &vcenter{s.VCenter, vcenterMarks(s, in)}
+		survey := &surveys[i]
+		v := &vcenter{s.VCenter, vcenterMarks(s, survey)}
 		if inventory.FirstEntry(w.States, s.VCenter) == s.VCenter || len(v.Marks) > 0 {
 			r.fleet.VCenters = append(r.fleet.VCenters, v)
 		}
-		within := in.Within(w.Config.VCenters[i].Datacenters)
-		for _, o := range in.Objects {
-			if o.Ref.Type == world.TypeHost && within(o) {
-				r.host(o.Up(), in.Invisible)
+		inDatacenter := survey.Within(w.Config.VCenters[i].Datacenters)
+		for _, o := range survey.Objects {
+			if o.Ref.Type == world.TypeHost && inDatacenter(o) {
+				r.host(o.Up(), survey.Invisible)
 			}
 		}
 	}
@@ -50,16 +50,16 @@ func read(ctx context.Context, w *world.World) *fleet {
 	return r.fleet
 }
 
-func vcenterMarks(s *inventory.State, in *world.Survey) (marks []mark) {
+func vcenterMarks(s *inventory.State, survey *world.Survey) (marks []mark) {
 	if s.Err != nil {
 		return []mark{newMark(unread, world.Plain(s.VCenter, s.Err))}
 	}
-	for _, err := range []error{s.Snapshot.Incomplete, in.Err, in.ObjectsErr} {
+	for _, err := range []error{s.Snapshot.Incomplete, survey.Err, survey.ObjectsErr} {
 		if err != nil {
 			marks = append(marks, newMark(incomplete, world.Plain(s.VCenter, err)))
 		}
 	}
-	for _, category := range in.Invisible {
+	for _, category := range survey.Invisible {
 		marks = append(marks, newMark(incomplete, "it shows no tag category "+quote.Value(category)+" to the account: "+
 			"correct its name in the configuration, make the category, or give the account the role Read-only in the global permissions"))
 	}
@@ -70,7 +70,7 @@ func vcenterMarks(s *inventory.State, in *world.Survey) (marks []mark) {
 func (r *reader) host(up topology.Path, invisible []string) *host {
 	o := up.Objects[0]
 	key := [2]string{inventory.FirstEntry(r.states, o.Ref.VCenter), o.Ref.ID}
-	if h := r.known[key]; h != nil {
+	if h := r.hostsByID[key]; h != nil {
 		return h
 	}
 	policy, _ := world.HostPolicy(r.policy)
@@ -78,7 +78,7 @@ func (r *reader) host(up topology.Path, invisible []string) *host {
 	p := world.PlaceHost(r.states, policy, up)
 	h := &host{VCenter: key[0], ID: key[1], Name: o.Name, Cluster: p.Under.Path, Standalone: p.Under == p.Host}
 	h.resolve(policy, p)
-	r.known[key] = h
+	r.hostsByID[key] = h
 	r.fleet.hosts = append(r.fleet.hosts, h)
 	return h
 }
@@ -140,8 +140,8 @@ func (r *reader) node(l *world.Look) {
 		n.Marks = append(n.Marks, newMark(off, "its VM is off or suspended"))
 	}
 	switch {
-	case l.Waits:
-		n.Marks = append(n.Marks, newMark(waits, strings.TrimSuffix("it is not initialized: "+why, ": ")))
+	case l.Uninitialized:
+		n.Marks = append(n.Marks, newMark(uninitialized, strings.TrimSuffix("it is not initialized: "+why, ": ")))
 	case why != "":
 		n.Marks = append(n.Marks, newMark(problem, why))
 	}
@@ -155,9 +155,9 @@ func (r *reader) hostOf(m *inventory.Machine) *host {
 		}
 	}
 	key := [2]string{inventory.FirstEntry(r.states, m.Ref.VCenter)}
-	if r.known[key] == nil {
-		r.known[key] = &host{VCenter: key[0]}
-		r.fleet.hosts = append(r.fleet.hosts, r.known[key])
+	if r.hostsByID[key] == nil {
+		r.hostsByID[key] = &host{VCenter: key[0]}
+		r.fleet.hosts = append(r.fleet.hosts, r.hostsByID[key])
 	}
-	return r.known[key]
+	return r.hostsByID[key]
 }

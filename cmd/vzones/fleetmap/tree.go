@@ -8,30 +8,30 @@ import (
 	"vzones/cmd/vzones/cli"
 )
 
-// few limits the hosts of a cluster and the marks of a list without --all.
-const few = 5
+// maxListed limits the hosts of a cluster and the marks of a list without --all.
+const maxListed = 5
 
 // tree returns the summary, the regions and the notes.
-func (f *fleet) tree(all bool) []*cli.Branch {
+func (f *fleet) tree(showAll bool) []*cli.Branch {
 	trees := []*cli.Branch{{Text: f.summary(), Color: cli.Bold}}
 	for _, r := range f.Regions {
-		trees = append(trees, f.branch(r, all))
+		trees = append(trees, f.branch(r, showAll))
 	}
 	if len(f.Notes) > 0 {
 		notes := &cli.Branch{Text: "To look at", Color: cli.Bold}
 		trees = append(trees, notes)
 		for _, n := range f.Notes {
 			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))
-			for i, one := range n.Items {
+			for i, entry := range n.Items {
 				if n.Kind > incomplete {
 					// The tree shows these marks at their objects.
 					break
 				}
-				if i == few && !all {
+				if i == maxListed && !showAll {
 					b.Add(cli.Faint, "and %s more (--all)", cli.Number(len(n.Items)-i))
 					break
 				}
-				b.Add(n.Kind.color(), "%s: %s", one.Name, one.Text)
+				b.Add(n.Kind.color(), "%s: %s", entry.Name, entry.Text)
 			}
 		}
 	}
@@ -41,11 +41,11 @@ func (f *fleet) tree(all bool) []*cli.Branch {
 	return trees
 }
 
-func (f *fleet) branch(b *box, all bool) *cli.Branch {
-	out := &cli.Branch{Text: b.Title + ": " + f.on(b.Counts), Color: cli.Bold}
+func (f *fleet) branch(b *box, showAll bool) *cli.Branch {
+	out := &cli.Branch{Text: b.Title + ": " + f.occupancy(b.Counts), Color: cli.Bold}
 	switch b.level {
 	case levelCluster:
-		out.Text = b.Title + " of vCenter " + b.VCenters[0] + ": " + f.on(b.Counts)
+		out.Text = b.Title + " of vCenter " + b.VCenters[0] + ": " + f.occupancy(b.Counts)
 		out.Color = ""
 	case levelHost:
 		out.Text = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": ")
@@ -61,10 +61,10 @@ func (f *fleet) branch(b *box, all bool) *cli.Branch {
 	}
 	var left []*box
 	for i, below := range b.Boxes {
-		if below.level == levelHost && !all && i >= few && below.Counts.Problems == 0 {
+		if below.level == levelHost && !showAll && i >= maxListed && below.Counts.Problems == 0 {
 			left = append(left, below)
 		} else {
-			out.Below = append(out.Below, f.branch(below, all))
+			out.Below = append(out.Below, f.branch(below, showAll))
 		}
 	}
 	if len(left) > 0 {
@@ -78,13 +78,13 @@ func (f *fleet) branch(b *box, all bool) *cli.Branch {
 }
 
 func names(nodes []*node) string {
-	all := make([]string, len(nodes))
+	texts := make([]string, len(nodes))
 	for i, n := range nodes {
-		if all[i] = n.Name; n.ControlPlane {
-			all[i] += " (control plane)"
+		if texts[i] = n.Name; n.ControlPlane {
+			texts[i] += " (control plane)"
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(texts, ", ")
 }
 
 func (k kind) color() cli.Color {

@@ -87,7 +87,7 @@ func (r *Report) result(t *cli.Tool) error {
 			err = cli.ErrFindings
 		}
 	}
-	if slices.ContainsFunc(r.Nodes, func(n Node) bool { return !n.IsRight() }) {
+	if slices.ContainsFunc(r.Nodes, func(n Node) bool { return !n.IsOK() }) {
 		err = cli.ErrFindings
 	}
 	return err

@@ -83,26 +83,26 @@ const (
 	notInitialized = "NotInitialized"
 )
 
-// IsRight reports whether a Node has no problem.
-func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign}, n.Status) }
+// IsOK reports whether a Node has no problem.
+func (n *Node) IsOK() bool { return slices.Contains([]string{placed, foreign}, n.Status) }
 
 func reportOf(w *world.World) []VCenter {
-	all := make([]VCenter, len(w.States))
+	vcenters := make([]VCenter, len(w.States))
 	for i := range w.States {
 		s := &w.States[i]
-		all[i].Name = s.VCenter
+		vcenters[i].Name = s.VCenter
 		if s.Err != nil {
-			all[i].Error = quote.Line(s.Err.Error())
+			vcenters[i].Error = quote.Line(s.Err.Error())
 		} else if err := w.TagsErr(s); err != nil {
-			all[i].TagsError = world.Plain(s.VCenter, err)
+			vcenters[i].TagsError = world.Plain(s.VCenter, err)
 		}
 	}
-	return all
+	return vcenters
 }
 
 func nodeOf(l *world.Look) Node {
 	n := Node{
-		Name: l.Node.Name, Initialized: !l.Waits, ProviderID: l.Node.Spec.ProviderID,
+		Name: l.Node.Name, Initialized: !l.Uninitialized, ProviderID: l.Node.Spec.ProviderID,
 		VCenter: l.VCenter(), InstanceType: l.Place.InstanceType,
 		Region: l.Place.Placement.Value(topology.LabelRegion), Zone: l.Place.Placement.Value(topology.LabelZone),
 	}
@@ -130,7 +130,7 @@ func nodeOf(l *world.Look) Node {
 	if o := l.Above("ClusterComputeResource", "ComputeResource"); o != nil {
 		n.Cluster = o.Path
 	}
-	if n.Addresses = l.Place.Addresses.Addresses; !l.Waits && !l.Place.AddressesChange {
+	if n.Addresses = l.Place.Addresses.Addresses; !l.Uninitialized && !l.Place.AddressesChange {
 		n.Addresses = l.Node.Status.Addresses
 	}
 	for i := range l.Differences {
@@ -149,7 +149,7 @@ func statusOf(l *world.Look) (status, problem string) {
 		return foreign, ""
 	case l.Err != nil:
 		return l.Reason(), l.Text()
-	case l.Waits:
+	case l.Uninitialized:
 		return notInitialized, "nothing is missing, and the daemon has not initialized it: look whether the daemon runs, and at its log"
 	case len(l.Differences) == 0:
 		return placed, ""
@@ -187,9 +187,9 @@ func listOf(nodes []Node, labels []string) *cli.List {
 		}
 		cells := make([]string, len(names))
 		for i, name := range names {
-			cells[i] = shown(name)
+			cells[i] = cellOf(name)
 		}
-		cells = append(cells, shown(addresses(n.Addresses)...), shown(n.InstanceType), shown(n.Machine), shown(n.PowerState), shown(n.Taints...))
+		cells = append(cells, cellOf(addresses(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.Machine), cellOf(n.PowerState), cellOf(n.Taints...))
 		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
 	}
 	return list
@@ -199,7 +199,7 @@ func colorOf(n *Node) cli.Color {
 	switch {
 	case n.Status == foreign:
 		return cli.Faint
-	case n.IsRight():
+	case n.IsOK():
 		return ""
 	case n.Status == notInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
 		return cli.Yellow
@@ -207,19 +207,19 @@ func colorOf(n *Node) cli.Color {
 	return cli.Red
 }
 
-func shown(values ...string) string {
-	var all []string
+func cellOf(values ...string) string {
+	var texts []string
 	for _, v := range values {
 		if v != "" {
-			all = append(all, quote.Plain(v))
+			texts = append(texts, quote.Plain(v))
 		}
 	}
-	return cmp.Or(strings.Join(all, ","), world.Nothing)
+	return cmp.Or(strings.Join(texts, ","), world.Nothing)
 }
 
 // addresses returns the IP addresses without duplicates.
-func addresses(all []v1.NodeAddress) (texts []string) {
-	for _, a := range all {
+func addresses(nodeAddresses []v1.NodeAddress) (texts []string) {
+	for _, a := range nodeAddresses {
 		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
 		if isIP && !slices.Contains(texts, a.Address) {
 			texts = append(texts, a.Address)

@@ -18,7 +18,7 @@ import (
 	"vzones/topology"
 )
 
-func compare(before, after *world.Look, now, then *config.Config) NodeChange {
+func compare(before, after *world.Look, oldConfig, newConfig *config.Config) NodeChange {
 	out := NodeChange{Node: after.Node.Name, VCenter: cmp.Or(after.VCenter(), before.VCenter())}
 	add := func(c Change) { out.Changes = append(out.Changes, c) }
 	if before.Foreign != after.Foreign {
@@ -28,26 +28,26 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		}
 		add(c)
 	}
-	if was := reason(before); was != reason(after) {
-		c := Change{Kind: "problem", Now: was, Then: reason(after), Result: reason(after), Text: "it is over"}
+	if oldReason := reason(before); oldReason != reason(after) {
+		c := Change{Kind: "problem", Now: oldReason, Then: reason(after), Result: reason(after), Text: "it is over"}
 		if after.Err != nil {
 			c.By = quote.Line(after.Err.Error())
-			c.Action, c.Text = withProblem(after, then)
+			c.Action, c.Text = withProblem(after, newConfig)
 		}
 		add(c)
 	}
-	each := slices.Concat(slices.Sorted(maps.Keys(then.NodeLabels)), slices.Sorted(maps.Keys(now.NodeLabels)))
-	labels := slices.Concat(then.Topology.Policy.Labels(), now.Topology.Policy.Labels(), each, removed(before, after))
+	nodeLabels := slices.Concat(slices.Sorted(maps.Keys(newConfig.NodeLabels)), slices.Sorted(maps.Keys(oldConfig.NodeLabels)))
+	labels := slices.Concat(newConfig.Topology.Policy.Labels(), oldConfig.Topology.Policy.Labels(), nodeLabels, removed(before, after))
 	for i, label := range labels {
 		if slices.Contains(labels[:i], label) {
 			continue
 		}
-		if is := after.Label(label); differs(before.Label(label), is, after) {
-			add(labelChange("label", label, is, &then.Topology, after))
+		if newLabel := after.Label(label); differs(before.Label(label), newLabel, after) {
+			add(labelChange("label", label, newLabel, &newConfig.Topology, after))
 		}
 	}
-	if is := after.Label(plan.LabelType); differs(before.Label(plan.LabelType), is, after) {
-		add(labelChange("instanceType", plan.LabelType, is, &then.Topology, after))
+	if newType := after.Label(plan.LabelType); differs(before.Label(plan.LabelType), newType, after) {
+		add(labelChange("instanceType", plan.LabelType, newType, &newConfig.Topology, after))
 	}
 	out.Changes = append(out.Changes, taints(before, after)...)
 	if addresses := addressesOf(after); addresses != addressesOf(before) {
@@ -55,7 +55,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 			Kind: "addresses", Now: join(after.Node.Status.Addresses), Then: addresses, Result: addresses,
 			Action: "write", Text: "the daemon writes them",
 		}
-		if after.Waits {
+		if after.Uninitialized {
 			c.Action = "initialize"
 			c.Text = "the Node gets them when it is initialized"
 		}
@@ -72,7 +72,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.Recorded != (topology.Ref{})
 	switch {
-	case l.Waits:
+	case l.Uninitialized:
 		return "", "the Node waits"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodeinfo.IsReady(l.Node):
 		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its VM"
@@ -102,26 +102,26 @@ func reason(l *world.Look) string {
 
 // removed returns the labels that plans remove because no configuration has their level.
 func removed(looks ...*world.Look) []string {
-	var all []string
+	var labels []string
 	for _, l := range looks {
 		if l.Plan != nil {
-			all = append(all, l.Plan.Remove...)
+			labels = append(labels, l.Plan.Remove...)
 		}
 	}
-	return all
+	return labels
 }
 
 // addressesOf returns the Node's addresses after the daemon's writes. A Node that stays uninitialized gets none.
 func addressesOf(l *world.Look) string {
-	if l.Place.AddressesChange && l.Place.AddressErr == nil && (!l.Waits || l.Place.Metadata != nil) {
+	if l.Place.AddressesChange && l.Place.AddressErr == nil && (!l.Uninitialized || l.Place.Metadata != nil) {
 		return join(l.Place.Addresses.Addresses)
 	}
 	return join(l.Node.Status.Addresses)
 }
 
-func join(all []v1.NodeAddress) string {
-	texts := make([]string, len(all))
-	for i, a := range all {
+func join(addresses []v1.NodeAddress) string {
+	texts := make([]string, len(addresses))
+	for i, a := range addresses {
 		texts[i] = string(a.Type) + " " + quote.Plain(a.Address)
 	}
 	return strings.Join(texts, ", ")
@@ -129,34 +129,34 @@ func join(all []v1.NodeAddress) string {
 
 // differs reports whether a label changes. A change between known and unknown matters only if the Node has or gets the
 // label. If the Node has no place, the change of its problem covers all labels.
-func differs(before, is world.Label, after *world.Look) bool {
-	if is.Result != before.Result || is.Action != before.Action {
+func differs(oldLabel, newLabel world.Label, look *world.Look) bool {
+	if newLabel.Result != oldLabel.Result || newLabel.Action != oldLabel.Action {
 		return true
 	}
-	if !isPlaced(after) || is.Result == "" && is.Place == before.Place {
+	if !isPlaced(look) || newLabel.Result == "" && newLabel.Place == oldLabel.Place {
 		return false
 	}
-	return is.Place != before.Place || is.Text != before.Text || (is.Undecided == "") != (before.Undecided == "")
+	return newLabel.Place != oldLabel.Place || newLabel.Text != oldLabel.Text || (newLabel.Undecided == "") != (oldLabel.Undecided == "")
 }
 
 // isPlaced reports whether the place of a Node is known, even if it has another problem.
 func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
 
 // labelChange returns the change of a label relative to the Node's current value.
-func labelChange(kind, label string, is world.Label, t *config.Topology, l *world.Look) Change {
+func labelChange(kind, label string, newLabel world.Label, t *config.Topology, l *world.Look) Change {
 	c := Change{
-		Kind: kind, Label: label, Now: world.ValueOn(l.Node, label), Then: is.Place, Undecided: is.Undecided,
-		Result: is.Result, By: is.Source, Action: is.Action, Text: is.Text,
+		Kind: kind, Label: label, Now: world.ValueOn(l.Node, label), Then: newLabel.Place, Undecided: newLabel.Undecided,
+		Result: newLabel.Result, By: newLabel.Source, Action: newLabel.Action, Text: newLabel.Text,
 	}
 	switch {
 	case c.Text != "":
-	case c.Now == "" && c.Then == "" && is.Undecided == "":
+	case c.Now == "" && c.Then == "" && newLabel.Undecided == "":
 		c.Text = "the Node does not get the label"
 	case kind == "label" && !slices.Contains(t.Policy.Labels(), label):
 		c.Text = "the label stays: the configuration does not have it, and vzones did not write it"
-	case l.Waits:
+	case l.Uninitialized:
 		c.Text = "the Node waits"
-	case is.Undecided != "":
+	case newLabel.Undecided != "":
 		c.Text = "the label stays: it is not decided"
 	case !isPlaced(l):
 		c.Text = "the label stays: the Node has no place"
@@ -167,33 +167,33 @@ func labelChange(kind, label string, is world.Label, t *config.Topology, l *worl
 }
 
 func taints(before, after *world.Look) []Change {
-	var all []Change
+	var changes []Change
 	for _, t := range []struct {
-		key, adds string
-		is        func(*world.Look) bool
+		key, text string
+		isWanted  func(*world.Look) bool
 	}{
 		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
 		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the VM is off", isShutDown},
 	} {
-		is := t.is(after)
-		has := hasTaint(after.Node, t.key)
-		if is == t.is(before) {
+		wantsTaint := t.isWanted(after)
+		isPresent := hasTaint(after.Node, t.key)
+		if wantsTaint == t.isWanted(before) {
 			continue
 		}
-		c := Change{Kind: "taint", Label: t.key, Now: present(has), Then: present(is), Result: present(is)}
+		c := Change{Kind: "taint", Label: t.key, Now: present(isPresent), Then: present(wantsTaint), Result: present(wantsTaint)}
 		switch {
-		case is == has:
+		case wantsTaint == isPresent:
 			c.Text = "the Node keeps what it has"
-		case is:
+		case wantsTaint:
 			c.Action = string(plan.ActionTaint)
-			c.Text = t.adds
+			c.Text = t.text
 		default:
 			c.Action = string(plan.ActionUntaint)
 			c.Text = "takes the taint off"
 		}
-		all = append(all, c)
+		changes = append(changes, c)
 	}
-	return all
+	return changes
 }
 
 // isTainted reports whether a Node ends up with the drift taint.
@@ -206,19 +206,19 @@ func isTainted(l *world.Look) bool {
 
 // isShutDown reports whether a Node ends up with the framework's shutdown taint, which a ready Node loses.
 func isShutDown(l *world.Look) bool {
-	has := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
+	hasShutdownTaint := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
 	if l.Plan == nil {
-		return has
+		return hasShutdownTaint
 	}
-	return !nodeinfo.IsReady(l.Node) && (has || l.Off)
+	return !nodeinfo.IsReady(l.Node) && (hasShutdownTaint || l.Off)
 }
 
 func hasTaint(n *v1.Node, key string) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
 }
 
-func present(is bool) string {
-	if is {
+func present(isPresent bool) string {
+	if isPresent {
 		return string(v1.TaintEffectNoSchedule)
 	}
 	return ""

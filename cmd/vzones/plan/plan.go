@@ -23,15 +23,15 @@ import (
 const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
 
 type change struct {
-	with string
-	tags []retag
+	configFile string
+	tags       []retag
 }
 
 // Command returns the plan command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
-	var with string
+	var configFile string
 	var retags []string
 	cmd := &cobra.Command{
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
@@ -61,12 +61,12 @@ The exit status is 1 if something is listed, and 2 if a vCenter could not be rea
 				return err
 			}
 			t.Started = true
-			return run(cmd.Context(), t, flags, format, &change{with: with, tags: tags})
+			return run(cmd.Context(), t, flags, format, &change{configFile: configFile, tags: tags})
 		},
 	}
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())
-	cmd.Flags().StringVar(&with, "with", "", "another configuration file")
+	cmd.Flags().StringVar(&configFile, "with", "", "another configuration file")
 	cmd.Flags().StringArrayVar(&retags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag in place of others of the category")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
@@ -81,12 +81,12 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	}
 	defer now.Close()
 	then := now
-	if c.with != "" {
+	if c.configFile != "" {
 		if err := rejected(now.States); err != nil {
 			return err
 		}
 		other := *flags
-		other.Config = c.with
+		other.Config = c.configFile
 		other.Nodes = now.Nodes
 		if now.Daemon != nil {
 			// The daemon's flags do not change.
@@ -99,8 +99,8 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	}
 	nodes := now.Selected()
 	var out *Plan
-	if c.with == "" && len(c.tags) == 0 {
-		out = doNow(now, nodes)
+	if c.configFile == "" && len(c.tags) == 0 {
+		out = planCurrent(now, nodes)
 	} else if out, err = compute(now, then, nodes, c.tags); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func rejected(states []inventory.State) error {
 	return nil
 }
 
-func doNow(w *world.World, nodes []*v1.Node) *Plan {
-	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, now: true}
+func planCurrent(w *world.World, nodes []*v1.Node) *Plan {
+	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, isCurrent: true}
 	for _, n := range nodes {
 		does := w.Look(n)
 		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // A daemon that writes nothing.
@@ -152,11 +152,11 @@ func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, err
 	var before, after []*world.Look
 	for _, n := range now.Nodes { // Conflicts depend on all Nodes.
 		is := now.Look(n)
-		will := looks(n)
+		plannedLook := looks(n)
 		before = append(before, is)
-		after = append(after, will)
+		after = append(after, plannedLook)
 		if slices.Contains(nodes, n) {
-			out.add(compare(is, will, now.Config, then.Config))
+			out.add(compare(is, plannedLook, now.Config, then.Config))
 		}
 	}
 	out.Conflicts = conflictChanges(conflictsOf(&now.Config.Topology.Policy, before), conflictsOf(&then.Config.Topology.Policy, after))

@@ -24,7 +24,7 @@ type Plan struct {
 	// Notes are prerequisites, such as a category that has to be created first.
 	Notes []string `json:"notes,omitempty"`
 	// now reports whether the plan is for the current state, without a change.
-	now bool
+	isCurrent bool
 }
 
 // Values of ConflictChange.Change.
@@ -105,13 +105,13 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	}
 	var text bytes.Buffer
 	for _, c := range p.Conflicts {
-		is := cli.Color("")
+		conflictColor := cli.Color("")
 		if c.Change == arises {
-			is = cli.Red
+			conflictColor = cli.Red
 		}
-		t.Wrap(&text, cli.LineWidth, t.Paint(is, "Conflict "+c.Change+":")+" ", "  ", "", c.Text)
+		t.Wrap(&text, cli.LineWidth, t.Paint(conflictColor, "Conflict "+c.Change+":")+" ", "  ", "", c.Text)
 	}
-	if p.now {
+	if p.isCurrent {
 		return t.Write(fmt.Appendf(text.Bytes(), "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))
 	}
 	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))

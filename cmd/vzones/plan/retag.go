@@ -21,23 +21,23 @@ func (r retag) String() string { return r.object + "=" + r.category + ":" + r.na
 
 // parseTags parses OBJECT=CATEGORY:NAME. Label values contain neither "=" nor ":", so it splits at the last of each.
 func parseTags(texts []string) ([]retag, error) {
-	var all []retag
+	var retags []retag
 	for _, text := range texts {
 		r := retag{}
-		at := strings.LastIndex(text, "=")
+		equals := strings.LastIndex(text, "=")
 		colon := strings.LastIndex(text, ":")
-		if at <= 0 || colon <= at+1 {
+		if equals <= 0 || colon <= equals+1 {
 			return nil, fmt.Errorf("--tag %s is not OBJECT=CATEGORY:NAME: write such as /dc1/host/c1=zone:a", quote.Value(text))
 		}
-		r.object = text[:at]
-		r.category = text[at+1 : colon]
+		r.object = text[:equals]
+		r.category = text[equals+1 : colon]
 		r.name = text[colon+1:]
-		if slices.ContainsFunc(all, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
+		if slices.ContainsFunc(retags, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
 			return nil, fmt.Errorf("--tag: object %s gets a tag of category %s twice: write one", quote.Value(r.object), quote.Value(r.category))
 		}
-		all = append(all, r)
+		retags = append(retags, r)
 	}
-	return all, nil
+	return retags, nil
 }
 
 // edit applies tags to copies of states. Its references name the first entry of a vCenter with several entries.
@@ -47,18 +47,18 @@ type edit struct {
 	objects map[topology.Ref]*topology.Object
 	// made are the categories that a vCenter gets and does not show now, by vCenter.
 	made map[string][]string
-	// tagged are the objects that already have a new tag, with its category.
-	tagged map[tagged]bool
+	// taggedObject are the objects that already have a new tag, with its category.
+	tagged map[taggedObject]bool
 }
 
-type tagged struct {
+type taggedObject struct {
 	object   topology.Ref
 	category string
 }
 
 // retagged returns the states with the tags applied. The notes are prerequisites for the user.
 func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (_ []inventory.State, notes []string, err error) {
-	e := &edit{states: states, policy: policy, objects: map[topology.Ref]*topology.Object{}, made: map[string][]string{}, tagged: map[tagged]bool{}}
+	e := &edit{states: states, policy: policy, objects: map[topology.Ref]*topology.Object{}, made: map[string][]string{}, tagged: map[taggedObject]bool{}}
 	for _, r := range tags {
 		note, err := e.attach(r)
 		if err != nil {
@@ -87,39 +87,39 @@ func (e *edit) attach(r retag) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	at := e.first(o.Ref)
-	this := tagged{at, r.category}
-	if e.tagged[this] {
+	ref := e.first(o.Ref)
+	key := taggedObject{ref, r.category}
+	if e.tagged[key] {
 		return "", fmt.Errorf("%s gets a tag of category %s twice: write one", o, quote.Value(r.category))
 	}
-	e.tagged[this] = true
-	if before := e.objects[at]; before != nil {
-		o = before
+	e.tagged[key] = true
+	if earlier := e.objects[ref]; earlier != nil {
+		o = earlier
 	}
 	if o.TagsErr != nil {
 		return "", fmt.Errorf("the tags of %s cannot be read, so it is not known which it would have: %w", o, o.TagsErr)
 	}
-	now := *o
-	now.Tags = slices.DeleteFunc(slices.Clone(o.Tags), func(t topology.Tag) bool { return t.Category == r.category })
+	changed := *o
+	changed.Tags = slices.DeleteFunc(slices.Clone(o.Tags), func(t topology.Tag) bool { return t.Category == r.category })
 	if r.name != "" {
-		now.Tags = append(now.Tags, topology.Tag{Category: r.category, Name: r.name})
-		if slices.Contains(inventory.InvisibleByVCenter(e.states)[at.VCenter], r.category) {
-			note = fmt.Sprintf("vCenter %q does not have the tag category %s yet, or the account does not see it: make it first", at.VCenter, quote.Value(r.category))
-			e.made[at.VCenter] = append(e.made[at.VCenter], r.category)
+		changed.Tags = append(changed.Tags, topology.Tag{Category: r.category, Name: r.name})
+		if slices.Contains(inventory.InvisibleByVCenter(e.states)[ref.VCenter], r.category) {
+			note = fmt.Sprintf("vCenter %q does not have the tag category %s yet, or the account does not see it: make it first", ref.VCenter, quote.Value(r.category))
+			e.made[ref.VCenter] = append(e.made[ref.VCenter], r.category)
 		}
 	}
-	e.objects[at] = &now
+	e.objects[ref] = &changed
 	return note, nil
 }
 
 // isPlain reports whether a label takes the tag names of a category unchanged.
 func isPlain(policy *topology.Policy, category string) bool {
-	is := func(r topology.Rule) bool { return r.Category == category && r.Value == nil }
-	return slices.ContainsFunc(policy.Rules, is) || slices.ContainsFunc(policy.Levels, is)
+	matches := func(r topology.Rule) bool { return r.Category == category && r.Value == nil }
+	return slices.ContainsFunc(policy.Rules, matches) || slices.ContainsFunc(policy.Levels, matches)
 }
 
 // all calls visit for each object above a VM. It may visit an object several times.
-func (e *edit) all(visit func(*topology.Object)) {
+func (e *edit) visitObjects(visit func(*topology.Object)) {
 	for _, s := range e.states {
 		if s.Snapshot == nil {
 			continue
@@ -139,10 +139,10 @@ func (e *edit) object(text string) (*topology.Object, error) {
 	vcenter, path := e.split(text)
 	path = "/" + strings.TrimPrefix(path, "/")
 	found := map[topology.Ref]*topology.Object{}
-	e.all(func(o *topology.Object) {
+	e.visitObjects(func(o *topology.Object) {
 		isIn := vcenter == "" || e.first(o.Ref).VCenter == inventory.FirstEntry(e.states, vcenter)
-		if at := e.first(o.Ref); o.Path == path && isIn && found[at] == nil {
-			found[at] = o
+		if ref := e.first(o.Ref); o.Path == path && isIn && found[ref] == nil {
+			found[ref] = o
 		}
 	})
 	refs := slices.SortedFunc(maps.Keys(found), func(a, b topology.Ref) int { return strings.Compare(a.String(), b.String()) })
@@ -170,12 +170,12 @@ func (e *edit) first(r topology.Ref) topology.Ref {
 }
 
 func (e *edit) apply() []inventory.State {
-	all := slices.Clone(e.states)
-	for i := range all {
-		if all[i].Snapshot == nil {
+	states := slices.Clone(e.states)
+	for i := range states {
+		if states[i].Snapshot == nil {
 			continue
 		}
-		s := *all[i].Snapshot
+		s := *states[i].Snapshot
 		s.Machines = maps.Clone(s.Machines)
 		for id, m := range s.Machines {
 			s.Machines[id] = e.edited(m)
@@ -183,26 +183,26 @@ func (e *edit) apply() []inventory.State {
 		if made := e.made[inventory.FirstEntry(e.states, s.VCenter)]; len(made) > 0 {
 			s.InvisibleCategories = slices.DeleteFunc(slices.Clone(s.InvisibleCategories), func(name string) bool { return slices.Contains(made, name) })
 		}
-		all[i].Snapshot = &s
+		states[i].Snapshot = &s
 	}
-	return all
+	return states
 }
 
 func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
-	now := *m
-	now.Paths = slices.Clone(m.Paths)
-	for i := range now.Paths {
-		now.Paths[i].Objects = slices.Clone(now.Paths[i].Objects)
-		for j, o := range now.Paths[i].Objects {
-			if other := e.objects[e.first(o.Ref)]; other != nil {
-				mine := *other
+	clone := *m
+	clone.Paths = slices.Clone(m.Paths)
+	for i := range clone.Paths {
+		clone.Paths[i].Objects = slices.Clone(clone.Paths[i].Objects)
+		for j, o := range clone.Paths[i].Objects {
+			if edited := e.objects[e.first(o.Ref)]; edited != nil {
+				mine := *edited
 				// The reference keeps the name of its own entry.
 				mine.Ref = o.Ref
-				now.Paths[i].Objects[j] = &mine
+				clone.Paths[i].Objects[j] = &mine
 			}
 		}
 	}
-	return &now
+	return &clone
 }
 
 // split splits VCENTER:OBJECT. The vCenter is empty if no configured name matches.

@@ -26,21 +26,21 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 			return false
 		}
 	}
-	return !details || !w.asksAboutHomes(states)
+	return !details || !w.askAboutHomes(states)
 }
 
-// asksAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a reply is
+// askAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a reply is
 // pending.
-func (w *World) asksAboutHomes(states []inventory.State) (asks bool) {
+func (w *World) askAboutHomes(states []inventory.State) (isPending bool) {
 	for i := range w.followed {
 		_, err := inventory.Find(states, w.followed[i])
-		var not *inventory.NotShown
-		if errors.As(err, &not) && not.Reply == inventory.Unasked {
-			w.fleet.AskHome(not.VCenter, not.ID)
-			asks = true
+		var notShown *inventory.NotShown
+		if errors.As(err, &notShown) && notShown.Reply == inventory.Unasked {
+			w.fleet.AskHome(notShown.VCenter, notShown.ID)
+			isPending = true
 		}
 	}
-	return asks
+	return isPending
 }
 
 func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
@@ -91,8 +91,8 @@ func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	return true
 }
 
-// lacking returns the number of VMs whose details are pending.
-func (w *World) lacking(states []inventory.State) int {
+// pendingDetails returns the number of VMs whose details are pending.
+func (w *World) pendingDetails(states []inventory.State) int {
 	n := 0
 	for i := range states {
 		s := &states[i]
@@ -151,10 +151,10 @@ func groupsAreRead(m *inventory.Machine) bool {
 	})
 }
 
-func hasObject(m *inventory.Machine, is func(*topology.Path, int, *topology.Object) bool) bool {
+func hasObject(m *inventory.Machine, matches func(*topology.Path, int, *topology.Object) bool) bool {
 	for i := range m.Paths {
 		for j, o := range m.Paths[i].Objects {
-			if is(&m.Paths[i], j, o) {
+			if matches(&m.Paths[i], j, o) {
 				return true
 			}
 		}

@@ -164,9 +164,9 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	set.SetOutput(io.Discard)
 	set.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 	set.ParseErrorsAllowlist.UnknownFlags = true
-	own := c.Sets()
-	for _, one := range own.FlagSets {
-		set.AddFlagSet(one)
+	sets := c.Sets()
+	for _, flags := range sets.FlagSets {
+		set.AddFlagSet(flags)
 	}
 	// The framework defines these flags in its server, which only the daemon links. A test of the daemon compares
 	// the definitions.

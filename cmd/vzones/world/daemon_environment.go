@@ -32,11 +32,11 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 		case e.ValueFrom == nil:
 			variables[e.Name], _ = expand(e.Value, variables)
 		case wanted[e.Name]:
-			value, there, err := d.readValue(ctx, e.ValueFrom)
+			value, ok, err := d.readValue(ctx, e.ValueFrom)
 			if err != nil {
 				return nil, fmt.Errorf("environment variable %s: %w", e.Name, err)
 			}
-			if there {
+			if ok {
 				variables[e.Name] = value
 			}
 		}
@@ -58,65 +58,65 @@ func isSetting(name string) bool {
 // other variables. A variable can reference only variables before it.
 func wantedVariables(c *v1.Container) map[string]bool {
 	wanted := map[string]bool{}
-	want := func(text string) {
+	addReferences := func(text string) {
 		for _, name := range references(text) {
 			wanted[name] = true
 		}
 	}
 	for _, arg := range slices.Concat(c.Command, c.Args) {
-		want(arg)
+		addReferences(arg)
 	}
 	for _, e := range slices.Backward(c.Env) {
 		if wanted[e.Name] = wanted[e.Name] || isSetting(e.Name); wanted[e.Name] {
-			want(e.Value)
+			addReferences(e.Value)
 		}
 	}
 	return wanted
 }
 
-func (d *Daemon) readEnvFrom(ctx context.Context, from *v1.EnvFromSource) (map[string][]byte, error) {
+func (d *Daemon) readEnvFrom(ctx context.Context, source *v1.EnvFromSource) (map[string][]byte, error) {
 	switch {
-	case from.ConfigMapRef != nil:
-		return d.configMap(ctx, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
-	case from.SecretRef != nil:
-		return d.secret(ctx, from.SecretRef.Name, from.SecretRef.Optional)
+	case source.ConfigMapRef != nil:
+		return d.configMap(ctx, source.ConfigMapRef.Name, source.ConfigMapRef.Optional)
+	case source.SecretRef != nil:
+		return d.secret(ctx, source.SecretRef.Name, source.SecretRef.Optional)
 	}
 	return nil, nil
 }
 
-func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value string, there bool, err error) {
+func (d *Daemon) readValue(ctx context.Context, source *v1.EnvVarSource) (value string, exists bool, err error) {
 	var data map[string][]byte
-	var key, of string
-	var may *bool
+	var key, object string
+	var optional *bool
 	switch {
-	case from.SecretKeyRef != nil:
-		key = from.SecretKeyRef.Key
-		of = "Secret " + from.SecretKeyRef.Name
-		may = from.SecretKeyRef.Optional
-		data, err = d.secret(ctx, from.SecretKeyRef.Name, may)
-	case from.ConfigMapKeyRef != nil:
-		key = from.ConfigMapKeyRef.Key
-		of = "ConfigMap " + from.ConfigMapKeyRef.Name
-		may = from.ConfigMapKeyRef.Optional
-		data, err = d.configMap(ctx, from.ConfigMapKeyRef.Name, may)
-	case from.FieldRef != nil:
-		path := from.FieldRef.FieldPath
-		value, there = map[string]string{
+	case source.SecretKeyRef != nil:
+		key = source.SecretKeyRef.Key
+		object = "Secret " + source.SecretKeyRef.Name
+		optional = source.SecretKeyRef.Optional
+		data, err = d.secret(ctx, source.SecretKeyRef.Name, optional)
+	case source.ConfigMapKeyRef != nil:
+		key = source.ConfigMapKeyRef.Key
+		object = "ConfigMap " + source.ConfigMapKeyRef.Name
+		optional = source.ConfigMapKeyRef.Optional
+		data, err = d.configMap(ctx, source.ConfigMapKeyRef.Name, optional)
+	case source.FieldRef != nil:
+		path := source.FieldRef.FieldPath
+		value, exists = map[string]string{
 			"metadata.name": d.pod.Name, "metadata.namespace": d.pod.Namespace, "spec.nodeName": d.pod.Spec.NodeName,
 			"status.hostIP": d.pod.Status.HostIP, "status.podIP": d.pod.Status.PodIP,
 		}[path]
-		if !there {
+		if !exists {
 			err = fmt.Errorf("the field %q of a Pod is not known: write --config with a local copy of the configuration", path)
 		}
-		return value, there, err
+		return value, exists, err
 	default:
 		return "", false, errors.New("its value is neither in a ConfigMap nor in a Secret: write --config with a local copy of the configuration")
 	}
-	text, there := data[key]
-	if err == nil && !there && (may == nil || !*may) {
-		err = fmt.Errorf("%s has no key %q", of, key)
+	text, exists := data[key]
+	if err == nil && !exists && (optional == nil || !*optional) {
+		err = fmt.Errorf("%s has no key %q", object, key)
 	}
-	return string(text), there, err
+	return string(text), exists, err
 }
 
 // expand replaces $(NAME) as the kubelet does: $$ is an escaped $, and references to unknown variables stay.
@@ -124,8 +124,8 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 func expand(text string, variables map[string]string) (expanded string, missing []string) {
 	var b strings.Builder
 	for {
-		before, rest, found := strings.Cut(text, "$")
-		b.WriteString(before)
+		prefix, rest, found := strings.Cut(text, "$")
+		b.WriteString(prefix)
 		if !found {
 			return b.String(), missing
 		}
@@ -135,7 +135,7 @@ func expand(text string, variables map[string]string) (expanded string, missing 
 			b.WriteString("$")
 			text = rest[1:]
 		case strings.HasPrefix(rest, "(") && closed:
-			if value, known := variables[name]; known {
+			if value, ok := variables[name]; ok {
 				b.WriteString(value)
 			} else {
 				missing = append(missing, name)
@@ -150,11 +150,11 @@ func expand(text string, variables map[string]string) (expanded string, missing 
 }
 
 func expandAll(texts []string, variables map[string]string) []string {
-	all := make([]string, len(texts))
+	expanded := make([]string, len(texts))
 	for i := range texts {
-		all[i], _ = expand(texts[i], variables)
+		expanded[i], _ = expand(texts[i], variables)
 	}
-	return all
+	return expanded
 }
 
 func references(text string) []string {

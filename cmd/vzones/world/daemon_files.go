@@ -25,59 +25,59 @@ type volume struct {
 
 // ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error wraps
 // fs.ErrNotExist if there is no such file.
-func (d *Daemon) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
-	files, at, err := d.mounted(ctx, name)
+func (d *Daemon) ReadFile(ctx context.Context, name string, maxSize int64) ([]byte, error) {
+	files, relPath, err := d.mounted(ctx, name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	data, there := files[at]
+	data, ok := files[relPath]
 	switch {
-	case !there:
+	case !ok:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	case int64(len(data)) > most:
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", config.ErrTooLarge, len(data), most)}
+	case int64(len(data)) > maxSize:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", config.ErrTooLarge, len(data), maxSize)}
 	}
 	return data, nil
 }
 
 // ReadDirectory returns the files of a directory of the container by name, with the same errors as ReadFile.
 func (d *Daemon) ReadDirectory(ctx context.Context, name string) (map[string][]byte, error) {
-	files, at, err := d.mounted(ctx, name)
+	files, relPath, err := d.mounted(ctx, name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	within := map[string][]byte{}
+	entries := map[string][]byte{}
 	for file, data := range files {
-		if dir, base := path.Split(file); path.Clean("/"+dir) == path.Clean("/"+at) {
-			within[base] = data
+		if dir, base := path.Split(file); path.Clean("/"+dir) == path.Clean("/"+relPath) {
+			entries[base] = data
 		}
 	}
-	if len(within) == 0 {
+	if len(entries) == 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return within, nil
+	return entries, nil
 }
 
 // mounted returns the files of the volume that is mounted at a path, and the path within the volume.
-func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]byte, at string, err error) {
+func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]byte, relPath string, err error) {
 	name = path.Clean(name)
-	var in *v1.VolumeMount
+	var mount *v1.VolumeMount
 	for i := range d.container.VolumeMounts {
 		m := &d.container.VolumeMounts[i]
-		if isWithin(name, m.MountPath) && (in == nil || len(path.Clean(m.MountPath)) > len(path.Clean(in.MountPath))) {
-			in = m
+		if isWithin(name, m.MountPath) && (mount == nil || len(path.Clean(m.MountPath)) > len(path.Clean(mount.MountPath))) {
+			mount = m
 		}
 	}
-	if in == nil {
+	if mount == nil {
 		return nil, "", fmt.Errorf("%s mounts no volume there, and what its image has cannot be read from here: write --config with a local copy: %w", d, fs.ErrNotExist)
 	}
-	if in.SubPathExpr != "" {
-		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, whose value is not known here: write --config with a local copy", in.Name, d, in.SubPathExpr)
+	if mount.SubPathExpr != "" {
+		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, whose value is not known here: write --config with a local copy", mount.Name, d, mount.SubPathExpr)
 	}
-	v := d.readVolume(ctx, in.Name)
-	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
+	v := d.readVolume(ctx, mount.Name)
+	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(mount.MountPath)), "/")
 	// Either SubPath or rest is empty.
-	return v.files, path.Join(in.SubPath, rest), v.err
+	return v.files, path.Join(mount.SubPath, rest), v.err
 }
 
 func isWithin(name, dir string) bool {
@@ -92,19 +92,19 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	}
 	v := volume{files: map[string][]byte{}}
 	for i := range d.pod.Spec.Volumes {
-		of := &d.pod.Spec.Volumes[i]
-		if of.Name != name {
+		podVolume := &d.pod.Spec.Volumes[i]
+		if podVolume.Name != name {
 			continue
 		}
 		var sources []v1.VolumeProjection
 		switch {
-		case of.ConfigMap != nil:
-			sources = []v1.VolumeProjection{{ConfigMap: &v1.ConfigMapProjection{LocalObjectReference: of.ConfigMap.LocalObjectReference, Items: of.ConfigMap.Items, Optional: of.ConfigMap.Optional}}}
-		case of.Secret != nil:
-			named := v1.LocalObjectReference{Name: of.Secret.SecretName}
-			sources = []v1.VolumeProjection{{Secret: &v1.SecretProjection{LocalObjectReference: named, Items: of.Secret.Items, Optional: of.Secret.Optional}}}
-		case of.Projected != nil:
-			sources = of.Projected.Sources
+		case podVolume.ConfigMap != nil:
+			sources = []v1.VolumeProjection{{ConfigMap: &v1.ConfigMapProjection{LocalObjectReference: podVolume.ConfigMap.LocalObjectReference, Items: podVolume.ConfigMap.Items, Optional: podVolume.ConfigMap.Optional}}}
+		case podVolume.Secret != nil:
+			named := v1.LocalObjectReference{Name: podVolume.Secret.SecretName}
+			sources = []v1.VolumeProjection{{Secret: &v1.SecretProjection{LocalObjectReference: named, Items: podVolume.Secret.Items, Optional: podVolume.Secret.Optional}}}
+		case podVolume.Projected != nil:
+			sources = podVolume.Projected.Sources
 		default:
 			v.err = fmt.Errorf("volume %s of %s is neither a ConfigMap nor a Secret, so that it cannot be read from here: write --config with a local copy", name, d)
 		}

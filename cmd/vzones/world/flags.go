@@ -40,8 +40,8 @@ type Flags struct {
 	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
 	Nodes         []*v1.Node
-	// Beside is called once with the configuration before the vCenters are read, and must not block. May be nil.
-	Beside func(*config.Config)
+	// OnConfig is called once with the configuration before the vCenters are read, and must not block. May be nil.
+	OnConfig func(*config.Config)
 	// Verbose is the maximum verbosity of the daemon's log lines on standard error; 0 disables them.
 	Verbose int
 }
@@ -50,11 +50,11 @@ type Flags struct {
 // look like credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
-	all := clientcmd.RecommendedConfigOverrideFlags("")
-	flags := clientcmd.ConfigOverrideFlags{CurrentContext: all.CurrentContext, Timeout: all.Timeout, ContextOverrideFlags: all.ContextOverrideFlags}
-	flags.AuthOverrideFlags.Impersonate = all.AuthOverrideFlags.Impersonate
-	flags.AuthOverrideFlags.ImpersonateGroups = all.AuthOverrideFlags.ImpersonateGroups
-	flags.ClusterOverrideFlags.APIServer = all.ClusterOverrideFlags.APIServer
+	kubectlFlags := clientcmd.RecommendedConfigOverrideFlags("")
+	flags := clientcmd.ConfigOverrideFlags{CurrentContext: kubectlFlags.CurrentContext, Timeout: kubectlFlags.Timeout, ContextOverrideFlags: kubectlFlags.ContextOverrideFlags}
+	flags.AuthOverrideFlags.Impersonate = kubectlFlags.AuthOverrideFlags.Impersonate
+	flags.AuthOverrideFlags.ImpersonateGroups = kubectlFlags.AuthOverrideFlags.ImpersonateGroups
+	flags.ClusterOverrideFlags.APIServer = kubectlFlags.ClusterOverrideFlags.APIServer
 	flags.ClusterOverrideFlags.APIServer.Description = "the address of the API server"
 	flags.CurrentContext.Description = "the context of the kubeconfig"
 	flags.Timeout.Description = "how long a request to the API server may take"
@@ -67,7 +67,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig, by default that of kubectl")
 	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets, in place of those of the cluster")
 	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer")
-	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show the daemon's log lines up to this level, 1 to %d", mostVerbose))
+	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show the daemon's log lines up to this level, 1 to %d", maxVerbosity))
 }
 
 // AddSelector adds --selector.
@@ -75,15 +75,15 @@ func (f *Flags) AddSelector(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Selector, "selector", "l", "", "only Nodes with these labels, such as zone=a,env!=test")
 }
 
-// leastTimeout is the daemon's minimum login timeout.
-const leastTimeout = time.Second
+// minTimeout is the daemon's minimum login timeout.
+const minTimeout = time.Second
 
 func (f *Flags) check() (labels.Selector, error) {
 	switch {
-	case f.Timeout < leastTimeout:
-		return nil, fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
-	case f.Verbose > mostVerbose:
-		return nil, fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
+	case f.Timeout < minTimeout:
+		return nil, fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, minTimeout)
+	case f.Verbose > maxVerbosity:
+		return nil, fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, maxVerbosity)
 	case len(f.Credentials) > 0 && f.Config == "":
 		return nil, errors.New("--credentials go only to servers that you name: write --config FILE with them")
 	}
@@ -94,8 +94,8 @@ func (f *Flags) check() (labels.Selector, error) {
 	return selector, nil
 }
 
-// mostVerbose excludes the verbosities at which clients log requests (6) and their bodies (8).
-const mostVerbose = 5
+// maxVerbosity excludes the verbosities at which clients log requests (6) and their bodies (8).
+const maxVerbosity = 5
 
 // withLog returns a context whose logger writes to standard error if Verbose is set.
 func (f *Flags) withLog(ctx context.Context) context.Context {

@@ -23,11 +23,11 @@ func Plain(vcenter string, err error) string {
 
 // Quoted returns names with each one quoted.
 func Quoted(names []string) []string {
-	all := make([]string, len(names))
+	quoted := make([]string, len(names))
 	for i, n := range names {
-		all[i] = quote.Value(n)
+		quoted[i] = quote.Value(n)
 	}
-	return all
+	return quoted
 }
 
 // DifferenceReasons returns all results of DifferenceReason, the worst first.
@@ -113,12 +113,12 @@ func (l *Look) Label(key string) Label {
 			out.Source = d.Source()
 		}
 	}
-	each, lacksEach := l.Place.NodeLabels[key]
+	nodeLabel, lacksNodeLabel := l.Place.NodeLabels[key]
 	if _, there := l.Node.Labels[key]; there {
-		lacksEach = false // The daemon never overwrites an existing value.
+		lacksNodeLabel = false // The daemon never overwrites an existing value.
 	}
-	if lacksEach {
-		out.Place = each
+	if lacksNodeLabel {
+		out.Place = nodeLabel
 		out.Source = plan.EachNode
 	}
 	if m := l.Place.Machine; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
@@ -129,12 +129,12 @@ func (l *Look) Label(key string) Label {
 		out.Undecided = quote.Line(err.Error())
 	}
 	switch {
-	case l.Waits && l.Place.Metadata != nil && (lacksEach || out.Place != "" && out.Place != out.Result):
+	case l.Uninitialized && l.Place.Metadata != nil && (lacksNodeLabel || out.Place != "" && out.Place != out.Result):
 		out.Action = ActionInitialize
 		out.Result = out.Place
 		out.Text = "the Node gets it when it is initialized"
 		return out
-	case l.Waits || l.Plan == nil:
+	case l.Uninitialized || l.Plan == nil:
 		return out
 	}
 	for i := range l.Differences {

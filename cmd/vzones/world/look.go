@@ -24,8 +24,8 @@ type Look struct {
 	Node *v1.Node
 	// Foreign reports whether the daemon ignores the Node: it belongs to another provider, nodes.selector excludes
 	// it, or it is initialized and no vCenter has its VM. Err is the reason if the Node does not show it.
-	Foreign bool
-	Waits   bool
+	Foreign       bool
+	Uninitialized bool
 	// Off reports whether an initialized Node is not ready and its VM is powered off or suspended.
 	Off bool
 	// Identity contains the Node's references to its VM, or is zero if they are invalid.
@@ -48,7 +48,7 @@ func (w *World) Look(n *v1.Node) *Look { return w.claims.look(w.Placer, n) }
 
 // StatesFor returns the states that Look uses for a Node.
 func (w *World) StatesFor(n *v1.Node) []inventory.State {
-	if w.claims.concern(w.Placer, n) {
+	if w.claims.appliesTo(w.Placer, n) {
 		return w.claims.states
 	}
 	return w.States
@@ -63,8 +63,8 @@ type claims struct {
 	states []inventory.State
 }
 
-// concern reports whether the claimed VMs are excluded for a Node, which is so for every Node without a claim.
-func (c *claims) concern(p *placement.Placer, n *v1.Node) bool {
+// appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every Node without a claim.
+func (c *claims) appliesTo(p *placement.Placer, n *v1.Node) bool {
 	if len(c.machines) == 0 || p.IsForeign(n) {
 		return false
 	}
@@ -73,7 +73,7 @@ func (c *claims) concern(p *placement.Placer, n *v1.Node) bool {
 }
 
 func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
-	if c.concern(p, n) {
+	if c.appliesTo(p, n) {
 		p = c.placer
 	}
 	return lookBy(p, n)
@@ -109,26 +109,26 @@ func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) fun
 	return func(n *v1.Node) *Look { return c.look(p, n) }
 }
 
-func placeBy(states []inventory.State, cfg *config.Config, all []*v1.Node) *placement.Placer {
-	store := nodes.NewStore(still(states), cfg, placement.Options{})
+func placeBy(states []inventory.State, cfg *config.Config, kubeNodes []*v1.Node) *placement.Placer {
+	store := nodes.NewStore(fixedStates(states), cfg, placement.Options{})
 	// The factory is never started.
 	store.Cache().Watch(informers.NewSharedInformerFactory(nil, 0))
 	store.Cache().Start()
-	fill(store.Cache(), all)
+	fill(store.Cache(), kubeNodes)
 	return store.Placer()
 }
 
-// still is a fleet with fixed states. It ignores requests.
-type still []inventory.State
+// fixedStates is a fleet with fixed states. It ignores requests.
+type fixedStates []inventory.State
 
-func (s still) States() []inventory.State { return s }
+func (s fixedStates) States() []inventory.State { return s }
 
-func (still) AskHome(string, string) {}
+func (fixedStates) AskHome(string, string) {}
 
-func (still) ReadTags(string) {}
+func (fixedStates) ReadTags(string) {}
 
 func lookBy(p *placement.Placer, n *v1.Node) *Look {
-	l := &Look{Node: n, Waits: nodeinfo.IsUninitialized(n)}
+	l := &Look{Node: n, Uninitialized: nodeinfo.IsUninitialized(n)}
 	if p.IsForeign(n) {
 		l.Foreign = true
 		return l
@@ -141,7 +141,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 		l.Foreign = true
 		return l
 	}
-	if l.Waits {
+	if l.Uninitialized {
 		l.Err = d.Err
 		return l
 	}
@@ -155,14 +155,14 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 }
 
 func (l *Look) plan() {
-	by := &plan.Policy{Topology: l.Place.Topology}
+	policy := &plan.Policy{Topology: l.Place.Topology}
 	now := time.Now()
-	l.Differences = by.Differences(l.Node, &l.Place)
-	before := make([]plan.Timed, len(l.Differences)) // All differences have settled.
+	l.Differences = policy.Differences(l.Node, &l.Place)
+	settled := make([]plan.Timed, len(l.Differences)) // All differences have settled.
 	for i, d := range l.Differences {
-		before[i] = plan.Timed{Difference: d, Since: now.Add(-by.Settle)}
+		settled[i] = plan.Timed{Difference: d, Since: now.Add(-policy.Settle)}
 	}
-	l.Plan = by.For(l.Node, &l.Place, before, before, now)
+	l.Plan = policy.For(l.Node, &l.Place, settled, settled, now)
 }
 
 // Reason returns the Event reason of Err, or "".
@@ -187,9 +187,9 @@ func (l *Look) VCenter() string { return cmp.Or(l.Place.VCenter, l.Identity.Reco
 
 // IsControlPlane reports whether the Node has the label of a control plane.
 func (l *Look) IsControlPlane() bool {
-	_, is := l.Node.Labels["node-role.kubernetes.io/control-plane"]
-	_, was := l.Node.Labels["node-role.kubernetes.io/master"]
-	return is || was
+	_, hasLabel := l.Node.Labels["node-role.kubernetes.io/control-plane"]
+	_, hasOldLabel := l.Node.Labels["node-role.kubernetes.io/master"]
+	return hasLabel || hasOldLabel
 }
 
 // Above returns the nearest object of the given types above the VM on the compute path, or nil.

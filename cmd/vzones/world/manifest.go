@@ -70,20 +70,20 @@ func IsManifest(data []byte) bool {
 // ReadManifests returns the ConfigMaps and Secrets in a file, including items of Lists, and skips other objects.
 // Errors contain the file and the line, and no values.
 func ReadManifests(file string, data []byte) ([]Manifest, error) {
-	var all []Manifest
+	var manifests []Manifest
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
 		err := d.Decode(&doc)
 		if errors.Is(err, io.EOF) {
-			return all, nil
+			return manifests, nil
 		}
 		if err != nil {
 			line := load.BrokenLine(data, err)
 			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
 		}
 		if root := content(&doc); root != nil {
-			if all, err = appendManifests(all, file, root, true); err != nil {
+			if manifests, err = appendManifests(manifests, file, root, true); err != nil {
 				return nil, err
 			}
 		}
@@ -98,21 +98,21 @@ func content(doc *yaml.Node) *yaml.Node {
 }
 
 // appendManifests appends an object or the items of a List. Lists in Lists are not supported.
-func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]Manifest, error) {
+func appendManifests(manifests []Manifest, file string, n *yaml.Node, lists bool) ([]Manifest, error) {
 	kind := text(n, "kind")
 	if items := lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
 		for _, item := range items.Content {
 			if item = follow(item); item.Kind == yaml.MappingNode {
 				var err error
-				if all, err = appendManifests(all, file, item, false); err != nil {
+				if manifests, err = appendManifests(manifests, file, item, false); err != nil {
 					return nil, err
 				}
 			}
 		}
-		return all, nil
+		return manifests, nil
 	}
 	if kind != KindConfigMap && kind != KindSecret {
-		return all, nil
+		return manifests, nil
 	}
 	o := Manifest{Kind: kind, Line: n.Line}
 	if meta := lookup(n, "metadata"); meta != nil {
@@ -130,7 +130,7 @@ func appendManifests(all []Manifest, file string, n *yaml.Node, lists bool) ([]M
 	if err := o.add(file, n, plain, false); err != nil {
 		return nil, err
 	}
-	return append(all, o), nil
+	return append(manifests, o), nil
 }
 
 func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) error {

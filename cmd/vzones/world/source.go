@@ -27,18 +27,18 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 	}
 	read := &reader{client: w.Client, why: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
 	finder := &source.CredentialFinder{Secrets: read}
-	var from source.Source
+	var configSource source.Source
 	if f.Config == "" {
-		from, err = w.readDaemon(ctx, f, finder)
+		configSource, err = w.readDaemon(ctx, f, finder)
 	} else {
-		from, err = source.New(f.Config, "", nil)
-		err = cmp.Or(err, from.AddLabels(f.NodeLabels))
+		configSource, err = source.New(f.Config, "", nil)
+		err = cmp.Or(err, configSource.AddLabels(f.NodeLabels))
 	}
 	if err != nil {
 		return nil, err
 	}
-	w.Source += from.String()
-	w.Config, err = from.Read(ctx, read)
+	w.Source += configSource.String()
+	w.Config, err = configSource.Read(ctx, read)
 	return finder, err
 }
 
@@ -50,14 +50,14 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.Credent
 	}
 	w.Daemon = d
 	w.Source = d.String() + ": "
-	from, err := source.New(d.CloudConfig, d.ConfigSecret, d.Environ)
+	configSource, err := source.New(d.CloudConfig, d.ConfigSecret, d.Environ)
 	if err == nil {
-		err = from.AddLabels(d.NodeLabels)
+		err = configSource.AddLabels(d.NodeLabels)
 	}
 	if err != nil {
 		return source.Source{}, fmt.Errorf("%s: %w", d, err)
 	}
-	from.ReadFilesBy(func(path string, most int64) ([]byte, error) { return d.ReadFile(ctx, path, most) })
+	configSource.ReadFilesBy(func(path string, most int64) ([]byte, error) { return d.ReadFile(ctx, path, most) })
 	finder.Directory = func(dir, server string) (vcenter.Credentials, error) {
 		data, err := d.ReadDirectory(ctx, dir)
 		if err != nil {
@@ -69,7 +69,7 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.Credent
 		}
 		return c, err
 	}
-	return from, nil
+	return configSource, nil
 }
 
 // reader reads Secrets from the files of --credentials, then from the cluster, and caches them.
@@ -85,7 +85,7 @@ type reader struct {
 }
 
 func readCredentials(files []string) ([]Manifest, error) {
-	var all []Manifest
+	var secrets []Manifest
 	for _, file := range files {
 		data, err := config.ReadFile(file)
 		if err != nil {
@@ -98,7 +98,7 @@ func readCredentials(files []string) ([]Manifest, error) {
 		found := false
 		for _, o := range objects {
 			if o.Kind == KindSecret {
-				all = append(all, o)
+				secrets = append(secrets, o)
 				found = true
 			}
 		}
@@ -106,7 +106,7 @@ func readCredentials(files []string) ([]Manifest, error) {
 			return nil, fmt.Errorf("--credentials: there is no Secret in %s: write a file with its manifest", file)
 		}
 	}
-	return all, nil
+	return secrets, nil
 }
 
 // Get returns a Secret. A manifest without a namespace matches every namespace.

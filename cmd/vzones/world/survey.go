@@ -62,9 +62,9 @@ type Object struct {
 // Up returns the path from the object to the root folder.
 func (o *Object) Up() topology.Path {
 	p := topology.Path{Kind: topology.ComputePath}
-	for at := o; at != nil; at = at.Parent {
-		p.Objects = append(p.Objects, at.Object)
-		p.Broken = at.Broken
+	for current := o; current != nil; current = current.Parent {
+		p.Objects = append(p.Objects, current.Object)
+		p.Broken = current.Broken
 	}
 	return p
 }
@@ -91,18 +91,18 @@ func (s *Survey) Within(datacenters []string) func(*Object) bool {
 	if len(datacenters) == 0 {
 		return func(*Object) bool { return true }
 	}
-	const is = "Datacenter"
-	var all []config.Datacenter
+	const datacenterType = "Datacenter"
+	var visible []config.Datacenter
 	for _, o := range s.Objects {
-		if o.Ref.Type == is {
-			all = append(all, config.Datacenter{ID: o.Ref.ID, Name: o.Name, Path: o.Path})
+		if o.Ref.Type == datacenterType {
+			visible = append(visible, config.Datacenter{ID: o.Ref.ID, Name: o.Name, Path: o.Path})
 		}
 	}
-	matched, _ := config.MatchDatacenters(datacenters, all)
+	matched, _ := config.MatchDatacenters(datacenters, visible)
 	return func(o *Object) bool {
-		for at := o; at != nil; at = at.Parent {
-			if at.Ref.Type == is {
-				return slices.ContainsFunc(matched, func(d config.Datacenter) bool { return d.ID == at.Ref.ID })
+		for ancestor := o; ancestor != nil; ancestor = ancestor.Parent {
+			if ancestor.Ref.Type == datacenterType {
+				return slices.ContainsFunc(matched, func(d config.Datacenter) bool { return d.ID == ancestor.Ref.ID })
 			}
 		}
 		return false

@@ -25,34 +25,34 @@ import (
 )
 
 const (
-	// endTime limits the removal of a view and the logout of a REST session, even after cancellation.
-	endTime    = 3 * time.Second
-	tagsAtOnce = 4
-	// tagsFor is the lifetime of the tag reader's cache.
-	tagsFor            = time.Hour
+	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after cancellation.
+	cleanupTimeout = 3 * time.Second
+	maxTagRequests = 4
+	// tagCacheTTL is the lifetime of the tag reader's cache.
+	tagCacheTTL        = time.Hour
 	machinesPerRequest = 1000
 )
 
 // readSurveys surveys all vCenters concurrently. A vCenter without a session gets its error.
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
-	all := make([]Survey, len(sessions))
+	surveys := make([]Survey, len(sessions))
 	var side sync.WaitGroup
 	for i, s := range sessions {
 		side.Go(func() {
 			err := s.Err
 			if err == nil {
 				err = new(faults.Guard).Run(ctx, "surveying the vCenter", func() error {
-					all[i] = readOne(ctx, s, needs, &q)
+					surveys[i] = readOne(ctx, s, needs, &q)
 					return nil
 				})
 			}
 			if err != nil {
-				all[i] = Survey{VCenter: s.VCenter, Err: err}
+				surveys[i] = Survey{VCenter: s.VCenter, Err: err}
 			}
 		})
 	}
 	side.Wait()
-	return all
+	return surveys
 }
 
 type surveyor struct {
@@ -66,21 +66,21 @@ type surveyor struct {
 }
 
 // readOne surveys one vCenter. A failed part does not stop the other parts.
-func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *SurveyQuery) Survey {
-	rest := from.Session.NewREST() // The watch uses the REST session that belongs to this SOAP session.
+func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requirements, q *SurveyQuery) Survey {
+	rest := open.Session.NewREST() // The watch uses the REST session that belongs to this SOAP session.
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		if err := rest.Close(ctx); err != nil {
-			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough", "vCenter", from.VCenter)
+			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough", "vCenter", open.VCenter)
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	// A login may still be running.
 	defer cancel()
 	r := surveyor{
-		vcenter: from.VCenter, session: from.Session, rest: rest, q: q,
-		tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
+		vcenter: open.VCenter, session: open.Session, rest: rest, q: q,
+		tree: model.NewTree(open.Session.Client().ServiceContent.RootFolder),
 	}
 	s := Survey{VCenter: r.vcenter, About: r.about(ctx)}
 	facts := model.HostFacts{Groups: needs.HostGroups, Domains: needs.FaultDomains}
@@ -88,7 +88,7 @@ func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requir
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
 	attached := tags.Attachments{Err: topology.ErrNotRead}
 	if len(q.Categories) > 0 {
-		attached = tags.NewReader(r.vcenter, tagsFor, tagsAtOnce).Through(rest).Read(ctx, r.tagQuery())
+		attached = tags.NewReader(r.vcenter, tagCacheTTL, maxTagRequests).Through(rest).Read(ctx, r.tagQuery())
 		s.TagsErr = r.failed("reading tags", attached.Err)
 		r.confirm(ctx, attached.NotPermitted())
 		attached.Err = s.TagsErr
@@ -143,7 +143,7 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 	}
 	r.session.Track(res.Returnval)
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		// If this fails, the view ends with the session.
 		_ = r.session.Destroy(ctx, res.Returnval)
@@ -219,27 +219,27 @@ func (r *surveyor) tagQuery() tags.Query {
 // objects returns the objects with their tags and host memberships, sorted by path.
 func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
 	hosts := &model.Memberships{Facts: facts}
-	all := map[types.ManagedObjectReference]*Object{}
+	objects := map[types.ManagedObjectReference]*Object{}
 	for _, ref := range r.refs() {
 		o := &topology.Object{Ref: r.ref(ref), Name: r.tree.Name(ref), Path: r.tree.Path(ref)}
 		o.Tags, o.TagsErr = attached.Of(ref)
 		o.TagsErr = cmp.Or(r.confirmed[ref], o.TagsErr)
 		o.HostGroups, o.FaultDomain = hosts.Of(r.tree, ref)
-		all[ref] = &Object{Object: o}
+		objects[ref] = &Object{Object: o}
 	}
-	for ref, o := range all {
+	for ref, o := range objects {
 		if ref == r.session.Client().ServiceContent.RootFolder {
 			continue
 		}
 		parent, err := r.tree.Parent(r.vcenter, ref)
-		if o.Parent = all[parent]; err == nil && o.Parent == nil {
+		if o.Parent = objects[parent]; err == nil && o.Parent == nil {
 			err = fmt.Errorf("%s cannot be read: give the account the role Read-only there", r.ref(parent).Located(""))
 		}
 		if o.Broken = err; err != nil {
 			o.Parent = nil
 		}
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b *Object) int {
+	return slices.SortedFunc(maps.Values(objects), func(a, b *Object) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Ref.Type+a.Ref.ID, b.Ref.Type+b.Ref.ID))
 	})
 }
@@ -259,40 +259,40 @@ const (
 )
 
 func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]MachineSettings, error) {
-	all := map[string]MachineSettings{}
-	for some := range slices.Chunk(ids, machinesPerRequest) {
+	settings := map[string]MachineSettings{}
+	for chunk := range slices.Chunk(ids, machinesPerRequest) {
 		spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{uuid, diskFlag, diskKey, diskLower, tools, power}}}}
-		for _, id := range some {
+		for _, id := range chunk {
 			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: model.MachineRef(id)})
 		}
-		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) { all[o.Obj.Value] = machineOf(o) })
+		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) { settings[o.Obj.Value] = machineOf(o) })
 		if err != nil {
-			return all, err
+			return settings, err
 		}
 	}
-	return all, nil
+	return settings, nil
 }
 
 func machineOf(o *types.ObjectContent) MachineSettings {
-	is := map[string]bool{}
+	isTrue := map[string]bool{}
 	for _, p := range o.PropSet {
 		switch p.Name {
 		case uuid:
-			is[p.Name] = true
+			isTrue[p.Name] = true
 		case tools:
-			is[p.Name] = p.Val == string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
+			isTrue[p.Name] = p.Val == string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
 		case power:
-			is[p.Name] = p.Val == types.VirtualMachinePowerStatePoweredOn
+			isTrue[p.Name] = p.Val == types.VirtualMachinePowerStatePoweredOn
 		default:
-			is[p.Name] = isOn(p.Val)
+			isTrue[p.Name] = isOn(p.Val)
 		}
 	}
-	return MachineSettings{LacksDiskUUID: is[uuid] && !is[diskFlag] && !is[diskKey] && !is[diskLower], LacksTools: is[tools] && is[power]}
+	return MachineSettings{LacksDiskUUID: isTrue[uuid] && !isTrue[diskFlag] && !isTrue[diskKey] && !isTrue[diskLower], LacksTools: isTrue[tools] && isTrue[power]}
 }
 
 // isOn parses a flag, or an extraConfig value of a VM.
 func isOn(value any) bool {
-	if option, whole := value.(types.OptionValue); whole {
+	if option, ok := value.(types.OptionValue); ok {
 		value = option.Value
 	}
 	text := fmt.Sprint(value)
@@ -306,16 +306,16 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 		if err != nil && rest.ClassOf(err) != rest.Denied {
 			return fmt.Errorf("listing the tag categories: %w", err)
 		}
-		known, err := r.definitions(ctx, s, ids)
+		byID, err := r.definitions(ctx, s, ids)
 		all = nil
 		visible = nil
-		for _, id := range slices.Sorted(maps.Keys(known)) {
-			visible = append(visible, known[id].Name)
+		for _, id := range slices.Sorted(maps.Keys(byID)) {
+			visible = append(visible, byID[id].Name)
 		}
 		for _, name := range r.q.Categories {
-			for _, id := range slices.Sorted(maps.Keys(known)) {
-				if is := known[id]; is.Name == name {
-					all = append(all, Category{Name: name, Multiple: is.Cardinality == "MULTIPLE", Types: is.Types})
+			for _, id := range slices.Sorted(maps.Keys(byID)) {
+				if category := byID[id]; category.Name == name {
+					all = append(all, Category{Name: name, Multiple: category.Cardinality == "MULTIPLE", Types: category.Types})
 				}
 			}
 		}
@@ -328,12 +328,12 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 // read or that were deleted.
 func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
 	var mu sync.Mutex
-	all := make(map[string]tags.Category, len(ids))
+	categories := make(map[string]tags.Category, len(ids))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(tagsAtOnce)
+	g.SetLimit(maxTagRequests)
 	for _, id := range ids {
 		g.Go(func() error {
-			one, err := s.Category(ctx, id)
+			category, err := s.Category(ctx, id)
 			class := rest.ClassOf(err)
 			if class == rest.NotFound || class == rest.Denied {
 				return nil
@@ -343,9 +343,9 @@ func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all[id] = one
+			categories[id] = category
 			return nil
 		})
 	}
-	return all, g.Wait()
+	return categories, g.Wait()
 }

@@ -102,7 +102,7 @@ func TestSurveyWithFaults(t *testing.T) {
 		east.Fault(method, nil)
 	}
 	const all = "tags categories"
-	for _, c := range []struct{ kind, want string }{ // The failed login comes last, because it prevents later logins.
+	for _, c := range []struct{ kind, want string }{ // A failed login prevents later logins.
 		{getTag, "tags"}, {"*", all}, {"POST /com/vmware/cis/session", all}, {"GET /com/vmware/cis/tagging/category/id:{id}", all},
 	} {
 		for _, status := range []int{503, 404} { // vAPI returns both while it starts.

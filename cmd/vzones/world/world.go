@@ -64,22 +64,22 @@ type fleetRun struct {
 
 	needs   vcenter.Requirements
 	timeout time.Duration
-	// until is the deadline of requests after Open.
-	until   time.Time
-	fleet   *vcenter.Fleet
-	shown   *shown
-	changed <-chan struct{}
-	cancel  context.CancelFunc
-	ended   chan struct{}
+	// deadline is the deadline of requests after Open.
+	deadline time.Time
+	fleet    *vcenter.Fleet
+	frozen   *frozenFleet
+	changed  <-chan struct{}
+	cancel   context.CancelFunc
+	ended    chan struct{}
 }
 
 // shown is a fleet that shows fixed states, so that all answers of a World are consistent.
-type shown struct {
+type frozenFleet struct {
 	*vcenter.Fleet
 	states atomic.Pointer[[]inventory.State]
 }
 
-func (s *shown) States() []inventory.State {
+func (s *frozenFleet) States() []inventory.State {
 	if states := s.states.Load(); states != nil {
 		return *states
 	}
@@ -108,8 +108,8 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	if w.Daemon != nil {
 		fmt.Fprintln(os.Stderr, w.announcement())
 	}
-	if f.Beside != nil {
-		f.Beside(w.Config)
+	if f.OnConfig != nil {
+		f.OnConfig(w.Config)
 	}
 	if err := w.readNodes(ctx, f); err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	w.start(ctx, f, finder)
 	deadline := time.Now().Add(f.Timeout)
 	err = w.await(ctx, deadline)
-	if w.until = time.Now().Add(f.Timeout / 4); w.until.Before(deadline) {
-		w.until = deadline
+	if w.deadline = time.Now().Add(f.Timeout / 4); w.deadline.Before(deadline) {
+		w.deadline = deadline
 	}
 	if err != nil {
 		w.Close()
@@ -136,15 +136,15 @@ func (w *World) announcement() string {
 	return fmt.Sprintf("configuration: %s; vCenters: %s", w.Source, strings.Join(servers, ", "))
 }
 
-// leastRequestTime is the daemon's request timeout.
-const leastRequestTime = 15 * time.Second
+// minRequestTimeout is the daemon's request timeout.
+const minRequestTimeout = 15 * time.Second
 
 // options are the options of the fleet. Failed requests are not retried, so each may take a third of --timeout. A
 // login may take all of it: an abandoned login leaves a session in the vCenter, whereas Close waits for a running
 // login and logs out.
 func (f *Flags) options() vcenter.Options {
 	return vcenter.Options{
-		LoginTimeout: max(leastRequestTime, f.Timeout), Timeout: max(leastRequestTime, f.Timeout/3), TagRefresh: time.Hour,
+		LoginTimeout: max(minRequestTimeout, f.Timeout), Timeout: max(minRequestTimeout, f.Timeout/3), TagRefresh: time.Hour,
 		RetryMin: session.Never, RetryMax: session.Never,
 		LoginLimits: session.LoginLimits{
 			Failures: 1, Queue: true, RejectedMin: session.Never, RejectedMax: session.Never, UnansweredMin: session.Never, UnansweredMax: session.Never,
@@ -158,8 +158,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	o.Requirements = w.needs
 	w.fleet = vcenter.NewFleet(w.Config.VCenters, finder.Find, o)
 	w.changed = w.fleet.Subscribe()
-	w.shown = &shown{Fleet: w.fleet}
-	p := provider.New(w.shown, w.Config, provider.Options{})
+	w.frozen = &frozenFleet{Fleet: w.fleet}
+	p := provider.New(w.frozen, w.Config, provider.Options{})
 	// The factory is never started, because the Nodes are already listed.
 	p.SetInformers(informers.NewSharedInformerFactory(nil, 0))
 	w.Placer = p.Store().Placer()
@@ -184,20 +184,20 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 func (w *World) Statements(nodes []*v1.Node) []inventory.Identity { return statements(w.Placer, nodes) }
 
 func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
-	var all []inventory.Identity
+	var identities []inventory.Identity
 	for _, n := range nodes {
 		if p.IsForeign(n) {
 			continue
 		}
 		if id, err := p.Statement(n); err == nil {
-			all = append(all, id)
+			identities = append(identities, id)
 		}
 	}
-	return all
+	return identities
 }
 
-// moreTime limits waiting for additional VMs: a VM that the account may not watch is never read.
-const moreTime = 5 * time.Second
+// followTimeout limits waiting for additional VMs: a VM that the account may not watch is never read.
+const followTimeout = 5 * time.Second
 
 // FollowAlso reads more VMs in detail.
 func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error {
@@ -206,12 +206,12 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	}
 	w.followed = append(w.followed, ids...)
 	w.fleet.Follow(w.followed)
-	return w.await(ctx, time.Now().Add(moreTime))
+	return w.await(ctx, time.Now().Add(followTimeout))
 }
 
-// detailsTime limits waiting for further details of VMs after everything else was read. The account may not
+// detailsTimeout limits waiting for further details of VMs after everything else was read. The account may not
 // be allowed to watch some VMs, and thousands of VMs take a while to start.
-func (w *World) detailsTime() time.Duration { return max(10*time.Second, w.timeout/3) }
+func (w *World) detailsTimeout() time.Duration { return max(10*time.Second, w.timeout/3) }
 
 // await waits until each vCenter was read or has failed. At the deadline the remaining vCenters fail.
 func (w *World) await(ctx context.Context, deadline time.Time) error {
@@ -222,23 +222,23 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 	for {
 		states := w.fleet.States()
 		if w.isRead(states, true) {
-			w.show(states)
+			w.freeze(states)
 			return nil
 		}
-		if now := w.lacking(states); enough == nil || now < lacking {
-			enough = time.After(w.detailsTime())
-			lacking = now
+		if missing := w.pendingDetails(states); enough == nil || missing < lacking {
+			enough = time.After(w.detailsTimeout())
+			lacking = missing
 		}
 		select {
 		case <-w.changed:
 		case <-enough:
 			if states = w.fleet.States(); w.isRead(states, false) {
-				w.show(states)
+				w.freeze(states)
 				return nil
 			}
 			enough = nil
 		case <-late.C:
-			w.show(w.late(w.fleet.States()))
+			w.freeze(w.late(w.fleet.States()))
 			return nil
 		case <-ctx.Done():
 			return fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
@@ -246,10 +246,10 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-func (w *World) show(states []inventory.State) {
+func (w *World) freeze(states []inventory.State) {
 	// The copy protects the placer's states from callers.
 	w.States = slices.Clone(states)
-	w.shown.states.Store(&states)
+	w.frozen.states.Store(&states)
 	w.claims = claimsIn(w.Placer, w.Config, w.States, w.Nodes)
 }
 
@@ -259,7 +259,7 @@ func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 // Within returns a context for requests after Open. It ends with the --timeout that began in Open, extended to a
 // quarter of --timeout if less than that remains.
 func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, w.until)
+	return context.WithDeadline(ctx, w.deadline)
 }
 
 // Survey surveys all vCenters concurrently within the time of Within. The results are in the order of States.
