@@ -24,7 +24,6 @@ type benchCase struct {
 	changes int
 }
 
-// cases returns all cases in the order of the table. The goals are in the design.
 func cases() []benchCase {
 	three := layout{vcenters: 3, nodes: 300}
 	const atRest = 2 * time.Minute
@@ -58,10 +57,8 @@ type layout struct {
 	others   int // fillers, spread over all vCenters
 }
 
-// labels is a section of the daemon's configuration.
 const labels = "labels: {region: region, zone: zone}\n"
 
-// description returns the fleet in the format of fleet.Parse.
 func (l layout) description() string {
 	var b strings.Builder
 	b.WriteString("vcenters:\n")

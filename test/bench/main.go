@@ -1,4 +1,4 @@
-// Command bench measures what the daemon costs: requests to the vCenters, the time until the last
+// Command bench measures the cost of the daemon: requests to the vCenters, the time until the last
 // Node is initialized, CPU and memory. It measures the floor in turn: the framework with a provider
 // that returns constants. make bench builds and runs it; RESULTS.md contains the last results.
 //
@@ -28,7 +28,6 @@ import (
 	"vzones/test/stack"
 )
 
-// limit is the time limit for all cases together.
 const limit = 45 * time.Minute
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -45,7 +44,6 @@ type bench struct {
 	rest reading
 }
 
-// A program is the daemon or the floor.
 type program struct {
 	name, path string
 	flags      []string
@@ -88,12 +86,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// report prints progress with the time since the start.
 func (b *bench) report(format string, args ...any) {
 	fmt.Fprintf(b.progress, "[%6.1f s] %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// measureAll measures the cases and prints the table.
 func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writer) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("all cases together took longer than %s", limit))
 	defer cancel()
@@ -154,7 +150,6 @@ func (b *bench) findPrograms(ctx context.Context) error {
 // flagLine matches a flag in the output of --help.
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-\S, )?--([a-z0-9-]+)(?:.*\(default "?(.*?)"?\))?`)
 
-// defaults returns the flag defaults in the output of --help.
 func defaults(help string) map[string]string {
 	found := map[string]string{}
 	for _, match := range flagLine.FindAllStringSubmatch(help, -1) {
@@ -176,7 +171,6 @@ func differences(wanted, own map[string]string) []string {
 	return flags
 }
 
-// choose returns the named cases, all for "".
 func choose(names string) ([]benchCase, error) {
 	if names == "" {
 		return cases(), nil

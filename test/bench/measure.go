@@ -27,12 +27,11 @@ const (
 	repeats  = 3
 	// calm is the pause between the last Node and the time at rest, for one-time work.
 	calm = 5 * time.Second
-	// scrapes is the number of requests to /metrics. The first one waits for the API server to
+	// scrapes is the number of requests to /metrics. The first waits for the API server to
 	// authenticate the client, and some may wait for work on the last Nodes.
 	scrapes = 10
 )
 
-// A reading is the measured cost of one program.
 type reading struct {
 	// seconds is the time until the last Node, first the time until the first Node.
 	seconds, first, cpu float64
@@ -258,7 +257,6 @@ func pause(ctx context.Context, d *stack.Daemon, wait time.Duration) error {
 
 var modelName = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
 
-// heading returns the start of the Markdown table.
 func heading(delay time.Duration) string {
 	cpu := "-"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {

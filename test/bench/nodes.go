@@ -57,7 +57,6 @@ func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fle
 	return a, nil
 }
 
-// strip reduces a Node to the fields that see uses.
 func strip(obj any) (any, error) {
 	n, ok := obj.(*v1.Node)
 	if !ok {
@@ -96,7 +95,6 @@ func (a *arrivals) see(obj any) {
 	}
 }
 
-// missing describes the Nodes that are not initialized, with one example.
 func (a *arrivals) missing() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

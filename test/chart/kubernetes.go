@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// A schema is a JSON schema or a part of it.
 type schema = map[string]any
 
 // kubernetes lists the Kubernetes types that values contain, as named in the schema.

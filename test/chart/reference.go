@@ -55,7 +55,6 @@ var kinds = map[string]string{
 	"subdomainOrEmpty": "name",
 }
 
-// kind returns the type shown for a value.
 func (v *Value) kind(whole schema) string {
 	s := whole
 	for _, key := range v.Path {
@@ -104,7 +103,6 @@ func kindOf(s schema) string {
 	}
 }
 
-// reference returns the name of the definition that a schema refers to, or "".
 func reference(s schema) string {
 	if all, ok := s["allOf"].([]any); ok && len(all) > 0 {
 		s, _ = all[0].(schema)

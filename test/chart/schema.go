@@ -135,7 +135,6 @@ func embed(definitions schema, name string, s schema) error {
 	return nil
 }
 
-// refer rewrites the references in an embedded schema.
 func refer(v any, name string) (any, error) {
 	switch v := v.(type) {
 	case []any:

@@ -72,7 +72,6 @@ func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
 	return all, nil
 }
 
-// grouped reports whether a mapping is a group of values.
 func grouped(value *yaml.Node) bool {
 	return value.Kind == yaml.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
 }

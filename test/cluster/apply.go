@@ -90,7 +90,6 @@ func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 	return nil
 }
 
-// clientFor returns the client for an object's resource.
 func (c *Cluster) clientFor(ctx context.Context, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	var mapping *meta.RESTMapping
 	kind := object.GroupVersionKind()

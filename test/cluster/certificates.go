@@ -36,7 +36,6 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: ca, key: key, pem: encodeCertificate(ca.Raw)}, nil
 }
 
-// serving issues the server certificate of all programs.
 func (a *authority) serving() (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "control plane"},
@@ -46,7 +45,6 @@ func (a *authority) serving() (cert, key []byte, err error) {
 	})
 }
 
-// client issues the certificate of a user in the given groups.
 func (a *authority) client(user string, groups ...string) (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -54,7 +52,6 @@ func (a *authority) client(user string, groups ...string) (cert, key []byte, err
 	})
 }
 
-// issue creates a key and its certificate.
 func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = time.Now().Add(validity)

@@ -28,8 +28,8 @@ type Options struct {
 	Flags map[string][]string
 }
 
-// A Cluster is a running control plane. Its methods may be called concurrently, except for those that
-// start or stop programs.
+// A Cluster is a running control plane. Its methods may be called concurrently, except while a method
+// starts or stops programs.
 type Cluster struct {
 	options Options
 	dir     string

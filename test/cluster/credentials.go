@@ -32,13 +32,10 @@ const (
 	controllerManagerKubeconfig = "controller-manager.kubeconfig"
 )
 
-// requestTimeout bounds one request of this package.
 const requestTimeout = 30 * time.Second
 
-// tokenLifetime is the lifetime of a ServiceAccount's kubeconfig.
 const tokenLifetime = 24 * 60 * 60 // seconds
 
-// writeCredentials creates the CA and the servers' key and certificate files.
 func (c *Cluster) writeCredentials() (err error) {
 	if c.ca, err = newAuthority(); err != nil {
 		return err

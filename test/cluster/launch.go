@@ -70,7 +70,6 @@ func (c *Cluster) await(ctx context.Context, within time.Duration, ask func(cont
 	return err
 }
 
-// healthy sends a health check to a local server.
 func healthy(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

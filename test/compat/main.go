@@ -48,7 +48,6 @@ func status() int {
 //go:embed list.yaml
 var listYAML []byte
 
-// readList returns the tests to run, by package.
 func readList() (map[string][]string, error) {
 	var list map[string]map[string]string
 	if err := yaml.Unmarshal(listYAML, &list); err != nil {
@@ -165,7 +164,6 @@ func committed(ctx context.Context) (commit, why string, err error) {
 	return commit, why, nil
 }
 
-// play builds the control plane of a version and runs the demo and the tests with it.
 func (k kubernetes) play(ctx context.Context, tests map[string][]string) error {
 	name := "bin/compat-" + k.minor + ".log"
 	log, err := os.Create(name)
@@ -215,7 +213,6 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 	return nil
 }
 
-// pattern returns a regular expression that matches exactly these tests.
 func pattern(names []string) string {
 	each := make([]string, len(names))
 	for i, name := range names {
@@ -224,7 +221,6 @@ func pattern(names []string) string {
 	return strings.Join(each, "|")
 }
 
-// passed returns the passed tests in the output of go test -json.
 func passed(printed *bytes.Buffer) []string {
 	var names []string
 	for line := range bytes.Lines(printed.Bytes()) {
@@ -240,7 +236,6 @@ func without(all, some []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 }
 
-// record writes the row of a version to the page.
 func (k kubernetes) record(all []kubernetes, commit string) error {
 	text, err := os.ReadFile(pageFile)
 	if err != nil {

@@ -38,7 +38,6 @@ const (
 	delay = 5 * time.Millisecond
 )
 
-// startBare starts the vCenters and a control plane with the controllers for workloads, without vzones.
 func startBare(ctx context.Context) (*stack.Stack, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -57,7 +56,6 @@ func startBare(ctx context.Context) (*stack.Stack, error) {
 	return s, nil
 }
 
-// registerAll registers the Nodes, including a control plane Node.
 func (d *demo) registerAll(ctx context.Context) error {
 	if err := d.stack.Register(ctx, d.stack.Fleet.Machines()...); err != nil {
 		return err
@@ -93,7 +91,6 @@ func (d *demo) writeFiles(ctx context.Context) error {
 	return nil
 }
 
-// writeKubeconfig replaces the folder with a new one that contains only the kubeconfig.
 func (d *demo) writeKubeconfig() error {
 	if err := os.RemoveAll(d.folder); err != nil {
 		return err
@@ -120,7 +117,6 @@ func (d *demo) writeConfig() error {
 	return os.WriteFile(filepath.Join(d.folder, toolConfig), config, 0o600)
 }
 
-// values returns the chart's values for a fleet.
 func values(f *fleet.Fleet) string {
 	var vcenters, authorities, accounts strings.Builder
 	for _, v := range f.VCenters() {
@@ -214,7 +210,6 @@ func newest(manifests []string) string {
 	return path
 }
 
-// agent returns the kubelet for Pods of vzones and of the vSphere CPI.
 func (d *demo) agent() *kubelet.Agent {
 	return &kubelet.Agent{
 		Cluster: d.stack.Cluster, Dir: d.stack.Dir, Program: program,
@@ -224,7 +219,6 @@ func (d *demo) agent() *kubelet.Agent {
 	}
 }
 
-// program returns the program for an image, or "".
 func program(image string) string {
 	name, _, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	name, _, _ = strings.Cut(name, "@")

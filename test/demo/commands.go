@@ -17,13 +17,11 @@ import (
 	"vzones/test/stack"
 )
 
-// A console runs the commands that are typed during the demo.
 type console struct {
 	out   io.Writer
 	stack *stack.Stack
 }
 
-// A command changes a vCenter or shows the Nodes.
 type command struct {
 	name string
 	// args are the names of the required arguments.
@@ -35,10 +33,8 @@ type command struct {
 	run func(*console, context.Context, []string) (string, error)
 }
 
-// errExit ends the demo.
 var errExit = errors.New("the demo ends")
 
-// commands returns the commands in the order of help.
 func commands() []command {
 	return []command{
 		{name: "status", does: "shows the Nodes and the last Events of vzones", run: (*console).status},
@@ -156,7 +152,6 @@ func (c *console) obey(ctx context.Context, line string) error {
 	return nil
 }
 
-// names lists the command names.
 func names() string {
 	list := []string{"help"}
 	for _, known := range commands() {
@@ -178,7 +173,6 @@ func (c *console) help() {
 	_ = t.Flush()
 }
 
-// release makes all vCenters respond, so that the daemon can log out.
 func (c *console) release() error {
 	for _, v := range c.stack.Fleet.VCenters() {
 		if err := answer(v); err != nil {
@@ -210,7 +204,6 @@ func (c *console) vmotion(_ context.Context, args []string) (string, error) {
 	return fmt.Sprintf("vCenter %s: VM %s has moved from %s to %s.", v.Name(), before.Name, place(before), place(after)), err
 }
 
-// place returns the inventory path of a VM's host.
 func place(m fleet.Machine) string { return "/" + m.Datacenter + "/host/" + m.Cluster + "/" + m.Host }
 
 func (c *console) retag(_ context.Context, args []string) (string, error) {
@@ -303,7 +296,6 @@ func (c *console) join(ctx context.Context, args []string) (string, error) {
 	return fmt.Sprintf("vCenter %s has a VM %s in %s, and its kubelet has registered the Node.", v.Name(), name, firstDatacenter), err
 }
 
-// vcenter returns a vCenter by name. The error lists all vCenters.
 func (c *console) vcenter(name string) (*fleet.VCenter, error) {
 	if v := c.stack.Fleet.VCenter(name); v != nil {
 		return v, nil
@@ -311,7 +303,6 @@ func (c *console) vcenter(name string) (*fleet.VCenter, error) {
 	return nil, fmt.Errorf("there is no vCenter %q; there are %s", name, strings.Join(c.stack.Fleet.Names(), ", "))
 }
 
-// vm returns a VM by name, and its vCenter. The error lists all VMs.
 func (c *console) vm(name string) (fleet.Machine, *fleet.VCenter, error) {
 	var known []string
 	for _, m := range c.stack.Fleet.Machines() {

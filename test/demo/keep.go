@@ -15,7 +15,6 @@ const (
 	keepCluster = "cluster"
 )
 
-// hold keeps everything running and executes commands until the user ends the demo.
 func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(d.folder)) }()
 	if err := d.explain(daemon); err != nil {
@@ -31,7 +30,6 @@ func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	return c.release() //nolint:contextcheck // the context is done
 }
 
-// explain prints how to inspect the cluster and the daemon's log.
 func (d *demo) explain(daemon *stack.Daemon) error {
 	if err := d.writeConfig(); err != nil {
 		return err
@@ -90,7 +88,6 @@ namespaces: run the demo as root.
 	return err
 }
 
-// runPods runs the Pods and executes commands until the user ends the demo.
 func (d *demo) runPods(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -23,7 +23,6 @@ import (
 //go:embed fleet.yaml
 var fleetYAML string
 
-// limit is the time limit of the demo, without building programs.
 const limit = 3 * time.Minute
 
 func main() { os.Exit(show()) }
@@ -52,7 +51,6 @@ type demo struct {
 	stack  *stack.Stack
 }
 
-// step prints a headline with the time since the start.
 func (d *demo) step(format string, args ...any) {
 	fmt.Fprintf(d.out, "\n[%5.1f s] %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -69,7 +67,6 @@ func (d *demo) run(ctx context.Context) error {
 	return d.play(ctx, binary)
 }
 
-// play runs the whole demo with the given daemon.
 func (d *demo) play(ctx context.Context, binary string) (err error) {
 	d.step("Starting etcd and kube-apiserver, and three simulated vCenters with two datacenters each")
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -95,7 +92,6 @@ func (d *demo) play(ctx context.Context, binary string) (err error) {
 	return d.end(daemon)
 }
 
-// label registers the Nodes and starts the daemon, which labels them.
 func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) {
 	d.announce()
 	machines := d.stack.Fleet.Machines()
@@ -117,7 +113,6 @@ func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) 
 	return daemon, nil
 }
 
-// built returns an error if the daemon is not built.
 func built() error {
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("the daemon is not built: %w; make demo builds it and is run at the root of the project", err)
@@ -149,7 +144,6 @@ func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	return d.stack.StartDaemon(path, config, "--deletion-hold=5s")
 }
 
-// end stops the daemon and checks that no session is left.
 func (d *demo) end(daemon *stack.Daemon) error {
 	took, err := daemon.Stop()
 	if err != nil {

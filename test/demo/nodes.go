@@ -13,7 +13,6 @@ import (
 	"vzones/test/stack"
 )
 
-// waitForNodes shows the progress of the initialization and returns all Nodes by name.
 func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[string]*v1.Node, error) {
 	d.step("Waiting for the Nodes")
 	want := len(d.stack.Fleet.Machines())
@@ -34,7 +33,6 @@ func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[stri
 	return done, err
 }
 
-// table prints the Nodes' metadata and compares it with the fleet.
 func (d *demo) table(nodes map[string]*v1.Node) error {
 	d.step("What the Nodes got:")
 	d.print("")

@@ -15,7 +15,6 @@ import (
 
 const pods = 12
 
-// schedule lets the real scheduler spread Pods over the zones.
 func (d *demo) schedule(ctx context.Context) error {
 	if err := d.buildScheduler(ctx); err != nil {
 		return err

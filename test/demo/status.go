@@ -16,7 +16,6 @@ import (
 	"vzones/test/stack"
 )
 
-// lastEvents is the number of Events that status shows.
 const lastEvents = 20
 
 // status shows the Nodes and recent Events of vzones and of deletions, for readers without kubectl.
@@ -61,7 +60,6 @@ func nodeTable(nodes []v1.Node) string {
 	return b.String()
 }
 
-// orNone replaces an empty column.
 func orNone(text string) string { return cmp.Or(text, "<none>") }
 
 func eventTable(events []v1.Event) string {

@@ -53,7 +53,6 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 	return rest, true
 }
 
-// apiForm translates a response of /rest into the format of /api.
 func apiForm(rest *http.Request, res *response) *response {
 	if strings.Contains(res.header.Get("Content-Type"), "html") {
 		// An HTML page comes from a proxy and stays as it is.

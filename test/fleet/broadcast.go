@@ -2,7 +2,6 @@ package fleet
 
 import "sync"
 
-// A broadcast wakes all waiting goroutines.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}

@@ -33,7 +33,6 @@ type inventory struct {
 	hidings map[string]*hiding
 }
 
-// A datacenter is a datacenter with the places for its VMs.
 type datacenter struct {
 	spec     *DatacenterSpec
 	vmFolder *simulator.Folder
@@ -48,7 +47,6 @@ type compute struct {
 	pools map[string]mo.Entity // resource pools and vApps
 }
 
-// build creates the inventory of a spec.
 func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -93,13 +91,11 @@ func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder
 	return b.entity(ref).(*simulator.Folder)
 }
 
-// name makes an object available to find by its name.
 func (b *inventory) name(e mo.Entity) {
 	name := e.Entity().Name
 	b.names[name] = append(b.names[name], e.Reference())
 }
 
-// child registers a new object in a folder.
 func (b *inventory) child(parent *simulator.Folder, e mo.Entity) {
 	b.reg.NewEntity(e)
 	// Container views look for a new object below its folder when it is put.
@@ -295,7 +291,6 @@ func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator
 	return a
 }
 
-// machinesIn returns the list of VMs of a resource pool or vApp.
 func (b *inventory) machinesIn(pool types.ManagedObjectReference) *[]types.ManagedObjectReference {
 	switch p := b.entity(pool).(type) {
 	case *simulator.VirtualApp:

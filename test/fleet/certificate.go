@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// validity is the default lifetime of a certificate.
 const validity = 30 * 24 * time.Hour
 
 // newCertificate returns a self-signed server certificate and its PEM form. It verifies with

@@ -21,7 +21,6 @@ func (c *changes) set(name string, val any) {
 // apply applies changes to a VM that is not in the registry yet.
 func (m *machine) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
 
-// update applies changes and reports them to property collectors.
 func (b *inventory) update(obj mo.Reference, c changes) {
 	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
 }
@@ -183,21 +182,18 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	return b.machinesOf(dc, &vm)
 }
 
-// toPool moves a VM to a pool's list and returns the changed properties.
 func (b *inventory) toPool(m *machine, to *simulator.ResourcePool) changes {
 	simulator.RemoveReference(b.machinesIn(*m.vm.ResourcePool), m.vm.Self)
 	to.Vm = append(to.Vm, m.vm.Self)
 	return changes{{Name: "resourcePool", Val: to.Self}}
 }
 
-// toFolder moves a VM to a folder's list and returns the changed properties.
 func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
 	simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
 	to.ChildEntity = append(to.ChildEntity, m.vm.Self)
 	return changes{{Name: "parent", Val: to.Self}}
 }
 
-// forget removes an object from the index by name.
 func (b *inventory) forget(e mo.Entity) {
 	name := e.Entity().Name
 	ref := e.Reference()

@@ -27,7 +27,6 @@ type conditions struct {
 	noRead map[types.ManagedObjectReference]bool
 }
 
-// faults are the conditions that Recover undoes.
 type faults struct {
 	logins
 	hang, drop bool
@@ -51,7 +50,6 @@ type state struct {
 	conditions
 }
 
-// now returns a snapshot of the conditions.
 func (v *VCenter) now() conditions {
 	v.state.mu.Lock()
 	defer v.state.mu.Unlock()
@@ -77,7 +75,6 @@ func with[K, V comparable](m map[K]V, key K, value V) map[K]V {
 	return c
 }
 
-// method returns the fault of a SOAP method, or nil.
 func (f *faults) method(name string) types.BaseMethodFault {
 	if fault, ok := f.soap[name]; ok {
 		return fault
@@ -117,8 +114,8 @@ func (v *VCenter) DelayMethod(kind string, d time.Duration) {
 func (v *VCenter) DelayFirstPage(d time.Duration) { v.set(func(c *conditions) { c.first = d }) }
 
 // Hang makes the vCenter accept connections and requests without responding, until Recover,
-// Close or the end of the client. Requests in progress hang too; Recover responds to those whose
-// client still waits.
+// Close or the end of the client. Requests in progress hang too; Recover responds to clients
+// that still wait.
 func (v *VCenter) Hang() { v.set(func(c *conditions) { c.hang = true }) }
 
 // Refuse closes all connections and refuses new ones. The port stays reserved, and sessions stay
@@ -187,7 +184,6 @@ func (v *VCenter) AnswerOddly(kind, how string) error {
 	return nil
 }
 
-// oddAnswer returns the unexpected response to a kind of request, or nil.
 func (f *faults) oddAnswer(kind string) *response {
 	how, ok := f.odd[kind]
 	if !ok {

@@ -144,7 +144,6 @@ func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
 	return nil, fmt.Errorf("fleet: vCenter %q has %d objects named %q; give the path of one", b.v.name, len(found), object)
 }
 
-// machine returns the VM with the given name or path.
 func (b *inventory) machine(name string) (*machine, error) {
 	e, err := b.find(name, "VirtualMachine")
 	if err != nil {
@@ -166,7 +165,6 @@ func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
 	return b.reg.Get(ref).(mo.Entity)
 }
 
-// datacenterOf returns the datacenter that contains e.
 func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
 	for e.Reference().Type != "Datacenter" {
 		e = b.parentOf(e)
@@ -174,7 +172,6 @@ func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
 	return e
 }
 
-// path returns the inventory path of an object, without the root folder.
 func (b *inventory) path(e mo.Entity) string {
 	path := ""
 	for above := b.parentOf(e); above != nil; above = b.parentOf(e) {

@@ -36,7 +36,6 @@ func (v *VCenter) power(vm, state string) error {
 	})
 }
 
-// powerChanges returns the property changes that come with a power state and a host name.
 func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName string) changes {
 	var c changes
 	c.set("runtime.powerState", state)
@@ -244,7 +243,6 @@ func (m *machine) readable(readable bool) (c changes) {
 	return c
 }
 
-// optional adds a property, unset if value is empty.
 func (c *changes) optional(name, value string) {
 	if value == "" {
 		c.set(name, nil)

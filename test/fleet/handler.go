@@ -15,7 +15,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A response is a response that has not been sent yet.
 type response struct {
 	status int
 	header http.Header
@@ -177,14 +176,12 @@ func (v *VCenter) serves(action string) bool {
 	return bytes.Contains(versions.body, []byte("<version>"+strings.TrimPrefix(action, "urn:vim25/")+"</version>"))
 }
 
-// soapFault returns a response with a SOAP fault.
 func soapFault(code, text, detail string) *response {
 	return &response{http.StatusInternalServerError, http.Header{"Content-Type": {"text/xml"}},
 		[]byte(`<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:vim25="urn:vim25"><e:Body><e:Fault>` +
 			`<faultcode>` + code + `</faultcode><faultstring>` + text + `</faultstring><detail>` + detail + `</detail></e:Fault></e:Body></e:Envelope>`)}
 }
 
-// reads reports whether a SOAP method only reads.
 func reads(method string) bool {
 	for _, prefix := range []string{"Retrieve", "ContinueRetrieve", "Find", "Query", "CurrentTime", "SessionIsActive"} {
 		if strings.HasPrefix(method, prefix) {
@@ -217,7 +214,6 @@ const (
 	operationListing  = "fleet-listing"  // answered with the fault of FaultListing
 )
 
-// intercept is called by the simulator before each SOAP method.
 func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 	switch m.Header.ID {
 	case operationInternal:

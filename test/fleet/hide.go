@@ -107,7 +107,6 @@ func (b *inventory) below(top mo.Entity) []mo.Entity {
 	return all
 }
 
-// forbidden returns the first object in a request that the account may not see.
 func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 	if v.inv == nil || len(v.inv.hidden) == 0 {
 		return nil
@@ -129,7 +128,6 @@ func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 	return nil
 }
 
-// filterSpecs returns the property filters of a request.
 func filterSpecs(m *simulator.Method) []types.PropertyFilterSpec {
 	switch body := m.Body.(type) {
 	case *types.RetrieveProperties:

@@ -8,7 +8,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// group returns a DRS host group of a cluster and creates a missing one.
 func (b *inventory) group(cluster *simulator.ClusterComputeResource, name string) *types.ClusterHostGroup {
 	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	for _, g := range config.Group {
@@ -51,7 +50,6 @@ func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	c[1].Val = &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
 }
 
-// notifyFaultDomain reports a host's fault domain to property collectors.
 func (b *inventory) notifyFaultDomain(h *simulator.HostSystem) {
 	if vsan := h.Config.VsanHostConfig; vsan != nil {
 		b.update(h, changes{{Name: faultDomainPath, Val: vsan.FaultDomainInfo.Name}})
@@ -60,7 +58,6 @@ func (b *inventory) notifyFaultDomain(h *simulator.HostSystem) {
 
 const faultDomainPath = "config.vsanHostConfig.faultDomainInfo.name"
 
-// onHost runs f on a host and its cluster with the inventory locked.
 func (v *VCenter) onHost(name string, f func(*inventory, *simulator.HostSystem, *simulator.ClusterComputeResource) error) error {
 	v.world.Lock()
 	defer v.world.Unlock()
@@ -123,7 +120,6 @@ func (v *VCenter) RegroupHost(host, group string) error {
 	})
 }
 
-// ungroup removes a host from all groups of a cluster and reports whether it was in any.
 func (b *inventory) ungroup(cluster *simulator.ClusterComputeResource, h *simulator.HostSystem) (was bool) {
 	for _, g := range cluster.ConfigurationEx.(*types.ClusterConfigInfoEx).Group {
 		if g, ok := g.(*types.ClusterHostGroup); ok {

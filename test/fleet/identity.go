@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// An identity is the server certificate of a vCenter.
 type identity struct {
 	mu   sync.Mutex
 	name string
@@ -16,7 +15,6 @@ type identity struct {
 	pem  []byte
 }
 
-// renew creates a certificate for an address, with the current key or a new one.
 func (i *identity) renew(address string, keepKey bool) error {
 	return i.renewFor(address, keepKey, validity)
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 )
 
-// leaks searches requests for texts that must not be sent to a vCenter.
 type leaks struct {
 	mu sync.Mutex
 	// texts maps a description to a forbidden text; sent lists the descriptions found.

@@ -24,7 +24,6 @@ type peaks struct {
 	now, most, sessions int
 }
 
-// enter counts a request as in flight until leave is called.
 func (p *peaks) enter(method string) (leave func()) {
 	if method == "WaitForUpdatesEx" {
 		return func() {}

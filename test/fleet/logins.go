@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// logins is the current treatment of logins.
 type logins struct {
 	reject, rejectREST bool
 	loginDelay         time.Duration
@@ -72,7 +71,6 @@ func (v *VCenter) accepts(password, want string) (ok bool) {
 
 const restLogin = http.MethodPost + " /com/vmware/cis/session"
 
-// isLogin reports whether a kind of request opens a session.
 func isLogin(kind string) bool {
 	return slices.Contains([]string{"Login", "LoginByToken", "CloneSession", restLogin}, kind)
 }

@@ -21,7 +21,6 @@ type machine struct {
 	secondary *mo.VirtualMachine
 }
 
-// machinesOf creates the VMs of a VMSpec.
 func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 	folder, err := b.folder(dc.vmFolder, spec.Folder)
 	if err != nil {
@@ -54,7 +53,6 @@ func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 	return nil
 }
 
-// place chooses the cluster or standalone host of a VM, and its pool.
 func (dc *datacenter) place(spec *VMSpec) (*compute, mo.Entity, error) {
 	for _, c := range dc.compute {
 		switch {
@@ -155,7 +153,6 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	return m
 }
 
-// configure sets the properties that every VM has.
 func (b *inventory) configure(vm *mo.VirtualMachine, name, id string) {
 	vm.Self.Type = "VirtualMachine"
 	vm.Name = name

@@ -12,7 +12,6 @@ const (
 	encodingKey = "guestinfo.metadata.encoding"
 )
 
-// metadata returns the extra configuration for cloud-init metadata.
 func metadata(text, encoding string) map[string]string {
 	all := map[string]string{}
 	if text == "" {

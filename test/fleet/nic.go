@@ -58,7 +58,6 @@ func adapter(nic types.GuestNicInfo, i int) types.BaseVirtualDevice {
 	return card
 }
 
-// setIPs sets the addresses of an interface; invalid ones are ignored.
 func setIPs(nic *types.GuestNicInfo, ips []string) {
 	nic.IpAddress = nil
 	nic.IpConfig = new(types.NetIpConfigInfo)

@@ -110,7 +110,6 @@ func (c *conditions) stripUpdates(set *types.UpdateSet) (changed bool) {
 	return changed
 }
 
-// missing reports whether a property is unreadable, and records the reason in set.
 func (c *conditions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
 	fault := c.omits(of, path)
 	if fault == nil {
@@ -131,7 +130,6 @@ func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObje
 // more; 0 removes the limit.
 func (v *VCenter) LimitPages(n int32) { v.set(func(c *conditions) { c.pages = n }) }
 
-// limited applies LimitPages to a request.
 func (f *faults) limited(body []byte) []byte {
 	n := f.pages
 	m, err := decode(body)

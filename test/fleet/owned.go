@@ -13,7 +13,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// owned are the views, collectors and filters that sessions have created.
 type owned struct {
 	mu  sync.Mutex
 	all map[string][]types.ManagedObjectReference // keyed by session ID
@@ -56,7 +55,6 @@ func (o *owned) remove(session string, ref types.ManagedObjectReference) {
 	o.all[session] = slices.DeleteFunc(slices.Clone(o.all[session]), func(r types.ManagedObjectReference) bool { return r == ref })
 }
 
-// forget removes the objects of a session that has ended.
 func (o *owned) forget(session string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +103,6 @@ func (v *VCenter) Blind() {
 	v.set(func(c *conditions) { c.blind = blind })
 }
 
-// lost returns the first object in a request that ForgetObjects has removed.
 func (c *conditions) lost(m *simulator.Method) (types.ManagedObjectReference, bool) {
 	named := []types.ManagedObjectReference{m.This}
 	for _, spec := range filterSpecs(m) {

@@ -32,7 +32,6 @@ func decode(body []byte) (*simulator.Method, error) {
 	return simulator.UnmarshalBody(types.TypeFunc(), body)
 }
 
-// encode returns a SOAP request with an operation ID.
 func encode(operation string, body any) []byte {
 	out, err := xml.Marshal(soap.Envelope{Header: &soap.Header{ID: operation}, Body: body})
 	if err != nil {
@@ -41,7 +40,6 @@ func encode(operation string, body any) []byte {
 	return out
 }
 
-// poll handles a long poll.
 func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	m, err := decode(body)
 	if err != nil {
@@ -115,7 +113,6 @@ func (p *longPolls) enter(key pollKey) (canceled <-chan struct{}, leave func()) 
 	}
 }
 
-// cancel ends the long poll of the collector named in a request.
 func (p *longPolls) cancel(r *http.Request, body []byte) {
 	m, err := decode(body)
 	if err != nil {

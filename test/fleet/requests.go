@@ -19,7 +19,6 @@ type requests struct {
 	bytes  int64
 }
 
-// sent records the size of a response body.
 func (r *requests) sent(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +74,6 @@ func (v *VCenter) ResetRequests() {
 
 var pathID = regexp.MustCompile(`/id:[^/]+`)
 
-// kindOf returns the kind of a request and, for SOAP, its method.
 func kindOf(r *http.Request, body []byte) (kind, method string) {
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, vim25.Path) {
 		if method = soapMethod(body); method != "" {

@@ -42,10 +42,8 @@ func newServer(ctx context.Context, address string, port int, cfg *tls.Config, h
 	return s, nil
 }
 
-// address returns the listening address, also while the server is stopped.
 func (s *server) address() string { return *s.addr.Load() }
 
-// reserve binds a port of an address, a free port for 0.
 func reserve(address string, want int) (fd int, addr string, err error) {
 	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err != nil {
 		return 0, "", err

@@ -51,7 +51,6 @@ func (s *sessions) observe(r *http.Request, res *response) {
 	}
 }
 
-// sessionOf returns the session ID of a request, or "".
 func sessionOf(r *http.Request) string {
 	name := soap.SessionCookieName
 	if !strings.HasPrefix(r.URL.Path, vim25.Path) {
@@ -66,7 +65,6 @@ func sessionOf(r *http.Request) string {
 	return ""
 }
 
-// decodeValue decodes the value of a REST response.
 func decodeValue(res *response, into any) error {
 	return json.Unmarshal(res.body, &struct {
 		Value any `json:"value"`
@@ -152,7 +150,6 @@ func (v *VCenter) SpoilSessions(soap, rest int) {
 	v.set(func(c *conditions) { c.spoiled = statuses })
 }
 
-// spoiledAnswer returns the response to a request of a spoiled session.
 func spoiledAnswer(r *http.Request, status int) *response {
 	switch {
 	case strings.HasPrefix(r.URL.Path, vim25.Path) && status == http.StatusInternalServerError:
@@ -165,7 +162,6 @@ func spoiledAnswer(r *http.Request, status int) *response {
 	return restError(status)
 }
 
-// unauthenticated returns a response with vAPI's unauthenticated error and any status.
 func unauthenticated(status int) *response {
 	res := restError(status)
 	res.body = []byte(`{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{"messages":[]}}`)

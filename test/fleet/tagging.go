@@ -197,7 +197,6 @@ func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *re
 	return res
 }
 
-// askedFor returns the objects whose tags are requested.
 func askedFor(body []byte) (all []types.ManagedObjectReference) {
 	var asked struct {
 		Object  taggedObject   `json:"object_id"`
@@ -303,7 +302,6 @@ func noSuchPath(root string) *response {
 	return res
 }
 
-// page returns an error page of a proxy in front of the service.
 func page(status int) *response {
 	return &response{status, http.Header{"Content-Type": {"text/html"}},
 		fmt.Appendf(nil, "<html><head><title>%d %s</title></head>\n<body>no healthy upstream</body></html>\n", status, http.StatusText(status))}

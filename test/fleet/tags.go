@@ -33,7 +33,6 @@ const (
 	tagPath      = "/rest/com/vmware/cis/tagging/tag"
 )
 
-// post sends a REST request in process and decodes the response into out.
 func (v *VCenter) post(path string, in, out any) error {
 	return v.send(http.MethodPost, path, in, out)
 }
@@ -66,7 +65,6 @@ func (v *VCenter) openTags() error {
 	return v.post(restSessionPath, nil, &v.tags.session)
 }
 
-// tag returns the ID of a tag and creates a missing one.
 func (v *VCenter) tag(category, name string) (string, error) {
 	t := &v.tags
 	t.mu.Lock()
@@ -90,7 +88,6 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	return id, nil
 }
 
-// category creates a tag category.
 func (v *VCenter) category(spec CategorySpec) error {
 	v.tags.mu.Lock()
 	defer v.tags.mu.Unlock()
@@ -136,7 +133,6 @@ func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string
 	return nil
 }
 
-// attachAll attaches the tags of a description.
 func (v *VCenter) attachAll(ref types.ManagedObjectReference, tags Tags) error {
 	for _, category := range slices.Sorted(maps.Keys(tags)) {
 		for _, name := range tags[category] {

@@ -202,7 +202,6 @@ func (c *checker) oneOf(field, value string, allowed ...string) {
 	}
 }
 
-// names returns the names of the VMs of this spec.
 func (vm *VMSpec) names() []string {
 	if vm.Count == 0 {
 		return []string{vm.Name}

@@ -53,7 +53,6 @@ var templates sync.Mutex
 
 var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
 
-// newVCenter starts the vCenter at an index of the fleet.
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.state.password = spec.Password

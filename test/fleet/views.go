@@ -112,7 +112,6 @@ func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
 	}
 }
 
-// contains reports whether an object is below another object.
 func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bool {
 	for e.Reference() != above {
 		if e = b.parentOf(e); e == nil {
@@ -181,7 +180,6 @@ func (w *watchedView) amend(set *types.UpdateSet) {
 	}
 }
 
-// open decodes the body of a SOAP response.
 func open(res *response, body any) error {
 	dec := xml.NewDecoder(bytes.NewReader(res.body))
 	dec.TypeFunc = types.TypeFunc()

@@ -32,7 +32,6 @@ type Agent struct {
 	running map[types.UID]*running
 }
 
-// running is a Pod with a container.
 type running struct {
 	pod       *corev1.Pod
 	container *Container
@@ -62,7 +61,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// look brings all containers in line with the Pods.
 func (a *Agent) look(ctx context.Context) error {
 	pods, err := a.Cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -147,7 +145,6 @@ func (r *running) keepLog() string {
 	return kept
 }
 
-// report updates a Pod's status if it has changed.
 func (a *Agent) report(ctx context.Context, r *running) {
 	ready := r.container.Probe(ctx, r.container.container().ReadinessProbe) == nil
 	if r.pod.Status.Phase == corev1.PodRunning && r.ready == ready && len(r.pod.Status.ContainerStatuses) == 1 &&

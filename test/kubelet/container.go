@@ -73,7 +73,6 @@ func (k *Container) run() error {
 
 func (k *Container) container() *corev1.Container { return &k.pod.Spec.Containers[0] }
 
-// image copies the program to its path in the image.
 func (k *Container) image(binary string) error {
 	path := filepath.Join(k.root, program)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -92,7 +91,6 @@ func (k *Container) image(binary string) error {
 	return errors.Join(err, to.Close())
 }
 
-// token writes the files of the Pod's ServiceAccount.
 func (k *Container) token(ctx context.Context) error {
 	answer, err := k.c.Client().CoreV1().ServiceAccounts(k.pod.Namespace).CreateToken(ctx, k.pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
@@ -111,7 +109,6 @@ func (k *Container) token(ctx context.Context) error {
 	return nil
 }
 
-// makeMounts creates the mounts of all volumes except for the token.
 func (k *Container) makeMounts() error {
 	for _, m := range k.container().VolumeMounts {
 		if m.MountPath == tokenPath {
@@ -152,7 +149,6 @@ func (k *Container) Sync(ctx context.Context) error {
 	return nil
 }
 
-// files returns the content of a volume.
 func (k *Container) files(ctx context.Context, v *corev1.Volume) (map[string][]byte, error) {
 	core := k.c.Client().CoreV1()
 	files := map[string][]byte{}
@@ -190,7 +186,6 @@ func same(mount *stack.Mount, files map[string][]byte) bool {
 	return true
 }
 
-// environment returns the Pod's variables and the address of the API server.
 func (k *Container) environment() ([]string, error) {
 	server, err := url.Parse(k.c.AdminConfig().Host)
 	if err != nil {

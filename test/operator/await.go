@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// awaitRequests waits until a vCenter has received a number of requests.
 func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: asked NAME N")
@@ -20,7 +19,6 @@ func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// await waits for a condition and fails after startTime.
 func await(isMet func() bool) error {
 	return wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, startTime, true,
 		func(context.Context) (bool, error) { return isMet(), nil })

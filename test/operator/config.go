@@ -7,7 +7,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// anotherConfig writes a copy of vsphere.yaml with some keys replaced.
 func anotherConfig(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: config FILE MORE")

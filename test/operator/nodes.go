@@ -24,7 +24,6 @@ import (
 	"vzones/test/stack"
 )
 
-// createNode creates a Node as a kubelet does.
 func createNode(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	if len(args) == 0 {

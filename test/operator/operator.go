@@ -16,10 +16,8 @@ import (
 	"vzones/test/stack"
 )
 
-// startTime bounds the wait of a command.
 const startTime = 2 * time.Minute
 
-// stacks is the maximum number of control planes.
 const stacks = 3
 
 // Scripts is the state shared by the scripts of a process.
@@ -38,7 +36,6 @@ func NewScripts(root string) *Scripts {
 // Stop stops the control planes.
 func (t *Scripts) Stop() error { return t.pool.Stop() }
 
-// world is the state of a script.
 type world struct {
 	tool  *Scripts
 	fleet *fleet.Fleet
@@ -47,7 +44,6 @@ type world struct {
 	daemon string
 }
 
-// key is the key of the script's world in testscript's environment.
 type key struct{}
 
 // Setup is the setup function for testscript. It sets ROOT to the repository's root.
@@ -160,7 +156,6 @@ func writeConfig(ts *testscript.TestScript, file string, cfg []byte, more string
 	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text+more), 0o600))
 }
 
-// withoutKey removes a top-level key with its value from a YAML document.
 func withoutKey(text, name string) string {
 	var b strings.Builder
 	within := false

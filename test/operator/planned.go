@@ -17,7 +17,6 @@ import (
 	"vzones/provider/plan"
 )
 
-// aPlan contains the checked fields of the output of vzones plan.
 type aPlan struct {
 	Changes []struct {
 		Node    string        `json:"node"`
@@ -110,7 +109,6 @@ func planStateOf(n *v1.Node, addresses bool) planState {
 	return s
 }
 
-// apply applies a plan to Nodes.
 func (p *aPlan) apply(nodes map[string]planState, addresses bool) {
 	for _, of := range p.Changes {
 		s := nodes[of.Node]

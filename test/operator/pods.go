@@ -59,7 +59,6 @@ func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { removePod(client) }) // the next script uses the same control plane
 }
 
-// removePod removes the objects of installDaemon.
 func removePod(client kubernetes.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()

@@ -43,7 +43,6 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// runWithin runs a program and fails if it takes much longer than a duration.
 func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] within DURATION PROGRAM [ARG…]")
@@ -60,7 +59,6 @@ func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// countLogins checks the number of password logins to a vCenter.
 func countLogins(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: logins NAME N")

@@ -31,7 +31,7 @@ type Process struct {
 	result error         // error of Wait; valid after exited is closed
 }
 
-// Start starts a program in a folder. A nil environment inherits that of this process. The name is used for the
+// Start starts a program in a folder. With a nil environment it inherits this process's. The name is used for the
 // log file and in errors. The caller must call Stop.
 func Start(dir string, env []string, name, path string, args ...string) (*Process, error) {
 	p := newProcess(dir, env, name, path, args)
@@ -129,7 +129,6 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Log returns the path of the log file.
 func (p *Process) Log() string { return p.log }
 
-// gone waits for the end of the program, at most for the given time.
 func (p *Process) gone(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()

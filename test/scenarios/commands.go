@@ -9,11 +9,8 @@ import (
 	"time"
 )
 
-// An action executes a line of a script.
 type action func(ctx context.Context, w *world) error
 
-// A command is one kind of line. In its usage, lower-case words and signs are literal, capitalized words are
-// arguments, and parse reads everything from a bracket or … on.
 type command struct {
 	usage string
 	does  string
@@ -22,12 +19,10 @@ type command struct {
 
 const repeatUsage = "repeat N {"
 
-// commands returns all commands except for repeat.
 func commands() []command {
 	return slices.Concat(daemonCommands(), configCommands(), vcenterCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), roleCommands())
 }
 
-// command parses one line.
 func (p *parser) command(words []string) (action, error) {
 	var close []string
 	for _, c := range commands() {
@@ -90,7 +85,6 @@ func (a *arguments) fail(format string, args ...any) {
 	}
 }
 
-// word returns the next word.
 func (a *arguments) word(what string) string {
 	if len(a.words) == 0 {
 		a.fail("%s is missing", what)
@@ -110,7 +104,6 @@ func (a *arguments) next(word string) bool {
 	return true
 }
 
-// rest returns the remaining words.
 func (a *arguments) rest() []string {
 	words := a.words
 	a.words = nil
@@ -147,7 +140,6 @@ func (a *arguments) vcenters() []string {
 	return []string{w}
 }
 
-// compare reads a comparison of numbers.
 func (a *arguments) compare() (string, func(is, want int) bool) {
 	w := a.word("COMPARE")
 	f, ok := map[string]func(int, int) bool{

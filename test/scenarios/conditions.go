@@ -66,7 +66,6 @@ func conditions() []conditionKind {
 	}
 }
 
-// keyOf returns the start of a condition up to its value.
 func (k *conditionKind) keyOf() string {
 	word, _, _ := strings.Cut(k.usage, " ")
 	if key, _, ok := strings.Cut(word, "="); ok {
@@ -90,7 +89,6 @@ func isCondition(word string) bool {
 	return ok
 }
 
-// present returns a check that fails if the Node does not exist.
 func present(f check) check {
 	return func(s state) string {
 		if s.node == nil {

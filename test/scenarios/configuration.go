@@ -14,7 +14,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A configuration is a section with the daemon's configuration.
 type configuration struct {
 	// parts are merged into the fleet's default configuration.
 	parts map[string]any
@@ -38,13 +37,11 @@ func readConfiguration(name string, data []byte) (*configuration, error) {
 
 var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// directoryPlaceholder is the placeholder for the directory written by the command credentials.
 const directoryPlaceholder = "credentials"
 
 // idPlaceholder precedes the object in a placeholder for a managed object ID.
 const idPlaceholder = "id:"
 
-// placeholderValue returns the current value of a placeholder.
 func (w *world) placeholderValue(name string) (string, error) {
 	if name == directoryPlaceholder {
 		return w.credentials.Path(""), nil
@@ -118,7 +115,6 @@ func (w *world) fillAll(value any) (any, error) {
 	return value, nil
 }
 
-// render returns the configuration file for the current fleet.
 func (w *world) render(c *configuration) ([]byte, error) {
 	if c.parts == nil {
 		text, err := w.fill(c.text)

@@ -16,7 +16,6 @@ import (
 
 const configFile = "vsphere.yaml"
 
-// configCommands change a daemon's configuration and check the daemon's reports about it.
 func configCommands() []command {
 	return []command{
 		{"config swap FILE [in-place | renamed]",
@@ -55,7 +54,6 @@ func configCommands() []command {
 	}
 }
 
-// configuration returns the configuration in a section.
 func (a *arguments) configuration(name string) *configuration {
 	c := a.p.configs[name]
 	if c == nil {
@@ -90,7 +88,6 @@ func (w *world) writeConfig(how string) error {
 	return w.mount.Swap(map[string][]byte{configFile: data})
 }
 
-// secret parses the name of a Secret.
 func (a *arguments) secret(word string) types.NamespacedName {
 	namespace, name, ok := strings.Cut(word, "/")
 	if !ok {
@@ -103,7 +100,6 @@ func (a *arguments) secret(word string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// option reads a word that starts with key and returns its value.
 func (a *arguments) option(key string) (string, bool) {
 	if len(a.words) == 0 || !strings.HasPrefix(a.words[0], key) {
 		return "", false
@@ -206,7 +202,6 @@ func podEvent(a *arguments) action {
 	}
 }
 
-// ofPod returns the Events about the daemon's Pod.
 func (s view) ofPod() []*v1.Event {
 	pod := stack.Pod()
 	return slices.DeleteFunc(slices.Collect(maps.Values(s.events)), func(e *v1.Event) bool {

@@ -16,7 +16,6 @@ var (
 	errNoStandby = errors.New("no standby runs")
 )
 
-// daemonCommands start and stop the daemon and a standby.
 func daemonCommands() []command {
 	return []command{
 		{"daemon start [FLAG…]", "starts the daemon, with flags behind the usual ones", func(a *arguments) action {
@@ -84,7 +83,6 @@ func daemonCommands() []command {
 	}
 }
 
-// onStandby waits until the lines of the standby's /readyz?verbose meet a condition.
 func onStandby(met func(w *world, lines []string) bool) func(*arguments) action {
 	return func(a *arguments) action {
 		within := a.within()
@@ -154,7 +152,6 @@ func (w *world) startStandby(ctx context.Context, flags []string) error {
 		func() error { return fmt.Errorf("the log of the standby does not contain %q", waitsToLead) })
 }
 
-// promote makes the standby the daemon.
 func (w *world) promote() {
 	w.daemon = w.standby
 	w.last = w.standby

@@ -17,7 +17,6 @@ import (
 	"vzones/test/fleet"
 )
 
-// nodeCommands act as kubelets and the control plane.
 func nodeCommands() []command {
 	return []command{
 		{"node create NODE… [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
@@ -56,7 +55,6 @@ func nodeCommands() []command {
 	}
 }
 
-// A registration is a Node created by the script.
 type registration struct {
 	name string
 	uid  types.UID
@@ -104,7 +102,6 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 	}
 }
 
-// kubelet contains the options of a line that creates Nodes.
 type kubelet struct {
 	swapped, untainted              bool
 	machine, uuid, providerID, node string
@@ -274,7 +271,6 @@ func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
 	return append(given, slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return slices.Contains(given, a) })...)
 }
 
-// patchNode sets a label or an annotation.
 func patchNode(field string) func(*arguments) action {
 	return func(a *arguments) action {
 		node := a.word("NODE")

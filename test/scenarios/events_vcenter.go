@@ -9,7 +9,6 @@ import (
 	"vzones/test/fleet"
 )
 
-// vcenterCommands change vCenters and their inventory.
 func vcenterCommands() []command {
 	return []command{
 		{"vcenter VCENTER METHOD [ARG…]", "calls a method of `fleet.VCenter`, such as `Hang` or `Tag /dc region east`: `go doc -all ./test/fleet VCenter` lists them. An argument is text or, " +
@@ -114,7 +113,6 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	return found, nil
 }
 
-// machineNamed returns the only VM with a name.
 func (w *world) machineNamed(name string) (fleet.Machine, error) {
 	found, err := w.machinesNamed(name)
 	if err == nil && len(found) > 1 {

@@ -20,10 +20,8 @@ import (
 // logHeader matches the header of a log line; its group is the source file.
 var logHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+ +\d+ ([^:\] ]+):\d+\] `)
 
-// defaultTimeout is the timeout of an expectation without "within".
 const defaultTimeout = time.Minute
 
-// expectations are the commands that check the state.
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
@@ -65,7 +63,6 @@ func expectations() []command {
 	}
 }
 
-// within reads the optional timeout at the end of a line.
 func (a *arguments) within() time.Duration {
 	if !a.next("within") {
 		return defaultTimeout
@@ -170,7 +167,7 @@ func (s view) wrong(nodes []*registration, checks []check) string {
 	return strings.Join(lines, "")
 }
 
-// of returns the state of a Node. A Node with the same name and another UID does not count as it.
+// of returns the state of a Node. A Node with the same name and another UID is a different Node.
 func (s view) of(n *registration) state {
 	is := state{registration: n, node: s.nodes[n.name]}
 	if is.node != nil && is.node.UID != n.uid {
@@ -286,7 +283,6 @@ func logJSON(a *arguments) action {
 	}
 }
 
-// logSize checks the size of the daemon's own log.
 func logSize(a *arguments) action {
 	most, err := bytesIn(a.word("SIZE"))
 	if err != nil {
@@ -327,7 +323,6 @@ func logOwn(a *arguments) action {
 	}
 }
 
-// logLines checks the number of lines in the daemon's own log that contain a text.
 func logLines(a *arguments) action {
 	n := a.number()
 	text := a.word("TEXT")

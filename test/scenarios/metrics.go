@@ -21,14 +21,12 @@ func metricCommands() []command {
 	}
 }
 
-// A metric is a metric's name and the selected labels.
 type metric struct {
 	text   string
 	name   string
 	labels map[string]string
 }
 
-// metric reads NAME or NAME{LABEL=VALUE,…}.
 func (a *arguments) metric() metric {
 	m := metric{text: a.word("METRIC"), labels: map[string]string{}}
 	name, rest, braced := strings.Cut(m.text, "{")
@@ -113,7 +111,7 @@ func metricCommand(a *arguments) action {
 const noMark = "no `mark nodes` is above"
 
 // markNodes marks the current Nodes for the conditions unchanged and as-marked. First it waits until no Node was
-// written for a second, for at most ten seconds: the last write to a joining Node is that of its addresses. It also
+// written for a second, for at most ten seconds: the last write to a joining Node patches its addresses. It also
 // waits until the observer, which may lag behind, has seen the marked Nodes.
 func markNodes(*arguments) action {
 	return func(ctx context.Context, w *world) error {
@@ -151,7 +149,6 @@ func markNodes(*arguments) action {
 	}
 }
 
-// version returns a resource version as a number, 0 for none.
 func version(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {

@@ -25,7 +25,6 @@ type observer struct {
 	texts   map[string]bool // texts of all Events so far
 }
 
-// A view contains the Nodes and Events at one moment.
 type view struct {
 	nodes  map[string]*v1.Node
 	events map[types.UID]*v1.Event
@@ -122,14 +121,12 @@ func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(v
 	}
 }
 
-// events returns the texts of all Events so far.
 func (o *observer) events() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.Join(slices.Collect(maps.Keys(o.texts)), "\n")
 }
 
-// now calls f with the current view.
 func (o *observer) now(f func(view)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -58,7 +58,6 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	return err
 }
 
-// logTail returns the end of the daemon's log if there was an error.
 func (w *world) logTail(err error) string {
 	if err == nil || w.last == nil {
 		return ""

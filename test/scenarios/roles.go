@@ -2,7 +2,6 @@ package scenarios
 
 import "context"
 
-// roleCommands remove permissions from the daemon's account in Kubernetes.
 func roleCommands() []command {
 	return []command{
 		{"roles without RESOURCE", "takes a resource, such as nodes, out of the rules of the ClusterRole of the daemon's account", func(a *arguments) action {
@@ -18,7 +17,6 @@ func roleCommands() []command {
 	}
 }
 
-// restored restores the removed permissions.
 func (w *world) restored(ctx context.Context) error {
 	if w.restore == nil {
 		return nil

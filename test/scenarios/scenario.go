@@ -18,7 +18,7 @@ import (
 type Scenario struct {
 	// Name is the name of the file without its extension.
 	Name string
-	// Story describes what the scenario shows.
+	// Story is the description of the scenario.
 	Story string
 	// Held is the total time of the hold commands, close to the minimum duration.
 	Held time.Duration
@@ -75,7 +75,6 @@ func Load(path string) (*Scenario, error) {
 	return s, errors.Join(p.mistakes...)
 }
 
-// A step is one line of a script.
 type step struct {
 	file string
 	line int

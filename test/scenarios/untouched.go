@@ -14,7 +14,6 @@ import (
 	"vzones/test/fleet"
 )
 
-// machineKey is the annotation with the Node's VM.
 const machineKey = "vzones/vm"
 
 const readyCondition = "vzones/TopologyReady"

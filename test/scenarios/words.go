@@ -47,7 +47,6 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// repeats parses "repeat N {".
 func repeats(words []string) (int, error) {
 	if len(words) == 3 && words[2] == "{" {
 		if n, err := strconv.Atoi(words[1]); err == nil && n > 0 {

@@ -23,7 +23,6 @@ import (
 // pollInterval is the interval for checking state without a notification.
 const pollInterval = 50 * time.Millisecond
 
-// A world is the state that a script works on.
 type world struct {
 	stack  *stack.Stack
 	eyes   *observer
@@ -161,7 +160,6 @@ func (w *world) stop(ctx context.Context) error {
 	return errors.Join(append(errs, w.audit(d))...)
 }
 
-// audit searches the log and the Events for secrets.
 func (w *world) audit(d *stack.Daemon) error {
 	for _, v := range w.stack.Fleet.VCenters() {
 		for _, id := range v.SessionIDs() {
@@ -197,7 +195,6 @@ func (w *world) audit(d *stack.Daemon) error {
 	return errors.Join(errs...)
 }
 
-// kill sends SIGKILL.
 func (w *world) kill() error {
 	d := w.daemon
 	if d == nil {
@@ -235,7 +232,6 @@ func (w *world) poll(ctx context.Context, within time.Duration, met func() bool,
 	return nil
 }
 
-// see waits until the observer has seen a Node with this UID, or none for "".
 func (w *world) see(ctx context.Context, name string, uid types.UID) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
@@ -245,7 +241,6 @@ func (w *world) see(ctx context.Context, name string, uid types.UID) error {
 	})
 }
 
-// awaitCurrent waits until the observer has seen the current state of a Node.
 func (w *world) awaitCurrent(ctx context.Context, name string) error {
 	is, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

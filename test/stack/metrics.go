@@ -79,7 +79,6 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 	}
 }
 
-// parseMetrics parses counters and gauges in the text format.
 func parseMetrics(text string) (Metrics, error) {
 	families, err := testutil.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {

@@ -56,7 +56,6 @@ func (m *Mount) Swap(files map[string][]byte) error {
 	return os.RemoveAll(m.Path(old))
 }
 
-// prune removes the links to removed files.
 func (m *Mount) prune(files map[string][]byte) error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {

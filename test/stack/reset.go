@@ -39,7 +39,7 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 }
 
 // ReplaceFleet replaces the fleet and the credentials in the Secret without a new control plane. No daemon may be
-// running, because it would keep the old addresses. The format of the description is that of Options.Fleet.
+// running, because it would keep the old addresses. The description has the format of Options.Fleet.
 func (s *Stack) ReplaceFleet(ctx context.Context, description string) error {
 	spec, err := parseFleet(description)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// clusterRole is the manifest's ClusterRole.
 const clusterRole = "system:cloud-controller-manager"
 
 // RemoveRight removes a resource from the rules of the manifest's ClusterRole. The returned function restores it.

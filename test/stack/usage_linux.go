@@ -25,7 +25,6 @@ func usageOf(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Peak: peak, Resident: resident}, err
 }
 
-// processCPU adds the fields utime and stime of /proc/…/stat.
 func processCPU(pid int) (time.Duration, error) {
 	path := fmt.Sprintf("/proc/%d/stat", pid)
 	stat, err := os.ReadFile(path)
@@ -48,7 +47,6 @@ func processCPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// memory returns a size in /proc/…/status.
 func memory(pid int, key string) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	status, err := os.ReadFile(path)

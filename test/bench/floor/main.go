@@ -42,7 +42,6 @@ func run() int {
 	return 0
 }
 
-// controllers returns the Node controllers.
 func controllers() map[string]app.ControllerInitFuncConstructor {
 	all := map[string]app.ControllerInitFuncConstructor{}
 	for _, name := range []string{names.CloudNodeController, names.CloudNodeLifecycleController} {
