@@ -1,14 +1,11 @@
 package addresses
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
-	helpers "k8s.io/cloud-provider/node/helpers"
 
 	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
@@ -119,77 +116,6 @@ func IsWithout(node *v1.Node, a netip.Addr) bool {
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
-// provided parses the annotation of --node-ip. No kubelet writes more than two addresses.
-func provided(annotation string) []netip.Addr {
-	parts := strings.SplitN(annotation, ",", 3)
-	if len(parts) > 2 {
-		return nil
-	}
-	var all []netip.Addr
-	for _, part := range parts {
-		if a, ok := parse(part); ok {
-			all = append(all, a)
-		}
-	}
-	return all
-}
-
-// first returns the first address of a kind and a family, or the zero Addr.
-func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
-	for _, one := range all {
-		if one.Type != kind {
-			continue
-		}
-		if a, ok := parse(one.Address); ok && familyOf(a) == family {
-			return a
-		}
-	}
-	return netip.Addr{}
-}
-
-// parse rejects IPv6 zones, because a kubelet can write any text there.
-func parse(s string) (netip.Addr, bool) {
-	a, err := netip.ParseAddr(s)
-	return a.Unmap(), err == nil && a.Zone() == ""
-}
-
-func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
-	return first(in.Has, kind, family)
-}
-
-func formerOf(node *v1.Node) (all []v1.NodeAddress) {
-	for _, part := range strings.SplitN(node.Annotations[nodeinfo.KeyFormerAddresses], ",", 5) {
-		kind, a, _ := strings.Cut(part, "=")
-		all = append(all, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
-	}
-	return all
-}
-
-// Former returns the annotation nodeinfo.KeyFormerAddresses for a Node that gets new addresses. For each type and
-// family it contains the first address that the VM stopped reporting while an interface had no usable address, until
-// the Node gets that address back.
-func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
-	var all []string
-	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
-		for _, family := range []string{"ipv4", "ipv6"} {
-			isStarting := func(nic inventory.NIC) bool {
-				return nic.DeviceConfigID != -1 && !slices.ContainsFunc(nic.Addresses, func(a netip.Addr) bool { return drop(a.Unmap()) == NotChosen && familyOf(a.Unmap()) == family })
-			}
-			former := first(formerOf(node), kind, family)
-			if !former.IsValid() {
-				former = first(node.Status.Addresses, kind, family)
-				if is, _ := Back(m, former); is != Unbacked || !slices.ContainsFunc(m.NICs, isStarting) {
-					continue
-				}
-			}
-			if former.IsValid() && former != first(given, kind, family) {
-				all = append(all, string(kind)+"="+former.String())
-			}
-		}
-	}
-	return strings.Join(all, ",")
-}
-
 // claim returns another Node's claim to an address. A running Node never loses an address to a claim.
 func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	claim, claimed := in.Claims[a]
@@ -197,60 +123,4 @@ func (in *Input) claim(a netip.Addr) (Claim, bool) {
 		return Claim{}, false
 	}
 	return claim, true
-}
-
-func (in *Input) unreported(reported []Result) []Result {
-	var out []Result
-	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
-		for _, family := range in.Families {
-			a := in.has(kind, family)
-			known := func(v Result) bool { return v.Address == a }
-			if !a.IsValid() || !has(in.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
-				continue
-			}
-			v := Result{Address: a, Assumed: true, Static: true}
-			v.dropBy(drop(a))
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func familyOf(a netip.Addr) string {
-	if a.Is4() {
-		return "ipv4"
-	}
-	return "ipv6"
-}
-
-// Written returns the addresses that the framework's node controller would write: it keeps the Node's host name if
-// addresses has none, and --node-ip replaces all other addresses of its type.
-func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error) {
-	isHostName := func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName }
-	if !slices.ContainsFunc(addresses, isHostName) {
-		addresses = slices.Clone(addresses)
-		for _, a := range node.Status.Addresses {
-			if isHostName(a) {
-				addresses = append(addresses, a)
-			}
-		}
-	}
-	if provided, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]; ok {
-		return helpers.GetNodeAddressesFromNodeIP(provided, addresses)
-	}
-	return addresses, nil
-}
-
-// Unchanged reports whether the Node already has the addresses that the framework would write. The framework compares
-// only one address of each type, and would rewrite a Node with two internal IPs forever. The order of types is ignored,
-// because the API server changes it.
-func Unchanged(node *v1.Node, addresses []v1.NodeAddress) bool {
-	written, err := Written(node, addresses)
-	return err == nil && slices.Equal(byType(written), byType(node.Status.Addresses))
-}
-
-func byType(addresses []v1.NodeAddress) []v1.NodeAddress {
-	addresses = slices.Clone(addresses)
-	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(a.Type, b.Type) })
-	return addresses
 }

@@ -245,3 +245,25 @@ func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 func has(all []netip.Addr, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(one netip.Addr) bool { return one.Unmap() == a })
 }
+
+func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
+	return first(in.Has, kind, family)
+}
+
+// unreported returns results for the Node's addresses that the VM's metadata contains but VMware Tools do not report.
+func (in *Input) unreported(reported []Result) []Result {
+	var out []Result
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, family := range in.Families {
+			a := in.has(kind, family)
+			known := func(v Result) bool { return v.Address == a }
+			if !a.IsValid() || !has(in.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
+				continue
+			}
+			v := Result{Address: a, Assumed: true, Static: true}
+			v.dropBy(drop(a))
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package addresses
+
+import (
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// provided parses the annotation of --node-ip. No kubelet writes more than two addresses.
+func provided(annotation string) []netip.Addr {
+	parts := strings.SplitN(annotation, ",", 3)
+	if len(parts) > 2 {
+		return nil
+	}
+	var all []netip.Addr
+	for _, part := range parts {
+		if a, ok := parse(part); ok {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// first returns the first address of a kind and a family, or the zero Addr.
+func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
+	for _, one := range all {
+		if one.Type != kind {
+			continue
+		}
+		if a, ok := parse(one.Address); ok && familyOf(a) == family {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// parse rejects IPv6 zones, because a kubelet can write any text there.
+func parse(s string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(s)
+	return a.Unmap(), err == nil && a.Zone() == ""
+}
+
+func familyOf(a netip.Addr) string {
+	if a.Is4() {
+		return "ipv4"
+	}
+	return "ipv6"
+}
