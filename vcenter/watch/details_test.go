@@ -17,9 +17,8 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// TestFollowedMachinesThatLeaveTheIndex stay on the list while they are reported,
-// also without a record.
-func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
+// VMs outside the datacenters remain in the list view while they are reported.
+func TestVMsOutsideTheDatacenters(t *testing.T) {
 	n1 := identity(t, stranger)
 	w, _ := newWatch(nil, func(o *Options) { o.Datacenters = []string{"dc1"} })
 	w.details.listed = map[string]*listing{"vm-1": {}, "vm-2": {}, "vm-3": {}}
@@ -49,9 +48,9 @@ func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	check("the whole vCenter", nil, nil)
 }
 
-// TestMachinesThatMayBeGone: the vCenter is asked about a machine that the list refuses although the
-// index has it, and about one on the list that was never reported. Only its answer removes them.
-func TestMachinesThatMayBeGone(t *testing.T) {
+// The vCenter is asked about an indexed VM that was rejected, and about a listed VM that was never
+// reported. Only its reply removes them.
+func TestDoubtfulVMs(t *testing.T) {
 	for name, c := range map[string]struct {
 		indexed, reported, listed, asked bool
 	}{
@@ -63,7 +62,7 @@ func TestMachinesThatMayBeGone(t *testing.T) {
 		"listed, in both, as it seems": {listed: true, indexed: true, reported: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := newWatch(&counting{}, nil)
+			w, _ := newWatch(&countingServer{}, nil)
 			if c.indexed {
 				u := update(types.ObjectUpdateKindEnter, "config.uuid", stranger)
 				w.model.ApplyIndex("f", &u)
@@ -93,23 +92,23 @@ func TestMachinesThatMayBeGone(t *testing.T) {
 	}
 }
 
-// TestRefusedMachinesAreTriedAgain after some minutes, when the index has them anew, or once the vCenter has
-// said that they exist.
-func TestRefusedMachinesAreTriedAgain(t *testing.T) {
+// A retry follows after some minutes, when the VM enters the index again, or when the vCenter
+// confirms that it exists.
+func TestRejectedVMsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := model.MachineRef("vm-1")
-		list := &refusing{refuse: []types.ManagedObjectReference{vm}}
+		list := &rejectingList{rejected: []types.ManagedObjectReference{vm}}
 		w, _ := newWatch(list, nil)
 		filter := indexFilter(w)
 		enter := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{update(types.ObjectUpdateKindEnter, "config.uuid", stranger)}}}}
 		for i, c := range []struct {
-			after time.Duration
-			enter bool
-			there bool
-			want  int
+			after  time.Duration
+			enter  bool
+			exists bool
+			want   int
 		}{
 			{want: 1}, {after: rejectedFor - time.Nanosecond, want: 1}, {after: time.Nanosecond, want: 2},
-			{enter: true, want: 3}, {want: 3}, {there: true, want: 4}, {there: true, want: 4},
+			{enter: true, want: 3}, {want: 3}, {exists: true, want: 4}, {exists: true, want: 4},
 		} {
 			time.Sleep(c.after)
 			if c.enter {
@@ -117,7 +116,7 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if c.there {
+			if c.exists {
 				w.details.takeReply(t.Context(), "vm-1", inventory.There, w.homeReplies.add("vm-1", inventory.There))
 			}
 			w.details.expireRejections()
@@ -128,10 +127,10 @@ func TestRefusedMachinesAreTriedAgain(t *testing.T) {
 	})
 }
 
-// A templates is a vCenter that says of each machine that it is a template.
-type templates struct{}
+// templateServer is a vCenter whose VMs are all templates.
+type templateServer struct{}
 
-func (templates) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+func (templateServer) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	of := req.(*methods.RetrievePropertiesExBody).Req.SpecSet[0].ObjectSet[0].Obj
 	res.(*methods.RetrievePropertiesExBody).Res = &types.RetrievePropertiesExResponse{Returnval: &types.RetrieveResult{
 		Objects: []types.ObjectContent{{Obj: of, PropSet: []types.DynamicProperty{{Name: "config.template", Val: true}}}},
@@ -139,19 +138,18 @@ func (templates) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	return nil
 }
 
-// TestATemplateIsNotForgotten: a machine that the list has refused and that is a template by now stays in the
-// index, whichever of the two is known first. What becomes a machine again has its UUID.
-func TestATemplateIsNotForgotten(t *testing.T) {
-	for name, known := range map[string]bool{"reported before": true, "reported later": false} {
+// A rejected VM that is now a template remains in the index, and has its UUID if it is converted back.
+func TestTemplatesAreNotForgotten(t *testing.T) {
+	for name, isReported := range map[string]bool{"reported before": true, "reported later": false} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := newWatch(templates{}, nil)
+			w, _ := newWatch(templateServer{}, nil)
 			filter := indexFilter(w)
 			report := func(u types.ObjectUpdate) {
 				if _, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{u}}}}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			report(update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "config.template", known))
+			report(update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "config.template", isReported))
 			w.details.rejected["vm-1"] = time.Now()
 			reply, err := AskAbout(t.Context(), w.session, "vm-1")
 			if err != nil || w.details.takeReply(t.Context(), "vm-1", reply, true) {
@@ -166,9 +164,9 @@ func TestATemplateIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestAMachineThatTheListHasLostIsPutOnItAgain if the index still has it, or has it again on the same page.
-func TestAMachineThatTheListHasLostIsPutOnItAgain(t *testing.T) {
-	list := &refusing{}
+// The VM is still indexed, or enters the index again on the same page.
+func TestVMThatLeftTheListIsAddedAgain(t *testing.T) {
+	list := &rejectingList{}
 	w, _ := newWatch(list, nil)
 	index, details := indexFilter(w), types.ManagedObjectReference{Type: "PropertyFilter", Value: "details"}
 	w.views.details[details] = true
@@ -177,7 +175,8 @@ func TestAMachineThatTheListHasLostIsPutOnItAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.progress.indexed() // what comes onto the list is not read at once
+	// In this phase new VMs are not read at once.
+	w.progress.startSyncing()
 	enter, leave := update(types.ObjectUpdateKindEnter, "config.uuid", stranger), update(types.ObjectUpdateKindLeave)
 	report(index, enter)
 	for range 2 {
@@ -191,10 +190,10 @@ func TestAMachineThatTheListHasLostIsPutOnItAgain(t *testing.T) {
 	}
 }
 
-// counting is a vCenter that takes any machine on a list and counts what is read of machines.
-type counting struct{ read int }
+// countingServer accepts every VM in a list view and counts the VMs whose properties are read.
+type countingServer struct{ read int }
 
-func (c *counting) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+func (c *countingServer) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	switch res := res.(type) {
 	case *methods.ModifyListViewBody:
 		res.Res = &types.ModifyListViewResponse{}
@@ -205,10 +204,8 @@ func (c *counting) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	return nil
 }
 
-// TestDetailsAreTransferredOnce: while a vCenter is loaded its filter is waited for, which
-// reports the details of each machine that is followed. What it does not report is read after
-// a while; and once the vCenter is read, a machine that is followed is read at once, but not
-// when there are many.
+// While the vCenter is loaded, the filter reports all details; the rest is read after syncTime.
+// Later a few new VMs are read at once, but many are not.
 func TestDetailsAreTransferredOnce(t *testing.T) {
 	const other = "99999999-2222-3333-4444-555555555555"
 	indexed := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
@@ -263,7 +260,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				server := &counting{}
+				server := &countingServer{}
 				w, _ := newWatch(server, nil)
 				w.views.details[details], w.views.index[indexed] = true, true
 				follow := func(uuids ...string) {

@@ -45,14 +45,14 @@ func (p *progress) startTimer() {
 	}
 }
 
-func (p *progress) indexed() {
+func (p *progress) startSyncing() {
 	p.phase = syncing
 	p.startTimer()
 }
 
 func (p *progress) expire() { p.expired, p.timer = true, nil }
 
-func (p *progress) complete() {
+func (p *progress) becomeReady() {
 	p.phase = ready
 	if !p.expired {
 		p.timer = nil
@@ -151,7 +151,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed boo
 	}
 	w.unpublished = true
 	if w.progress.phase == loading && !w.partial {
-		w.progress.indexed()
+		w.progress.startSyncing()
 		w.model.Complete()
 	}
 	return true, nil
@@ -216,7 +216,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 		}
 	case w.views.datacenters[filter]:
 		w.datacenters.tree.Apply(u)
-		w.datacenters.reported = true
+		w.datacenters.hasChanged = true
 	}
 }
 
@@ -301,7 +301,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 		w.tags.setObjects(above, w.model.Tree)
 	}
 	if w.progress.phase == syncing && w.isSynced(ids, above) {
-		w.progress.complete()
+		w.progress.becomeReady()
 	}
 	if w.progress.timer != nil {
 		w.poller.pollNow.Notify()
@@ -319,9 +319,9 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	return nil
 }
 
-func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string) {
+func eligible(i *Interest, byName map[string][]inventory.NameEntry) (ids []string) {
 	for _, node := range i.names {
-		for _, e := range named[node] {
+		for _, e := range byName[node] {
 			if !e.Template {
 				ids = append(ids, e.ID)
 			}

@@ -14,9 +14,8 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// TestADatacenterOnAnEarlierPage: that a datacenter was renamed counts, on
-// whichever page of the change it stands.
-func TestADatacenterOnAnEarlierPage(t *testing.T) {
+// A renamed datacenter is noticed on any page of a change.
+func TestDatacenterOnAnEarlierPage(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "datacenters"}
 	dc := types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
 	w, _ := newWatch(nil, func(o *Options) { o.Datacenters = []string{"dc1"} })
@@ -35,33 +34,31 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsNoContactWithAnOldSnapshot: what a new session reports before its
-// first snapshot, or the first page of a change, does not make the last snapshot
-// one of now.
-func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
+// Neither the answers to a new session before its first snapshot nor the first page of a change
+// make the last snapshot current.
+func TestContactNeedsACurrentSnapshot(t *testing.T) {
 	for name, c := range map[string]struct {
-		is     func(*Watch)
-		counts bool
+		prepare    func(*Watch)
+		isReported bool
 	}{
 		"loading":       {func(*Watch) {}, false},
-		"syncing":       {func(w *Watch) { w.progress.indexed() }, false},
-		"partial":       {func(w *Watch) { w.progress.complete(); w.partial = true }, false},
-		"not published": {func(w *Watch) { w.progress.complete(); w.unpublished = true }, false},
-		"published":     {func(w *Watch) { w.progress.complete() }, true},
+		"syncing":       {func(w *Watch) { w.progress.startSyncing() }, false},
+		"partial":       {func(w *Watch) { w.progress.becomeReady(); w.partial = true }, false},
+		"not published": {func(w *Watch) { w.progress.becomeReady(); w.unpublished = true }, false},
+		"published":     {func(w *Watch) { w.progress.becomeReady() }, true},
 	} {
 		w, r := newWatch(nil, nil)
 		w.lastContact = time.Now()
-		c.is(w)
+		c.prepare(w)
 		w.reportContact(t.Context(), true)
-		if at, _ := r.contact(); at.Equal(w.lastContact) != c.counts {
+		if at, _ := r.contact(); at.Equal(w.lastContact) != c.isReported {
 			t.Errorf("%s: contact %v", name, at)
 		}
 	}
 }
 
-// TestContactIsWhatThePublishedSnapshotHasSeen: a snapshot that a partial change is about to
-// replace is not renewed by its pages.
-func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
+// Pages of a partial change do not renew the snapshot that the change will replace.
+func TestContactDuringAPartialChange(t *testing.T) {
 	w, r := newWatch(nil, nil)
 	filter := indexFilter(w)
 	done := make(chan error, 1)
@@ -69,7 +66,7 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	go func() { done <- w.runModel(ctx) }()
 	send := func(set *types.UpdateSet) (time.Time, *inventory.Snapshot) {
 		w.poller.updates <- set
-		// The next message is taken only when this page has been dealt with.
+		// The second message is accepted only after the page was applied.
 		w.inbox.interestChanged <- struct{}{}
 		w.inbox.interestChanged <- struct{}{}
 		return r.contact()
@@ -93,9 +90,9 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 			t.Errorf("a page of a change: %v after %v", partial, quiet)
 		}
 	}
-	// The rest may be nothing at all.
+	// The last page may be nil. The second send returns once it was applied.
 	w.poller.updates <- nil
-	w.poller.updates <- nil // taken when the first has been dealt with
+	w.poller.updates <- nil
 	if after, s := r.contact(); !after.After(quiet) || len(s.Entries(identity(t, stranger).UUIDs[0])) != 2 {
 		t.Errorf("the whole change: %v after %v", after, quiet)
 	}
@@ -105,13 +102,13 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	}
 }
 
-// TestBehind: while the poller rests, no VM is taken for a Node that joins and nobody is told that the model is up to
-// date. Both come with the next poll, even if that has no news.
-func TestBehind(t *testing.T) {
+// During a pause a joining Node gets no VM, and CatchUp does not return. Both happen at the next
+// poll, even if it reports nothing.
+func TestPauseBetweenPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &counting{}
+		server := &countingServer{}
 		w, _ := newWatch(server, nil)
-		w.progress.expired = true // details are not waited for
+		w.progress.expired = true
 		filter := indexFilter(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -131,14 +128,14 @@ func TestBehind(t *testing.T) {
 		w.poller.pauses <- struct{}{}
 		w.poller.pollNow.Clear()
 		w.inbox.Follow(NewInterest([]inventory.Identity{identity(t, stranger)}, nil))
-		waits := caughtUp()
-		if server.read > 0 || len(waits) > 0 || len(w.poller.pollNow) == 0 || len(w.poller.endPause) == 0 {
-			t.Errorf("during a rest: %d VMs read, up to date %d, the next poll is hurried %d, is soon %d", server.read, len(waits), len(w.poller.pollNow), len(w.poller.endPause))
+		caughtUpLater := caughtUp()
+		if server.read > 0 || len(caughtUpLater) > 0 || len(w.poller.pollNow) == 0 || len(w.poller.endPause) == 0 {
+			t.Errorf("during a rest: %d VMs read, up to date %d, the next poll is hurried %d, is soon %d", server.read, len(caughtUpLater), len(w.poller.pollNow), len(w.poller.endPause))
 		}
 		w.poller.updates <- nil
 		synctest.Wait()
-		if server.read != 1 || len(waits) == 0 {
-			t.Errorf("after it: %d VMs read, want 1, up to date %d, want 1", server.read, len(waits))
+		if server.read != 1 || len(caughtUpLater) == 0 {
+			t.Errorf("after it: %d VMs read, want 1, up to date %d, want 1", server.read, len(caughtUpLater))
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -147,8 +144,7 @@ func TestBehind(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost.
-func TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost(t *testing.T) {
+func TestSessionIsLostWithItsObjects(t *testing.T) {
 	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
 	w, _ := newWatch(nil, nil)
 	w.session.Track(view)

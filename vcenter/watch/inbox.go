@@ -110,13 +110,13 @@ type Interest struct {
 // joinTime is the time without pauses after a Node has joined, until its VM appears.
 const joinTime = 15 * time.Second
 
-func (i *Interest) isJoining(m *model.Model, named map[string][]inventory.NameEntry) bool {
+func (i *Interest) isJoining(m *model.Model, byName map[string][]inventory.NameEntry) bool {
 	if time.Since(i.lastJoined) > joinTime {
 		return false
 	}
 	for key, uuids := range i.joining {
 		isShown := slices.ContainsFunc(uuids, func(u inventory.UUID) bool { return len(m.Entries(u)) > 0 })
-		if !isShown && len(named[key]) == 0 {
+		if !isShown && len(byName[key]) == 0 {
 			return true
 		}
 	}

@@ -15,8 +15,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// TestMissingProperties: NotAuthenticated is a lost session, everything else is not
-// readable.
+// NotAuthenticated is a lost session; with other faults the property is unreadable.
 func TestMissingProperties(t *testing.T) {
 	missing := func(f types.BaseMethodFault) []types.MissingProperty {
 		return []types.MissingProperty{{Path: "config.uuid", Fault: types.LocalizedMethodFault{Fault: f}}}
@@ -29,7 +28,7 @@ func TestMissingProperties(t *testing.T) {
 		t.Errorf("NotAuthenticated: %v", err)
 	}
 	w, _ := newWatch(nil, nil)
-	w.progress.indexed()
+	w.progress.startSyncing()
 	filter := indexFilter(w)
 	apply := func(u types.ObjectUpdate) error {
 		u.Obj = model.MachineRef("vm-1")
@@ -51,16 +50,15 @@ func TestMissingProperties(t *testing.T) {
 	}
 }
 
-// TestHalving: however many machines are refused, requests are bounded, and those that
-// were not tried are tried later.
-func TestHalving(t *testing.T) {
+// Any number of rejected VMs causes a bounded number of requests, and the rest is tried later.
+func TestRejectedRequestsAreHalved(t *testing.T) {
 	var add []types.ManagedObjectReference
 	for i := range 500 {
 		add = append(add, model.MachineRef(fmt.Sprintf("vm-%d", i)))
 	}
 	for name, bad := range map[string]int{"one": 1, "three": 3, "hundred": 100, "all": 500} {
 		t.Run(name, func(t *testing.T) {
-			list := &refusing{refuse: add[:bad]}
+			list := &rejectingList{rejected: add[:bad]}
 			w, _ := newWatch(list, nil)
 			left := add
 			for passes := 0; len(left) > 0; passes++ {
@@ -81,17 +79,16 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// refusing is a list view that refuses some machines, and with them all that are added
-// in one request.
-type refusing struct {
-	refuse   []types.ManagedObjectReference
+// rejectingList is a list view that rejects whole requests because of some VMs.
+type rejectingList struct {
+	rejected []types.ManagedObjectReference
 	requests int
 }
 
-func (r *refusing) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+func (r *rejectingList) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	r.requests++
 	for _, ref := range req.(*methods.ModifyListViewBody).Req.Add {
-		if slices.Contains(r.refuse, ref) {
+		if slices.Contains(r.rejected, ref) {
 			return vcentertest.SOAPFault(types.NoPermission{})
 		}
 	}

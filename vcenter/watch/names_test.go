@@ -14,21 +14,21 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// filtering makes and destroys filters.
-type filtering struct {
+// filterServer creates and destroys filters.
+type filterServer struct {
 	made, destroyed int
-	// refuses is the fault to ending a filter, nil if that works.
-	refuses error
+	// destroyErr is the fault for DestroyPropertyFilter, nil if it succeeds.
+	destroyErr error
 }
 
-func (f *filtering) RoundTrip(_ context.Context, _, res soap.HasFault) error {
+func (f *filterServer) RoundTrip(_ context.Context, _, res soap.HasFault) error {
 	switch body := res.(type) {
 	case *methods.CreateFilterBody:
 		f.made++
 		body.Res = &types.CreateFilterResponse{Returnval: types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}}
 	case *methods.DestroyPropertyFilterBody:
-		if f.refuses != nil {
-			return f.refuses
+		if f.destroyErr != nil {
+			return f.destroyErr
 		}
 		f.destroyed++
 		body.Res = &types.DestroyPropertyFilterResponse{}
@@ -36,10 +36,10 @@ func (f *filtering) RoundTrip(_ context.Context, _, res soap.HasFault) error {
 	return nil
 }
 
-// TestNamesAreWatched from the first Node without a UUID until a while after the last
-// one. Nothing is said of names before all pages are there.
+// Names are watched from the first Node without a UUID until namesLinger after the last, and unknown
+// until all pages have arrived.
 func TestNamesAreWatched(t *testing.T) {
-	server := &filtering{}
+	server := &filterServer{}
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
 	w, _ := newWatch(server, nil)
 	w.views.containers = []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}}
@@ -59,7 +59,7 @@ func TestNamesAreWatched(t *testing.T) {
 		}
 		return u
 	}
-	looked := func(node, want string) {
+	expect := func(node, want string) {
 		t.Helper()
 		f := NewInterest(nil, nil)
 		if node != "" {
@@ -82,51 +82,52 @@ func TestNamesAreWatched(t *testing.T) {
 			t.Errorf("%s is %q, not %q", node, got, want)
 		}
 	}
-	if looked("", "unknown"); server.made != 0 {
+	if expect("", "unknown"); server.made != 0 {
 		t.Error("names are watched for nobody")
 	}
-	looked("Node-1", "unknown")
+	expect("Node-1", "unknown")
 	page(true, named("vm-1", "NODE-1", ""))
-	looked("Node-1", "unknown") // vm-2 may have it too
+	// vm-2 may have the same name.
+	expect("Node-1", "unknown")
 	page(false, named("vm-2", "other", "elsewhere"), named("vm-9", "node-1", ""))
-	looked("Node-1", "vm-1") // vm-9 is not in the index
-	looked("other", "vm-2")
-	looked("elsewhere", "vm-2 by host name")
+	// vm-9 is not in the index.
+	expect("Node-1", "vm-1")
+	expect("other", "vm-2")
+	expect("elsewhere", "vm-2 by host name")
 	page(false, named("vm-2", "other", ""))
-	looked("elsewhere", "")
+	expect("elsewhere", "")
 	page(false, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.MachineRef("vm-2")})
-	looked("other", "")
-	looked("", "unknown")
-	looked("other", "")
+	expect("other", "")
+	expect("", "unknown")
+	expect("other", "")
 	if server.made != 1 || server.destroyed != 0 {
 		t.Errorf("%d filters made, %d destroyed", server.made, server.destroyed)
 	}
-	looked("", "unknown")
-	server.refuses = vcentertest.SOAPFault(types.NoPermission{})
+	expect("", "unknown")
+	server.destroyErr = vcentertest.SOAPFault(types.NoPermission{})
 	w.names.idleSince = time.Now().Add(-namesLinger)
-	if looked("", "unknown"); w.names.byID == nil || time.Since(w.names.idleSince) >= namesLinger {
+	if expect("", "unknown"); w.names.byID == nil || time.Since(w.names.idleSince) >= namesLinger {
 		t.Error("names are not watched on where the account may not end it")
 	}
-	server.refuses = nil
+	server.destroyErr = nil
 	w.names.idleSince = time.Now().Add(-namesLinger)
-	if looked("", "unknown"); server.destroyed != 1 || w.names.byID != nil {
+	if expect("", "unknown"); server.destroyed != 1 || w.names.byID != nil {
 		t.Errorf("%d filters destroyed, %d names kept", server.destroyed, len(w.names.byID))
 	}
-	if looked("Node-1", "unknown"); server.made != 2 {
+	if expect("Node-1", "unknown"); server.made != 2 {
 		t.Error("names are not watched again")
 	}
-	// A vCenter without any of the configured datacenters has no view.
+	// Without any configured datacenter there is no view.
 	w.views.containers, w.names = nil, &nameLookup{views: w.views}
-	looked("Node-1", "")
+	expect("Node-1", "")
 }
 
-// TestNamesOfOthersAreNoNews: a guest that changes its host name all the time has no
-// snapshot made, which everybody would look at all Nodes for.
-func TestNamesOfOthersAreNoNews(t *testing.T) {
+// A guest that keeps changing its host name causes no snapshots, which would be compared with all Nodes.
+func TestNamesOfNoNodeAreIgnored(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
-	w, _ := newWatch(&filtering{}, nil)
+	w, _ := newWatch(&filterServer{}, nil)
 	w.views.containers = []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}}
-	w.progress.indexed()
+	w.progress.startSyncing()
 	f := NewInterest([]inventory.Identity{{Name: "node"}, {Name: "localhost"}}, nil)
 	w.inbox.Follow(f)
 	for _, id := range []string{"vm-1", "vm-2"} {
@@ -137,22 +138,24 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 	}
 	for i, c := range []struct {
 		id, host string
-		news     bool
+		changed  bool
 	}{
-		{"vm-1", "a", true}, // all names are there
+		// The first change completes the names.
+		{"vm-1", "a", true},
 		{"vm-1", "b", false},
 		{"vm-2", "node", true},
 		{"vm-2", "node", false},
 		{"vm-1", "c", false},
 		{"vm-2", "d", true},
-		{"vm-2", "localhost", false}, // the name of every guest that starts finds no VM
+		// Many guests report this name while they boot. It matches no VM.
+		{"vm-2", "localhost", false},
 	} {
 		w.unpublished = false
-		news, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
+		changed, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
 			{Kind: types.ObjectUpdateKindModify, Obj: model.MachineRef(c.id), ChangeSet: []types.PropertyChange{{Name: "guest.hostName", Val: c.host}}},
 		}}}})
-		if err != nil || news != c.news {
-			t.Errorf("%d: %s is called %s: news %t, %v", i, c.id, c.host, news, err)
+		if err != nil || changed != c.changed {
+			t.Errorf("%d: %s is called %s: news %t, %v", i, c.id, c.host, changed, err)
 		}
 	}
 	if len(w.names.machines["node"]) != 0 {

@@ -30,8 +30,8 @@ type feed struct {
 	// minimum deadline of the first page.
 	pollTime, timeout, firstPage time.Duration
 	// version is the server's token for the state last read, objects the requested page size.
-	version string
-	objects int32
+	version  string
+	pageSize int32
 }
 
 // next returns the next page, nil if nothing changes within maxWait. The first page has a longer
@@ -46,10 +46,10 @@ func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSe
 		res, err := methods.WaitForUpdatesEx(ctx, f.session.LongPoll(deadline), &types.WaitForUpdatesEx{
 			This:    f.collector,
 			Version: f.version,
-			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: f.objects},
+			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: f.pageSize},
 		})
-		if errors.Is(err, session.LargeAnswer) && f.objects > 1 {
-			f.objects /= 10
+		if errors.Is(err, session.LargeAnswer) && f.pageSize > 1 {
+			f.pageSize /= 10
 			continue
 		}
 		// The collector belongs to the session.

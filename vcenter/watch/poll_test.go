@@ -16,11 +16,11 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// A pollServer answers the polls of two collectors with the pages that it is given.
+// A pollServer answers the polls of two collectors.
 type pollServer struct {
 	Session
 	pages map[string]chan *types.UpdateSet
-	// polls has when the collector of the poller was asked.
+	// polls has the times of the poller's polls.
 	polls []time.Time
 }
 
@@ -42,9 +42,9 @@ func (s *pollServer) RoundTrip(ctx context.Context, req, res soap.HasFault) erro
 	return nil
 }
 
-// TestTheNextPoll: after a change of VMs without a Node it comes when it would have come without the change, unless
-// something waits for it; after any other change at once.
-func TestTheNextPoll(t *testing.T) {
+// After a change of VMs without a Node, the next poll comes as late as without the change, unless
+// something requests it. After any other change it comes at once.
+func TestTimeOfTheNextPoll(t *testing.T) {
 	const pollTime = 25 * time.Second
 	page := func(filters ...string) *types.UpdateSet {
 		p := &types.UpdateSet{Version: "1"}
@@ -59,7 +59,7 @@ func TestTheNextPoll(t *testing.T) {
 	}
 	none := func(*poller, *pollServer) {}
 	for name, c := range map[string]struct {
-		// pages are those of a change. A second later meanwhile is called if the next poll has not come yet.
+		// meanwhile runs one second after the pages, if the next poll has not come yet.
 		pages     []*types.UpdateSet
 		meanwhile func(*poller, *pollServer)
 		want      time.Duration
@@ -85,7 +85,7 @@ func TestTheNextPoll(t *testing.T) {
 				for name, set := range map[string]filters{"index": v.index, "details": v.details, "datacenters": v.datacenters} {
 					set[types.ManagedObjectReference{Type: "PropertyFilter", Value: name}] = true
 				}
-				changes := feed{session: server, pollTime: pollTime, timeout: time.Second, objects: updatesPerPage}
+				changes := feed{session: server, pollTime: pollTime, timeout: time.Second, pageSize: updatesPerPage}
 				soon := signal.New()
 				a := &alarm{feed: changes, arm: signal.New(), trigger: soon, create: func(context.Context) (types.ManagedObjectReference, error) {
 					return types.ManagedObjectReference{Type: "PropertyCollector", Value: "nodes"}, nil
@@ -102,7 +102,7 @@ func TestTheNextPoll(t *testing.T) {
 						<-p.updates
 					}
 				}
-				deliver(page("index")) // the first change has everything
+				deliver(page("index"))
 				synctest.Wait()
 				deliver(c.pages...)
 				began := time.Now()
@@ -113,7 +113,7 @@ func TestTheNextPoll(t *testing.T) {
 				}
 				time.Sleep(pollTime)
 				synctest.Wait()
-				// One poll brought the first change, and one each page.
+				// One poll for the initial read, and one per page.
 				next := 1 + len(c.pages)
 				if len(server.polls) <= next {
 					t.Fatalf("no poll in %v", time.Since(began))

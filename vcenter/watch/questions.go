@@ -173,7 +173,7 @@ func (h homeReplies) forSnapshot(m *model.Model) map[string]inventory.Reply {
 		switch {
 		case !m.Has(id):
 			replies[id] = r.reply
-		case m.IsIndexed(id):
+		case m.HasUUID(id):
 			replies[id] = inventory.Other
 		default:
 			replies[id] = inventory.There

@@ -14,19 +14,18 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// evasive answers each question with a fault of the server's own text.
-type evasive struct{ calls atomic.Int64 }
+// faultServer answers every request with an unknown fault.
+type faultServer struct{ calls atomic.Int64 }
 
-func (e *evasive) RoundTrip(context.Context, soap.HasFault, soap.HasFault) error {
+func (e *faultServer) RoundTrip(context.Context, soap.HasFault, soap.HasFault) error {
 	e.calls.Add(1)
 	return soap.WrapSoapFault(&soap.Fault{Code: "ServerFaultCode", String: "made-up"})
 }
 
-// TestAFaultIsLoggedOnceForEachVM, though the vCenter is asked every ten seconds.
-func TestAFaultIsLoggedOnceForEachVM(t *testing.T) {
+func TestFaultIsLoggedOncePerVM(t *testing.T) {
 	var out bytes.Buffer
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
-	server := &evasive{}
+	server := &faultServer{}
 	w, _ := newWatch(server, nil)
 	for range 10 {
 		replies, err := w.homes.ask(ctx, map[string]bool{"vm-1": true, "vm-2": true})

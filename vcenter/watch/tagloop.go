@@ -55,7 +55,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 			continue
 		}
 		result := l.reader.Read(ctx, l.query)
-		if err := l.examine(ctx, result.Err); err != nil {
+		if err := l.fatalError(ctx, result.Err); err != nil {
 			return err
 		}
 		l.reporter.TagsRead(ctx, result.Err)
@@ -101,8 +101,8 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bo
 	}
 }
 
-// examine returns an error if a failed read ends the watch.
-func (l *tagLoop) examine(ctx context.Context, err error) error {
+// fatalError returns an error if a failed read ends the watch.
+func (l *tagLoop) fatalError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

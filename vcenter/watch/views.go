@@ -125,8 +125,8 @@ type datacenters struct {
 	vcenter string
 	wanted  []string
 	tree    *model.Tree
-	// reported reports whether tree has changed since the last comparison.
-	reported bool
+	// hasChanged reports whether tree has changed since the last comparison.
+	hasChanged bool
 	// roots are the watched datacenters, or the root folder.
 	roots   []types.ManagedObjectReference
 	missing error
@@ -173,10 +173,10 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 
 // changed reports whether the views no longer match the reported datacenters.
 func (d *datacenters) changed() bool {
-	if !d.reported {
+	if !d.hasChanged {
 		return false
 	}
-	d.reported = false
+	d.hasChanged = false
 	roots, unmatched, visible := matching(d.tree, d.wanted)
 	d.visible = visible
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)

@@ -89,7 +89,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,
 		refresh: opts.TagRefresh, retryMin: opts.TagRetry,
 	}
-	changes := feed{session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage, objects: updatesPerPage}
+	changes := feed{session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage, pageSize: updatesPerPage}
 	w.alarm = &alarm{
 		feed: changes, arm: signal.New(), trigger: inbox.endPause,
 		create: func(ctx context.Context) (types.ManagedObjectReference, error) {
@@ -187,7 +187,7 @@ type Reporter interface {
 	// whether a probe was requested.
 	Contact(ctx context.Context, at time.Time, probed bool)
 	// TagNames receives the age of the tag names in the last snapshot.
-	TagNames(ctx context.Context, named inventory.TagNames)
+	TagNames(ctx context.Context, tagNames inventory.TagNames)
 	// TagsRead receives the outcome of each read of tags.
 	TagsRead(ctx context.Context, err error)
 	// CredentialsRejected is called when the tagging API rejects the credentials.

@@ -32,18 +32,18 @@ func identity(t *testing.T, uuid string) inventory.Identity {
 	return inventory.Identity{UUIDs: []inventory.UUID{u}}
 }
 
-// recorded is an identity whose Node says that its machine was found there.
+// recorded adds a home annotation.
 func recorded(id inventory.Identity, vcenter, moid string) inventory.Identity {
 	id.Recorded = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
 	return id
 }
 
-// A recorder has what a watch publishes and reports.
+// A recorder records what a watch reports.
 type recorder struct {
 	mu        sync.Mutex
 	snapshots []Publication
 	contacts  []time.Time
-	// published has a token for each snapshot.
+	// published receives a token per snapshot.
 	published chan struct{}
 }
 
@@ -60,7 +60,7 @@ func (r *recorder) Contact(_ context.Context, at time.Time, _ bool) {
 	r.contacts = append(r.contacts, at)
 }
 
-// contact returns when the last snapshot was of now.
+// contact returns the last snapshot, and the last time at which it was current.
 func (r *recorder) contact() (at time.Time, last *inventory.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,6 @@ func (r *recorder) TagNames(context.Context, inventory.TagNames) {}
 func (r *recorder) TagsRead(context.Context, error)              {}
 func (r *recorder) CredentialsRejected()                         {}
 
-// noTags reads no tags.
 type noTags struct{}
 
 func (noTags) Read(context.Context, tags.Query) tags.Attachments { return tags.Attachments{} }
@@ -89,8 +88,7 @@ var (
 	cluster    = types.ManagedObjectReference{Type: "ClusterComputeResource", Value: "domain-c7"}
 )
 
-// newWatch returns a watch of a vCenter that is asked by a round tripper, of which nothing
-// was reported yet but a cluster named c%2f1 whose tags are wanted.
+// newWatch returns a watch whose model has only a cluster with the name c%2f1, whose tags are wanted.
 func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorder) {
 	r := &recorder{published: make(chan struct{}, 100)}
 	opts := Options{
@@ -107,14 +105,13 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	return w, r
 }
 
-// indexFilter is a filter over the index of a watch.
 func indexFilter(w *Watch) types.ManagedObjectReference {
 	ref := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
 	w.views.index[ref] = true
 	return ref
 }
 
-// update is a change of vm-1, with names and values of properties.
+// update is a change of vm-1 with pairs of property names and values.
 func update(kind types.ObjectUpdateKind, properties ...any) types.ObjectUpdate {
 	u := types.ObjectUpdate{Kind: kind, Obj: model.MachineRef("vm-1")}
 	for i := 0; i < len(properties); i += 2 {

@@ -12,7 +12,6 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// TestPropertiesAreBounded: a vCenter decides which properties it reports, and how long they are.
 func TestPropertiesAreBounded(t *testing.T) {
 	folder := types.ManagedObjectReference{Type: "Folder", Value: "group-v1"}
 	for name, change := range map[string]func(i int) types.PropertyChange{
@@ -58,7 +57,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestTreeIsBounded: the sum of what is kept is bounded, and falls with objects that leave.
+// The weight also falls when objects leave.
 func TestTreeIsBounded(t *testing.T) {
 	ref := func(i int) types.ManagedObjectReference {
 		return types.ManagedObjectReference{Type: "Folder", Value: fmt.Sprint("group-v", i)}
@@ -83,7 +82,7 @@ func TestTreeIsBounded(t *testing.T) {
 	}
 }
 
-// TestIndexIsBounded: neither VMs nor changes of their UUIDs need to end.
+// A vCenter may report any number of VMs and of changed UUIDs.
 func TestIndexIsBounded(t *testing.T) {
 	apply := func(m *Model, vm, uuid int) {
 		m.ApplyIndex("filter", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef(fmt.Sprint("vm-", vm)),

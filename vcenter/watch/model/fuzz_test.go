@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// FuzzUpdates: whatever updates a server reports, the model takes them up, and a snapshot keeps its bounds.
+// Any update is accepted, and snapshots remain within their bounds.
 func FuzzUpdates(f *testing.F) {
 	const object = `<objectSet><kind>enter</kind><obj type="VirtualMachine">vm-1</obj><changeSet><name>%</name><op>assign</op>` +
 		`<val xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema" #</val></changeSet></objectSet>`

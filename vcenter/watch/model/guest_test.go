@@ -23,8 +23,7 @@ func addrs(s ...string) []netip.Addr {
 	return out
 }
 
-// TestStaticAddresses: they follow the metadata, also where its value alone is reported. Metadata that
-// cannot be read, or that is taken away, has none.
+// A change may report the whole option or only its value. Invalid metadata has no addresses.
 func TestStaticAddresses(t *testing.T) {
 	tree, ref := NewTree(types.ManagedObjectReference{}), MachineRef("vm-1")
 	whole := func(text string) any { return types.OptionValue{Key: guestinfo.Key, Value: text} }
@@ -52,7 +51,6 @@ func TestStaticAddresses(t *testing.T) {
 	}
 }
 
-// TestNICs: what the guest says of its addresses is kept where it matters.
 func TestNICs(t *testing.T) {
 	ip := func(address, state, origin string, bits int32) types.NetIpConfigInfoIpAddress {
 		return types.NetIpConfigInfoIpAddress{IpAddress: address, State: state, Origin: origin, PrefixLength: bits}
@@ -79,13 +77,12 @@ func TestNICs(t *testing.T) {
 	}
 }
 
-// TestReportsAreBounded: more than is looked at is not looked at in part, where it could
-// decide.
+// A report that exceeds a bound is ignored as a whole, because the rest might decide.
 func TestReportsAreBounded(t *testing.T) {
 	nic := func(device int32, addresses ...string) types.GuestNicInfo {
 		return types.GuestNicInfo{DeviceConfigId: device, Network: "VM Network", IpAddress: addresses}
 	}
-	some := func(n int) (all []string) {
+	addresses := func(n int) (all []string) {
 		for i := range n {
 			all = append(all, fmt.Sprintf("10.1.%d.%d", i/250, i%250))
 		}
@@ -95,7 +92,7 @@ func TestReportsAreBounded(t *testing.T) {
 		return slices.Repeat([]types.GuestNicInfo{one}, n)
 	}
 	inBoth := nic(4000)
-	for _, a := range some(maxAddresses + 1) {
+	for _, a := range addresses(maxAddresses + 1) {
 		if inBoth.IpConfig == nil {
 			inBoth.IpConfig = &types.NetIpConfigInfo{}
 		}
@@ -104,21 +101,21 @@ func TestReportsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		nics             []types.GuestNicInfo
 		kept             int
-		refused, partial bool
+		ignored, partial bool
 	}{
-		"as many addresses as count":     {nics: []types.GuestNicInfo{nic(4000, some(maxAddresses)...)}, kept: maxAddresses},
-		"one more":                       {nics: []types.GuestNicInfo{nic(4000, some(maxAddresses)...), nic(4001, "10.0.0.1")}, refused: true},
-		"one more, as configured":        {nics: []types.GuestNicInfo{inBoth}, refused: true},
-		"many times the same":            {nics: []types.GuestNicInfo{nic(4000, slices.Repeat([]string{"10.0.0.1"}, 100_000)...)}, refused: true},
+		"as many addresses as count":     {nics: []types.GuestNicInfo{nic(4000, addresses(maxAddresses)...)}, kept: maxAddresses},
+		"one more":                       {nics: []types.GuestNicInfo{nic(4000, addresses(maxAddresses)...), nic(4001, "10.0.0.1")}, ignored: true},
+		"one more, as configured":        {nics: []types.GuestNicInfo{inBoth}, ignored: true},
+		"many times the same":            {nics: []types.GuestNicInfo{nic(4000, slices.Repeat([]string{"10.0.0.1"}, 100_000)...)}, ignored: true},
 		"as many interfaces as count":    {nics: times(maxInterfaces, nic(4000, "10.0.0.1")), kept: maxInterfaces},
-		"one interface more":             {nics: times(maxInterfaces+1, nic(4000, "10.0.0.1")), refused: true},
-		"a long name of a network":       {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, Network: strings.Repeat("x", maxNetworkName+1)}}, refused: true},
-		"a long MAC address":             {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, MacAddress: strings.Repeat("x", 1<<20), IpAddress: some(1)}}, kept: 1},
+		"one interface more":             {nics: times(maxInterfaces+1, nic(4000, "10.0.0.1")), ignored: true},
+		"a long name of a network":       {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, Network: strings.Repeat("x", maxNetworkName+1)}}, ignored: true},
+		"a long MAC address":             {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, MacAddress: strings.Repeat("x", 1<<20), IpAddress: addresses(1)}}, kept: 1},
 		"an address with a long zone":    {nics: []types.GuestNicInfo{nic(4000, "fe80::1%"+strings.Repeat("x", 1<<20), "10.0.0.1")}, kept: 1},
-		"thousands that the guest made":  {nics: []types.GuestNicInfo{nic(-1, some(5000)...), nic(4000, "10.0.0.1")}, kept: 1, partial: true},
+		"thousands that the guest made":  {nics: []types.GuestNicInfo{nic(-1, addresses(5000)...), nic(4000, "10.0.0.1")}, kept: 1, partial: true},
 		"interfaces that the guest made": {nics: append(times(5000, nic(-1)), nic(4000, "10.0.0.1")), kept: 1, partial: true},
-		"a few that the guest made":      {nics: []types.GuestNicInfo{nic(4000, "10.0.0.1"), nic(-1, some(3)...)}, kept: 4},
-		"a long name of the guest's own": {nics: []types.GuestNicInfo{{DeviceConfigId: -1, Network: strings.Repeat("x", 1<<20), IpAddress: some(2)}}, kept: 2},
+		"a few that the guest made":      {nics: []types.GuestNicInfo{nic(4000, "10.0.0.1"), nic(-1, addresses(3)...)}, kept: 4},
+		"a long name of the guest's own": {nics: []types.GuestNicInfo{{DeviceConfigId: -1, Network: strings.Repeat("x", 1<<20), IpAddress: addresses(2)}}, kept: 2},
 	} {
 		got := guestNetworkOf(types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics})
 		kept := 0
@@ -128,13 +125,12 @@ func TestReportsAreBounded(t *testing.T) {
 				t.Errorf("%s: kept a long name", name)
 			}
 		}
-		if kept != c.kept || (got.ignored != nil) != c.refused || got.partial != c.partial || len(got.nics) > maxInterfaces+maxGuestMade {
+		if kept != c.kept || (got.ignored != nil) != c.ignored || got.partial != c.partial || len(got.nics) > maxInterfaces+maxGuestMade {
 			t.Errorf("%s: %d addresses of %d interfaces, partial %t, %v", name, kept, len(got.nics), got.partial, got.ignored)
 		}
 	}
 }
 
-// TestHostNamesOfGuests: what is no host name does not count.
 func TestHostNamesOfGuests(t *testing.T) {
 	for name, odd := range map[string]bool{
 		"": false, "n1": false, "N1.example.com": false, "a_b-c": false, "localhost": true, "...": true, strings.Repeat("x", 1<<20): true,

@@ -200,8 +200,8 @@ func (m *Model) Has(id string) bool {
 	return ok
 }
 
-// IsIndexed reports whether the VM has a UUID in the index.
-func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() }
+// HasUUID reports whether the VM has a UUID in the index.
+func (m *Model) HasUUID(id string) bool { return !m.index[id].uuid.IsZero() }
 
 // Entry returns the VM's entry for snapshots.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }

@@ -20,14 +20,14 @@ import (
 
 const stranger = "11111111-2222-3333-4444-555555555555"
 
-// entries returns how many machines with the stranger's UUID there are.
+// entries returns the number of VMs with the UUID stranger.
 func entries(m *Model) int {
 	u, _ := inventory.ParseUUID(stranger)
 	return len(m.Entries(u))
 }
 
-// TestLeavingByTheOtherFilter is the same for both orders of what is told.
-func TestLeavingByTheOtherFilter(t *testing.T) {
+// Both orders of reports leave the VM in the index.
+func TestMoveBetweenFilters(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	report := func(filter string, kind types.ObjectUpdateKind) {
 		u := &types.ObjectUpdate{Kind: kind, Obj: MachineRef("vm-1")}
@@ -53,17 +53,17 @@ func TestLeavingByTheOtherFilter(t *testing.T) {
 	}
 }
 
-// TestClaimsAreNews once, and only those on machines without a UUID.
-func TestClaimsAreNews(t *testing.T) {
+// Only VMs without a UUID are affected.
+func TestSetAnnotated(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	for _, id := range []string{"vm-1", "vm-2"} {
 		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef(id)})
 	}
 	m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 	for i, c := range []struct {
-		told map[string]bool
-		news bool
-		want int
+		annotated map[string]bool
+		changed   bool
+		want      int
 	}{
 		{nil, false, 0},
 		{map[string]bool{"vm-1": true, "vm-9": true}, true, 1},
@@ -72,8 +72,8 @@ func TestClaimsAreNews(t *testing.T) {
 		{map[string]bool{"vm-1": true, "vm-2": true}, true, 2},
 		{nil, true, 0},
 	} {
-		if news := m.SetAnnotated(c.told); news != c.news || len(m.annotated) != c.want {
-			t.Errorf("%d: news %v, told %v", i, news, m.annotated)
+		if changed := m.SetAnnotated(c.annotated); changed != c.changed || len(m.annotated) != c.want {
+			t.Errorf("%d: news %v, told %v", i, changed, m.annotated)
 		}
 		if m.refreshIndex(); len(m.unreadable()) != 2 || len(m.byUUID) != 1 {
 			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unreadable())
@@ -81,9 +81,9 @@ func TestClaimsAreNews(t *testing.T) {
 	}
 }
 
-// TestArrivalsAreNamedOnceAMachineIsLost: those without a UUID that have just come are followed at once,
-// the newest first, for as long as one of them may be a Node's that was registered again.
-func TestArrivalsAreNamedOnceAMachineIsLost(t *testing.T) {
+// New VMs without a UUID are watched in detail at once, the newest first, while any of them may be a
+// Node's VM that was registered again.
+func TestNewVMsAfterALostVM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New("east", types.ServiceContent{}, nil)
 		u, err := inventory.ParseUUID(stranger)
@@ -126,8 +126,7 @@ func TestArrivalsAreNamedOnceAMachineIsLost(t *testing.T) {
 	})
 }
 
-// TestAnotherVCenterUnderTheSameName remembers nothing: its managed object IDs
-// are other machines'.
+// Managed object IDs of another vCenter refer to other VMs.
 func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 	about := func(instance string) types.ServiceContent {
 		return types.ServiceContent{About: types.AboutInfo{InstanceUuid: instance}}
@@ -154,8 +153,8 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 	}
 }
 
-// TestUnchangedMachinesAreTheSame value in each snapshot, and what is above them is too.
-func TestUnchangedMachinesAreTheSame(t *testing.T) {
+// So are the objects above them.
+func TestSnapshotsShareUnchangedVMs(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	report := func(id string, changes ...types.PropertyChange) {
 		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: MachineRef(id), ChangeSet: changes})
@@ -184,8 +183,7 @@ func TestUnchangedMachinesAreTheSame(t *testing.T) {
 	}
 }
 
-// TestPowerOfAVMThatIsNotConnected: the vCenter shows the last power state that it knew, which may be wrong by now. A VM
-// that was off then is not taken for one that runs either.
+// The vCenter reports the last known power state. A VM that was off is not treated as running.
 func TestPowerOfAVMThatIsNotConnected(t *testing.T) {
 	const (
 		on, off, suspended = types.VirtualMachinePowerStatePoweredOn, types.VirtualMachinePowerStatePoweredOff, types.VirtualMachinePowerStateSuspended
@@ -221,10 +219,10 @@ func TestPowerOfAVMThatIsNotConnected(t *testing.T) {
 	}
 }
 
-// TestRoleWithoutAConfiguration: a VM keeps its role of a Fault Tolerance pair while its configuration cannot be read.
+// A VM keeps its Fault Tolerance role while its configuration cannot be read.
 func TestRoleWithoutAConfiguration(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
-	is := func(what string, want bool, uuid any, role any) {
+	check := func(what string, want bool, uuid any, role any) {
 		t.Helper()
 		changes := []types.PropertyChange{{Name: "config.uuid", Val: uuid}, {Name: faultTolerance, Val: role}}
 		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: changes[:1]})
@@ -233,16 +231,15 @@ func TestRoleWithoutAConfiguration(t *testing.T) {
 			t.Errorf("%s: got %+v, want secondary: %t", what, vm, want)
 		}
 	}
-	is("alone", false, stranger, nil)
-	is("alone, configuration not readable", false, nil, nil)
-	is("secondary", true, stranger, types.FaultToleranceConfigInfo{Role: 2})
-	is("secondary, configuration not readable", true, nil, nil)
-	is("primary", false, stranger, types.FaultToleranceConfigInfo{Role: 1})
-	is("primary, configuration not readable", false, nil, nil)
+	check("alone", false, stranger, nil)
+	check("alone, configuration not readable", false, nil, nil)
+	check("secondary", true, stranger, types.FaultToleranceConfigInfo{Role: 2})
+	check("secondary, configuration not readable", true, nil, nil)
+	check("primary", false, stranger, types.FaultToleranceConfigInfo{Role: 1})
+	check("primary, configuration not readable", false, nil, nil)
 }
 
-// TestGuestAddress applies only if VMware Tools report no interface at all: not beside one without an address, and not
-// if they report too many.
+// guest.ipAddress applies only if VMware Tools report no interface.
 func TestGuestAddress(t *testing.T) {
 	nic := func(device int32, addresses ...string) types.GuestNicInfo {
 		return types.GuestNicInfo{DeviceConfigId: device, IpAddress: addresses}
@@ -272,7 +269,7 @@ func TestGuestAddress(t *testing.T) {
 	}
 }
 
-// TestOutsideAndRecordedHaveDetails: a VM that is not shown any more is neither outside of the datacenters nor recorded.
+// VMs without details are neither outside nor recorded.
 func TestOutsideAndRecordedHaveDetails(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
@@ -284,8 +281,8 @@ func TestOutsideAndRecordedHaveDetails(t *testing.T) {
 	}
 }
 
-// TestTagsThatFailAlikeStay the values that snapshots have: what an error holds may be in use.
-func TestTagsThatFailAlikeStay(t *testing.T) {
+// Snapshots share the tags, so equal tags are not replaced.
+func TestEqualTagsAreKept(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	first, second := errors.New("unavailable"), errors.New("unavailable")
 	if !m.SetTags(tags.Attachments{Err: first}) || m.SetTags(tags.Attachments{Err: second}) {
@@ -296,16 +293,15 @@ func TestTagsThatFailAlikeStay(t *testing.T) {
 	}
 }
 
-// TestGroupsOfAnotherCluster: between two pages of a change a host may be in a cluster that
-// is not read yet, and its old cluster may still list it. That says nothing.
+// Between two pages a host may be in a cluster not read yet, while its old cluster still lists it.
 func TestGroupsOfAnotherCluster(t *testing.T) {
 	ref := func(kind, id string) types.ManagedObjectReference {
 		return types.ManagedObjectReference{Type: kind, Value: id}
 	}
 	host, before, now := ref("HostSystem", "host-1"), ref("ClusterComputeResource", "domain-c1"), ref("ClusterComputeResource", "domain-c2")
 	tree := NewTree(ref("Folder", "group-d1"))
-	set := func(of types.ManagedObjectReference, name string, value any) {
-		tree.Apply(&types.ObjectUpdate{Obj: of, Kind: types.ObjectUpdateKindModify, ChangeSet: []types.PropertyChange{{Name: name, Val: value}}})
+	set := func(ref types.ManagedObjectReference, name string, value any) {
+		tree.Apply(&types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindModify, ChangeSet: []types.PropertyChange{{Name: name, Val: value}}})
 	}
 	group := func(name string) session.ClusterGroups {
 		return session.ClusterGroups{Group: []types.BaseClusterGroupInfo{

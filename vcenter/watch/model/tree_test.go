@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// TestPathsAreBounded: a vCenter decides what the parent and the name of an object is.
+// A vCenter may report any parent and any name.
 func TestPathsAreBounded(t *testing.T) {
 	folder := func(i int) types.ManagedObjectReference {
 		return types.ManagedObjectReference{Type: "Folder", Value: fmt.Sprint("group-v", i)}
