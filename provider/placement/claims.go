@@ -18,18 +18,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// AddressesDiffer reports whether a Node has other addresses than before, or its kubelet
-// another --node-ip.
+// AddressesDiffer reports whether an update changed a Node's addresses or its kubelet's --node-ip.
 func AddressesDiffer(before, now *v1.Node) bool {
 	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// claims finds the claims of other Nodes to the addresses of a Node, by the states of one decision.
+// claims finds the claims of other Nodes to the addresses of a Node, during one decision.
 type claims struct {
 	p      *Placer
 	states []inventory.State
-	// chosen has the addresses that other Nodes without one would get now.
+	// chosen caches the addresses that elders would get.
 	chosen map[types.UID][]v1.NodeAddress
 }
 
@@ -37,7 +36,7 @@ func newClaims(p *Placer, states []inventory.State) *claims {
 	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
 }
 
-// choose selects the addresses of a Node, and returns of how many families they are.
+// choose selects the addresses of a Node. It also returns the number of configured IP families.
 func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
@@ -52,8 +51,8 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 	return chosen, len(families), err
 }
 
-// addTo adds the claims of other Nodes to the input of the choice of addresses, and removes a guest's host name that
-// is the name of another Node. Before the Nodes are known it changes nothing; no Node is initialized then.
+// addTo adds the claims of other Nodes to the input, and removes a guest's host name that is another Node's
+// name. Before the Nodes are known it changes nothing, since no Node is initialized then.
 func (c *claims) addTo(in *addresses.Input, m *inventory.Machine, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
@@ -83,9 +82,9 @@ func (c *claims) addTo(in *addresses.Input, m *inventory.Machine, node *v1.Node)
 	return nil
 }
 
-// to returns the claim of another Node to an address, or nil. Of several claims it prefers one that is
-// not void. A Node with the same machine has no claim: the first of the two Nodes gets the addresses, and the
-// other one waits. If the machine reports the address, a Node has no claim before which this Node comes by isElder.
+// to returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node with
+// the same VM has no claim: sharing decides which of the two gets the addresses. If the VM reports the
+// address, a younger Node (see isElder) has no claim either.
 func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
@@ -110,8 +109,8 @@ func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*address
 	return claim, nil
 }
 
-// waitsForAddress reports whether a Node keeps, for now, an address that its machine lost a moment ago and
-// that no other Node has got since.
+// waitsForAddress reports whether a Node still keeps an address that its VM stopped reporting less than
+// addressWait ago and that no other Node has got since.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
 	k := p.memories.Of(node)
 	if k.confirmedBy.machine == nil {
@@ -129,9 +128,8 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	return false
 }
 
-// holds reports whether a Node's claim to an address holds, and why. The machine has to have the address,
-// because any kubelet can claim one. If it is not known whether the machine has the address now, the last
-// known answer counts.
+// holds reports whether a Node's claim to an address is valid, and why. The VM must have the address,
+// because any kubelet can claim one. While the VM's addresses are unknown, the last known answer applies.
 func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false

@@ -20,73 +20,71 @@ import (
 )
 
 var (
-	// ErrShared means that another Node has the machine of a Node. It is in a
-	// topology.ErrUnknown: nobody can tell which of the two runs on the machine.
+	// ErrShared means that two Nodes have one VM. It comes with topology.ErrUnknown, because either
+	// Node may be running on the VM.
 	ErrShared = errors.New("two Nodes have one VM")
-	// ErrQuiet means that a vCenter has not answered for a while, although nothing is known to
-	// be wrong with it. It is in a topology.ErrUnknown.
+	// ErrQuiet means that a vCenter has not answered recently, although no read has failed. It comes
+	// with topology.ErrUnknown.
 	ErrQuiet = errors.New("checking whether the vCenter still answers")
 )
 
-// A Decision is all that is known of one Node at a moment. Nobody changes it.
+// A Decision contains everything known about a Node at one moment. It is immutable.
 type Decision struct {
-	// Machine is the Node's machine. It is nil if the machine is not certain, or if the vCenter of an
-	// initialized Node does not answer: see MachineErr.
+	// Machine is nil if the VM is uncertain, or if the vCenter of an initialized Node does not answer.
 	Machine *inventory.Machine
-	// MachineErr says why the machine is not certain, or that another Node has it too. It is nil if
-	// the machine is the Node's alone.
+	// MachineErr is the reason for a nil Machine, or wraps ErrShared if another Node has the same VM.
 	MachineErr error
-	// Shared reports whether another Node has the machine too. If that comes first, Machine is nil.
+	// Shared reports whether another Node has the same VM. Machine is nil if that Node takes precedence.
 	Shared bool
-	// VCenter is the name of the first entry of the machine's vCenter, as in Placement. It is empty if
-	// no machine was found.
+	// VCenter is the name of the first entry of the VM's vCenter, as in Placement, or empty if no VM was
+	// found.
 	VCenter string
-	// WasFound reports whether vzones has found the machine of the initialized Node, now or before.
+	// WasFound reports whether vzones has found the initialized Node's VM, now or earlier.
 	WasFound bool
-	// Annotations are to be written to the Node: they say where the machine is.
+	// Annotations record the VM's location. The caller writes them to the Node.
 	Annotations map[string]string
 
 	Placement topology.Placement
-	// PlaceErr says why the Node has no placement. Without a machine it is MachineErr.
+	// PlaceErr is the reason for a missing placement. Without a VM it is MachineErr.
 	PlaceErr error
-	// Topology has the rules of the placement, also if there is no machine.
+	// Topology contains the rules of the placement. It is set even without a VM.
 	Topology *config.Topology
 	// NodeLabels are the labels that the configuration gives each Node.
 	NodeLabels map[string]string
 
-	// Addresses are chosen from the addresses of the machine. An initialized Node gets them only if
-	// AddressesChange is true. AddressErr says why the Node cannot get an address that it has to have.
+	// Addresses are selected from the VM's addresses. An initialized Node gets them only if
+	// AddressesChange is true. AddressErr is the reason why a required address is missing.
 	Addresses       addresses.Selection
 	AddressesChange bool
 	AddressErr      error
 
-	// InstanceType is the machine's. It is empty if the machine's configuration is not complete.
+	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the instance type that older releases wrote for the same machine, because they
-	// had fewer names of guest systems. It is empty if it does not differ. A Node keeps it.
+	// FormerType is the name of the same type in releases that knew fewer guest systems, or empty if it
+	// does not differ. A running Node keeps it.
 	FormerType string
 
-	// Err says why the Node cannot be initialized, or could not if it waited. It is nil if it can.
+	// Err is the reason why the Node cannot be initialized. It is also determined for initialized Nodes.
 	Err error
-	// Metadata goes to the framework, which initializes the Node with it. It is nil if the Node is
-	// initialized already, or if Err is not nil.
+	// Metadata is the framework's input for the initialization. It is nil if the Node is already
+	// initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
-	// Contact is when the machine's vCenter last answered.
+	// Contact is the time of the last answer of the VM's vCenter.
 	Contact time.Time
-	// OldNames reports whether a tag may have got another name since the names were read.
-	// TagNamesReadAt is that time. It is zero if a name that is needed was not read.
+	// OldNames reports whether a tag may have been renamed since TagNamesReadAt, the time at which the
+	// tag names were read. TagNamesReadAt is zero if a required name was not read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 
-	// in is the state of the machine's vCenter, zero if no machine was found, and states are all.
+	// in is the state of the VM's vCenter, or zero if no VM was found. states are those of all vCenters.
 	in     inventory.State
 	states []inventory.State
 }
 
-// Decide decides everything about a Node by the present states of the vCenters and of the other Nodes. It
-// reserves nothing, and asks the fleet only about the home of a machine that is not shown. It remembers where
-// the machine of an initialized Node was found.
+// Decide decides everything about a Node from the current states of the vCenters and the other Nodes. It
+// reserves nothing. It remembers where it found the VM of an initialized Node, and asks the fleet only
+// about a VM that its home no longer shows.
 func (p *Placer) Decide(node *v1.Node) *Decision {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -94,7 +92,7 @@ func (p *Placer) Decide(node *v1.Node) *Decision {
 }
 
 func (p *Placer) decide(node *v1.Node) *Decision {
-	// The states first, so that a vCenter of a new configuration is not placed by the previous rules.
+	// The states come first, so that no vCenter of a new configuration is placed by the old rules.
 	states := p.fleet.States()
 	cfg := p.Config()
 	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
@@ -148,7 +146,6 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d.FormerType = formerInstanceType(m)
 	d.Contact = in.LastContact
 	d.OldNames = d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
-	// Otherwise a name that is needed was not read then.
 	if !d.namesBefore(in.TagNames.ReadAt) {
 		d.TagNamesReadAt = in.TagNames.ReadAt
 	}
@@ -158,7 +155,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	return d
 }
 
-// fail makes this the decision about a Node whose machine is not certain.
+// fail completes the decision about a Node whose VM is uncertain.
 func (d *Decision) fail(err error) *Decision {
 	d.MachineErr = err
 	d.PlaceErr = err
@@ -166,9 +163,8 @@ func (d *Decision) fail(err error) *Decision {
 	return d
 }
 
-// tooOld returns an error if a vCenter has not answered for so long that its machines may have moved, or if it is
-// to be read again, so that its snapshot must not initialize a Node. The error names the limit and not the age, so that the text stays the
-// same.
+// tooOld returns an error if a state is too old to initialize a Node: it is outdated, or its vCenter has
+// not answered for longer than maxAge. The error contains maxAge and not the age, so its text is stable.
 func tooOld(s inventory.State, maxAge time.Duration) error {
 	if s.Outdated {
 		return topology.Errorf(topology.ErrUnknown, "%w", s.CheckReachable())
@@ -187,9 +183,9 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// changesAddresses reports whether an initialized Node gets the addresses that were chosen, or returns the
-// error. The Node keeps its addresses if they would be the same, or if VMware Tools report no addresses, for
-// example while the machine starts, or too many. The kubelet of a Node without a provider ID writes the addresses.
+// changesAddresses reports whether an initialized Node gets the selected addresses. The Node keeps its
+// addresses if they are equal, or if VMware Tools report none, for example while the VM boots, or too
+// many. For a Node without a provider ID, the kubelet writes the addresses.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
@@ -202,22 +198,21 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// namesAgeRunning is how old names may be for a running Node to be written to, if the
-// refresh interval is shorter.
+// namesAgeRunning is the minimum for the maximum age of tag names before a write to a running Node,
+// whatever the refresh interval.
 const namesAgeRunning = 15 * time.Second
 
-// Join decides about a Node that waits. The error says why the Node goes on waiting: Decision.Err, or the
-// names of tags were not read recently. If only names are missing, Join has them read, because a tag may
-// have been renamed, and no vCenter reports that. A Node gets everything or nothing: without its zone
-// it would have Pods scheduled to it for good.
+// Join decides about an uninitialized Node. The error is Decision.Err, or means that the tag names are too
+// old. In that case Join requests a new read, because vCenter does not announce that a tag was renamed. A
+// Node gets everything or nothing: without its zone, Pods would be scheduled to it for good.
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	return p.join(node)
 }
 
-// JoinAndReserve is Join for the framework, which writes Decision.Metadata: the Node's machine and addresses are no other
-// Node's from now on.
+// JoinAndReserve is Join for the framework, which writes Decision.Metadata. It reserves the VM and the
+// addresses for the Node.
 func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -243,7 +238,7 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	switch {
 	case !old:
 	case err == nil && !d.namesBefore(k.names.start()):
-		// What was read since it began to wait serves, however slow the vCenter is.
+		// Names read since the Node began to wait are valid, however slow the vCenter is.
 		k.names.serve()
 	default:
 		p.fleet.ReadTags(d.in.VCenter)
@@ -257,13 +252,14 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	return d, err
 }
 
-// metadata returns what the framework initializes a Node with, with the labels that every Node gets. The
-// validation of the configuration ensures that no level has such a label.
+// metadata returns the framework's input for the initialization. every contains the labels that each Node
+// gets; the validation of the configuration ensures that no level has one of them.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
 	further := map[string]string{}
 	maps.Copy(further, every)
 	for label, value := range d.Placement.Further() {
-		if !topology.IsReservedLevel(label) { // the framework writes none of these
+		// The framework discards reserved labels.
+		if !topology.IsReservedLevel(label) {
 			further[label] = value
 		}
 	}
@@ -278,7 +274,7 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 	}
 }
 
-// Log logs what decided about a Node that is initialized.
+// Log logs the placement of a Node that is being initialized, and the objects that decided it.
 func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 	log := klog.FromContext(ctx).V(2)
 	if !log.Enabled() {
@@ -292,17 +288,17 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
-// namesBefore reports whether the names of tags that the configuration needs were read before a time. If no
-// name could be read, it returns false.
+// namesBefore reports whether a required tag name was last read before t. It is false if no tag name
+// could ever be read.
 func (d *Decision) namesBefore(t time.Time) bool {
 	names := &d.in.TagNames
 	categories := d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
-// NewAddresses returns the addresses that an initialized Node gets, and reserves them. It returns none if the
-// Node keeps its addresses, for example because its machine is not certain. Former is the annotation to be
-// written with them. The error says why the Node cannot get an address that it has to have.
+// NewAddresses returns and reserves the new addresses of an initialized Node. It returns none if the Node
+// keeps its addresses, for example because its VM is uncertain. former is the annotation to write with
+// them. The error is the reason why a required address is missing.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -317,7 +313,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 
-// IsShutDown reports whether a Node's VM is powered off or suspended, by a vCenter that can be read.
+// IsShutDown reports whether a Node's VM is powered off or suspended. The error means that this is unknown.
 func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	id, err := p.Identify(node)
 	if err != nil {
@@ -331,8 +327,8 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-// location returns the annotations that say where a Node's machine is. It returns nil if the Node has them,
-// or if they cannot name the machine.
+// location returns the annotations that record a VM's location. It returns nil if the Node already has
+// them, or if they cannot represent the location.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, in) {
@@ -353,8 +349,8 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 	return all
 }
 
-// isRecorded reports whether a Node's annotations say where its machine is. They also do if they name another
-// entry of the same vCenter and that entry fails now, so that an outage causes no write.
+// isRecorded reports whether a Node's annotations record its VM's location. An annotation that names
+// another entry of the same vCenter remains valid while that entry fails, so that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == in.Instance || in.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())

@@ -18,30 +18,29 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A ConditionName names a condition. It is one of a closed set, whose values are for programs too.
+// A ConditionName identifies a Condition. The values are stable, since programs read them.
 type ConditionName string
 
-// The conditions, all of which have to hold for a Node to be deleted, in the order in which they
-// are checked.
+// The conditions for deleting a Node, in the order in which they are checked.
 const (
-	// Managed: the Node is not another provider's, and the configuration selects it.
+	// Managed means that the Node has no other provider's ID and matches the configuration's selector.
 	Managed ConditionName = "managed"
-	// NotReady: the framework asks about Nodes that are not ready.
+	// NotReady means that the Node is not ready. The framework asks only about such Nodes.
 	NotReady ConditionName = "not_ready"
-	// Named: the Node says which machine it runs on.
+	// Named means that the Node identifies its VM.
 	Named ConditionName = "names_vm"
-	// Absent: each vCenter was read completely, and none has the machine.
+	// Absent means that every vCenter was read completely and none has the VM.
 	Absent ConditionName = "absent"
-	// FoundBefore: the Node has a provider ID, and vzones has found its machine before.
+	// FoundBefore means that the Node has a provider ID and that vzones has found its VM before.
 	FoundBefore ConditionName = "found_before"
-	// Enabled: nodes.skipDeletion is not set.
+	// Enabled means that nodes.skipDeletion is not set.
 	Enabled ConditionName = "deletion_enabled"
-	// Searched: each vCenter was searched directly since, and none has the machine.
+	// Searched means that a later direct search of every vCenter did not find the VM.
 	Searched ConditionName = "searched"
 )
 
-// conditions has the checks that need only the Node and the snapshots. A check returns why its condition
-// does not hold.
+// conditions are the checks that need only the Node and the snapshots. Each returns the reason why its
+// condition does not hold.
 var conditions = []struct {
 	name  ConditionName
 	check func(*deletion) error
@@ -54,20 +53,18 @@ var conditions = []struct {
 	{Enabled, (*deletion).isEnabled},
 }
 
-// A deletion is the question whether a Node is to be deleted.
+// A deletion evaluates whether a Node may be deleted.
 type deletion struct {
 	placer *Placer
 	states []inventory.State
 	node   *v1.Node
-	// isNamed sets id, and isAbsent sets absent, the answer of the snapshots.
+	// isNamed sets id. isAbsent sets absent to the result of the snapshots.
 	id     inventory.Identity
 	absent error
 }
 
 var (
-	// errExists says that a machine exists.
-	errExists = errors.New("the VM exists")
-	// errDisabled says that no Node is deleted.
+	errExists   = errors.New("the VM exists")
 	errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
 )
 
@@ -102,9 +99,8 @@ func (q *deletion) isAbsent() error {
 	return nil
 }
 
-// wasFound returns an error unless the Node is initialized and vzones has found its machine before. A
-// provider ID alone may be from another provider or a kubelet, for a machine that no configured vCenter
-// shows to the account.
+// wasFound returns an error unless the Node has a provider ID and vzones has found its VM before. A
+// provider ID alone may come from another provider or a kubelet, for a VM that the account cannot see.
 func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "" && !q.id.WasFound():
@@ -124,8 +120,8 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns the first condition that does not hold, that the Node is ready last of all. It returns
-// nil if the Node is to be deleted once a search has confirmed that no vCenter has its machine.
+// whyKept returns the first condition that does not hold, considering NotReady last. It returns nil if the
+// Node may be deleted once a search has confirmed that no vCenter has its VM.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -144,39 +140,41 @@ func (q *deletion) whyKept() (last error) {
 	return last
 }
 
-// A Checker decides whether the machine of a Node exists. The framework deletes a Node whose machine
-// does not exist.
+// A Checker decides whether a Node's VM exists. The framework deletes a Node whose VM does not exist.
 type Checker struct {
 	fleet     SearchedFleet
 	placer    *Placer
 	confirmer confirmer
 }
 
-// NewChecker returns a checker whose Run confirms absences.
+// NewChecker returns a Checker. Its Run confirms absences.
 func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 	searches := map[bool]workqueue.TypedInterface[wanted]{false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted]()}
 	return &Checker{fleet: fleet, placer: placer, confirmer: confirmer{fleet: fleet, memories: placer.memories, queues: searches}}
 }
 
-// Run searches for absent machines until the context is done. It calls ended, which must not
-// wait, with each Node whose search has a result.
+// Run searches for absent VMs until the context is done. It calls ended, which must not block, for each
+// Node whose search has a result.
 func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
-// Outside returns inventory.ErrOutside if a search has found an absent machine of a Node outside of the
-// configured datacenters, nil if it has not, and ErrConfirming until it has ended.
+// Outside returns inventory.ErrOutside if a search found an absent VM outside the configured datacenters,
+// nil if it did not, and ErrConfirming until it ends.
 func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 	return c.confirmer.ask(node, true, id, true)
 }
 
-// CheckExists reports whether a Node's machine exists. False makes the framework delete the Node. It
-// is returned only if all of this is true: the Node has a provider ID; the Node's annotation or this
-// process knows where vzones found the machine; the index of every vCenter is complete, and none has the
-// machine; and a direct search of every vCenter has not found it since then. If the machine exists, or the
-// Node is another provider's, CheckExists returns true. Everything else is an error, also an absence while
-// nodes.skipDeletion is set.
+// CheckExists reports whether a Node's VM exists. The framework deletes the Node if it is false, which
+// requires all of the following:
+//   - The Node has a provider ID.
+//   - The Node's annotation or this process records where vzones found the VM.
+//   - The index of every vCenter is complete and does not contain the VM.
+//   - A direct search of every vCenter after that did not find the VM.
 //
-// CheckExists does not wait for a search. The framework asks about each Node that is not ready every
-// few seconds, and gets the latest result.
+// The result is true if the VM exists or the Node is another provider's. Anything else is an error, even an
+// absence while nodes.skipDeletion is set.
+//
+// CheckExists does not wait for a search. The framework asks about each Node that is not ready every few
+// seconds, and gets the latest result.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
 	q, absent, err := c.decide(node, true)
 	switch {
@@ -192,21 +190,22 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// CheckAhead is CheckExists before the framework asks: it starts one search for an absent machine, so that
-// there is an answer by then. Absent reports whether the machine is absent by all snapshots. If it is and
-// there is no error, the Node may be deleted. The error says why the Node is kept: see KeptBy.
+// CheckAhead is CheckExists before the framework asks: it starts a single search for an absent VM, so that
+// the result is ready by then. absent reports whether no snapshot has the VM; if it is true and the error
+// is nil, the Node may be deleted. KeptBy classifies the error.
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
 		c.confirmer.drop(node.UID)
-		return false, nil // the framework does not ask
+		// The framework does not ask about such a Node.
+		return false, nil
 	}
 	_, absent, err = c.decide(node, false)
 	return absent, err
 }
 
-// HasAnswer reports whether CheckExists has an answer about a Node, and no error. Like CheckExists it starts the
-// search for an absent machine.
+// HasAnswer reports whether CheckExists would return no error. Like CheckExists, it starts the search for an
+// absent VM.
 func (c *Checker) HasAnswer(node *v1.Node) bool {
 	_, _, err := c.decide(node, true)
 	return err == nil || errors.Is(err, errExists)
@@ -233,21 +232,20 @@ func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, er
 	return q, true, c.confirmer.ask(q.node, false, q.id, asks)
 }
 
-// A Condition has to hold for a Node to be deleted.
+// A Condition is a prerequisite for deleting a Node.
 type Condition struct {
 	Name ConditionName
-	// Err says why it does not hold. It is nil if it holds or was not checked.
+	// Err is the reason why the condition does not hold. It is nil if it holds or was not checked.
 	Err error
-	// Asked is false where another one that does not hold makes it meaningless.
+	// Asked is false if another failed condition makes this one meaningless.
 	Asked bool
 }
 
-// Holds reports whether the condition is known to hold.
+// Holds reports whether the condition was checked and holds.
 func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
 
-// Conditions returns what has to hold for a Node to be deleted, and goes on after the first that does
-// not hold. If no snapshot has the machine, it searches each vCenter directly, as Run would, and
-// returns after that.
+// Conditions checks every condition for deleting a Node, without stopping at the first failure. If no
+// snapshot has the VM, it searches each vCenter directly, as Run would, and waits for the result.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
 	all := make([]Condition, 0, len(conditions)+1)
@@ -272,11 +270,11 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 	return append(all, searched)
 }
 
-// ReasonNotDeleted is the reason of the Event that says why a Node is not deleted.
+// ReasonNotDeleted is the reason of the Event about a Node that is not deleted.
 const ReasonNotDeleted = "NodeDeletionBlocked"
 
-// kept are the reasons why a Node is kept although it is not ready and its machine is not found, in
-// the order in which an error is compared with them. The last is for every other error.
+// kept are the reasons for keeping a Node that is not ready and whose VM is not found. The first match
+// applies, and the last entry covers every other error.
 var kept = []struct {
 	err error
 	// name is the value of the metric's label.
@@ -292,8 +290,8 @@ var kept = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason that an error of CheckAhead stands for, empty if the Node is not kept: its
-// machine exists, the framework does not ask, or it may be deleted.
+// KeptBy returns the reason for an error of CheckAhead. It is empty if the Node is not kept: its VM exists,
+// the framework does not ask, or the Node may be deleted.
 func KeptBy(err error) string {
 	if err == nil || errors.Is(err, errExists) {
 		return ""
@@ -306,13 +304,13 @@ func KeptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// IsSearching reports whether an error of CheckAhead says only that a search is under way.
+// IsSearching reports whether the only cause of a CheckAhead error is a search in progress.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
-// KeptKey returns the same key for errors that say the same to a person. That a search fails is
-// the same for all machines.
+// KeptKey returns the same key for errors with the same meaning. A failed search has the same key for all
+// VMs.
 func KeptKey(err error) string {
 	reason := KeptBy(err)
 	if errors.Is(err, ErrSearchFailed) {
@@ -321,11 +319,11 @@ func KeptKey(err error) string {
 	return reason + " " + strings.Join(inventory.UnreachableIn(err), " ")
 }
 
-// KeptHelp explains the reasons in a line.
+// KeptHelp describes the reasons in the help text of a metric.
 const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be), " +
 	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (one that may be it), unknown (something else is)"
 
-// KeptReasons returns all reasons.
+// KeptReasons returns the names of all reasons.
 func KeptReasons() []string {
 	names := make([]string, len(kept))
 	for i, k := range kept {

@@ -14,19 +14,19 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// compareAge compares two Nodes by the time of their creation, in whole seconds, and then by their names.
+// compareAge orders Nodes by creation time, which is in whole seconds, and then by name.
 func compareAge(a, b *v1.Node) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// isElder reports whether a Node gets an address before another Node if the machines of both report it: neither has an
-// address of that family yet, and the Node is older. So the order in which Nodes are decided about does not matter.
+// isElder reports whether a Node takes precedence over another for an address that both VMs report: neither
+// has an address of that family yet, and the Node is older. So the order of decisions does not matter.
 func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.IsWithout(node, a) && addresses.IsWithout(other, a) && compareAge(node, other) < 0
 }
 
-// elder returns the Node that gets an address before a Node by isElder, or nil. What an elder would get now depends on
-// its own elders.
+// elder returns the Node that takes precedence for an address according to isElder, or nil. The addresses
+// of an elder depend on its own elders.
 func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
 	if !addresses.IsWithout(node, a) {
 		return nil, nil
@@ -54,7 +54,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	for _, e := range elders {
 		given, isKnown := c.chosen[e.node.UID]
 		if !isKnown {
-			// With an error the selection has no addresses.
+			// After an error the selection is empty.
 			s, _, _ := c.choose(e.machine, e.node)
 			given = s.Addresses
 			c.chosen[e.node.UID] = given
@@ -66,7 +66,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	return nil, nil
 }
 
-// isOwner reports whether a machine is a Node's, and no other Node comes before it.
+// isOwner reports whether a Node has a VM and no other Node takes precedence.
 func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
@@ -79,20 +79,21 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	return err == nil && len(s.before) == 0
 }
 
-// reports has the machines by the addresses that they report, for the snapshot of each vCenter. It is made when a Node
-// without addresses is decided about.
+// reports maps the name of each vCenter to the VMs of its snapshot by reported address. It is built only
+// when a Node without addresses is decided.
 type reports map[string]reported
 
 type reported struct {
-	// snapshot is that of the machines. The next snapshot of the vCenter replaces it.
+	// snapshot contains the VMs. A newer snapshot of the vCenter invalidates them.
 	snapshot weak.Pointer[inventory.Snapshot]
 	machines map[netip.Addr][]*inventory.Machine
 }
 
-// of returns the machines that report an address, in any order.
+// of returns the VMs that report an address, in any order.
 func (r reports) of(states []inventory.State, a netip.Addr) (all []*inventory.Machine) {
 	if len(r) > len(states) {
-		clear(r) // a vCenter left the configuration
+		// A vCenter was removed from the configuration.
+		clear(r)
 	}
 	for _, s := range states {
 		if s.Snapshot == nil {

@@ -37,7 +37,7 @@ func TestInstanceType(t *testing.T) {
 	}
 }
 
-// TestGuestOSes: each name can be a part of a label's value.
+// TestGuestOSes: each name is valid in the value of a label.
 func TestGuestOSes(t *testing.T) {
 	if len(guestOSes) != 151 {
 		t.Errorf("the table has %d identifiers, want 151", len(guestOSes))
@@ -52,11 +52,10 @@ func TestGuestOSes(t *testing.T) {
 // incumbentName is the vSphere CPI's name of a guest operating system.
 type incumbentName struct {
 	name string
-	// recent says that the name is there since 1.37 only.
+	// recent reports whether the name is new in 1.37.
 	recent bool
 }
 
-// incumbentNames reads the CPI's names by identifier.
 func incumbentNames(t *testing.T) map[string]incumbentName {
 	t.Helper()
 	data, err := os.ReadFile("testdata/guest-os.txt")
@@ -80,8 +79,8 @@ func incumbentNames(t *testing.T) map[string]incumbentName {
 	return names
 }
 
-// TestGuestOSesAreTheIncumbents: each identifier that vSphere has is named as the CPI
-// names it, and what that does not know is unknown here too.
+// TestGuestOSesAreTheIncumbents: each identifier in vSphere has the CPI's name, or is unknown if the CPI has
+// none.
 func TestGuestOSesAreTheIncumbents(t *testing.T) {
 	names := incumbentNames(t)
 	all := types.VirtualMachineGuestOsIdentifier("").Strings()
@@ -111,7 +110,6 @@ func TestGuestOSesAreTheIncumbents(t *testing.T) {
 	}
 }
 
-// TestFormerTypeNeedsAWholeConfiguration, as the type itself does.
 func TestFormerTypeNeedsAWholeConfiguration(t *testing.T) {
 	for _, m := range []inventory.Machine{{GuestID: "rhel9_64Guest"}, {CPUs: 1, GuestID: "rhel9_64Guest"}, {CPUs: 1, MemoryMB: 1}} {
 		if got := formerInstanceType(&m); got != "" {

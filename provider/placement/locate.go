@@ -10,27 +10,28 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// readyGrace is longer than a kubelet can be silent before its Node is not ready: kube-controller-manager's
-// --node-monitor-grace-period is 50 s, and up to a few seconds pass until it is noticed.
+// readyGrace exceeds the time for which a Node stays ready after its kubelet fails:
+// kube-controller-manager's --node-monitor-grace-period is 50 s, plus a few seconds.
 const readyGrace = 2 * time.Minute
 
-// A found is what the states show of the machine that a Node names.
+// A found is the VM that a Node names, according to the states.
 type found struct {
 	id inventory.Identity
-	// machine is nil if it is not certain. In is the state of its vCenter, and lost says why that does not answer.
+	// machine is nil if it is uncertain. in is the state of its vCenter, and lost is the reason why that
+	// vCenter does not answer.
 	machine *inventory.Machine
 	in      inventory.State
 	lost    error
 }
 
-// A located is what was found, and which other Nodes have the machine.
+// A located is a found VM with the other Nodes that have it.
 type located struct {
 	found
 	sharing sharing
 }
 
-// locate finds the machine of a Node and the other Nodes that have it, and remembers the machine. The error says why the
-// machine is not certain. What was found is there beside an error that is not the search's.
+// locate finds the VM of a Node and the other Nodes that have it, and remembers the VM. The error means
+// that the VM is uncertain. If the error is not from the search, the found VM is returned with it.
 func (p *Placer) locate(states []inventory.State, node *v1.Node) (at located, err error) {
 	at.found, err = p.look(states, node)
 	p.remember(states, node, &at.found)
@@ -41,8 +42,8 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (at located, er
 	return at, err
 }
 
-// look returns the machine that a Node names, by its provider ID if it has one. It remembers nothing, so it is also for
-// Nodes that are not decided about.
+// look returns the VM that a Node names, by its provider ID if it has one. It remembers nothing, so it is
+// also used for the other Nodes of a decision.
 func (p *Placer) look(states []inventory.State, node *v1.Node) (f found, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {
@@ -58,7 +59,7 @@ func (p *Placer) look(states []inventory.State, node *v1.Node) (f found, err err
 	return f, nil
 }
 
-// remember notes what was found of a Node. The machine of an initialized Node becomes its home if the vCenter answers.
+// remember records a search result. The VM of an initialized Node becomes its home if the vCenter answers.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	k := p.memories.Of(node)
 	if !isReadyWithoutHome(states, node, f.id) {
@@ -83,7 +84,7 @@ func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Id
 	return nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 }
 
-// identify is Identify, under the lock.
+// identify is Identify for a caller that holds the lock.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
 	k := p.kept(node.UID)
@@ -95,9 +96,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, err
 }
 
-// Observe returns the machine of a Node by these states, nil if it is not certain or if another Node has it
-// too. As long as the machine is the same pointer, the Node has the same place. Observe remembers where the
-// machine of an initialized Node was found.
+// Observe returns a Node's VM, or nil if it is uncertain or another Node has it too. As long as the pointer
+// is the same, so is the Node's place. Like Decide, it remembers the VM of an initialized Node.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
 	p.memories.Lock()
 	defer p.memories.Unlock()

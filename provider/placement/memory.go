@@ -14,59 +14,57 @@ import (
 )
 
 const (
-	// reservedFor is the longest time for which a machine and addresses are reserved for a Node that
-	// was given them and does not show them yet.
+	// reservedFor limits the reservation of a VM and addresses that the Node does not show yet.
 	reservedFor = time.Minute
-	// namesServeFor is how long names of tags are good for a Node that waited for them, although they
-	// take longer to read than the refresh interval.
+	// namesServeFor is how long tag names that were read during a Node's wait remain valid for that
+	// Node, even if a read takes longer than the refresh interval.
 	namesServeFor = time.Minute
 )
 
 // A Memory contains the facts about one Node that this process remembers and the Node does not report. The zero value is
 // the memory of a new Node.
 type Memory struct {
-	// lastSeen is where and when the machine was found last.
+	// lastSeen is the place and time of the VM's last sighting.
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is the time since which the Node has been ready while its home was off, zero if it is
-	// not so.
+	// readyWithoutHome is when the Node was first seen ready while its home is powered off, or zero.
 	readyWithoutHome time.Time
 	// seen is Identity.Seen.
 	seen bool
-	// confirmed are the addresses that the Node claims and that its machine had at the last reading.
+	// confirmed are the addresses that the Node claims and its VM had when last read.
 	confirmed []netip.Addr
-	// confirmedBy has the Node and the machine that confirmed and lost follow from.
+	// confirmedBy is the input from which confirmed and lost were computed.
 	confirmedBy struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost has the claimed addresses that the machine, if it is not powered off, stopped reporting while
-	// it reports others, and the time of that.
+	// lost maps each claimed address to the time at which the VM stopped reporting it, while the VM is
+	// not powered off and reports other addresses.
 	lost map[netip.Addr]time.Time
-	// reserved is the Node's last reservation. It counts while the Node is in the index of reservations.
+	// reserved is the Node's last reservation. It is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait
 	placed   placed
-	// absence is the search of every vCenter for a machine that no snapshot has, nil if none was wanted.
+	// absence is the search of every vCenter for a VM that no snapshot has, or nil.
 	absence *search
-	// outside is the search for it in all datacenters that are not configured, nil if none was wanted.
+	// outside is the search for that VM in all datacenters that are not configured, or nil.
 	outside *search
 }
 
-// Memories contains the memory of each Node, under one lock. It is nodes.Store.
+// Memories contains the memory of each Node, under one lock. nodes.Store implements it.
 type Memories interface {
 	sync.Locker
-	// Of returns the memory of a Node, to be read and changed under the lock. It is kept until the Node is deleted.
+	// Of returns the memory of a Node, for use under the lock. It exists until the Node is deleted.
 	Of(*v1.Node) *Memory
-	// Kept returns the memory of a Node, nil if there is none.
+	// Kept returns the memory of a Node, or nil if there is none.
 	Kept(types.UID) *Memory
 }
 
-// nameWait is the wait of a Node for names of tags. It began at the time began, zero if the Node does not
-// wait for names alone. At the time served, names read since then first were good for the Node, zero before.
+// nameWait is a Node's wait for tag names. began is zero unless tag names are all that the Node waits for.
+// served is the first time at which names read since began were available, or zero.
 type nameWait struct{ began, served time.Time }
 
-// start returns when the Node began to wait. If it did not wait, or names were good for it long ago, it
-// begins now.
+// start returns the start of the wait. A new wait begins if there is none, or if names became available
+// more than namesServeFor ago.
 func (w *nameWait) start() time.Time {
 	if w.began.IsZero() || !w.served.IsZero() && time.Since(w.served) > namesServeFor {
 		*w = nameWait{began: time.Now()}
@@ -74,15 +72,15 @@ func (w *nameWait) start() time.Time {
 	return w.began
 }
 
-// serve notes that names were read since the Node began to wait.
+// serve records that names were read since the wait began.
 func (w *nameWait) serve() {
 	if w.served.IsZero() {
 		w.served = time.Now()
 	}
 }
 
-// confirm notes which of the Node's claimed addresses the machine has, and which it has lost. An address
-// that is unclear stays what it was.
+// confirm records which of the Node's claimed addresses its VM has, and which it lost. An unclear address
+// keeps its state.
 func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
@@ -106,10 +104,10 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	k.lost = lost
 }
 
-// nothing is known of a Node that is new.
+// nothing is the memory of a Node that is not known.
 var nothing Memory
 
-// kept returns what is remembered of a Node, not to be changed.
+// kept returns the memory of a Node for reading only.
 func (p *Placer) kept(node types.UID) *Memory {
 	if k := p.memories.Kept(node); k != nil {
 		return k

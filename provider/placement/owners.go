@@ -13,18 +13,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// sharing has the other Nodes of a Node's machine: the earlier and the later owners, in their order.
+// sharing contains the other Nodes with the same VM. The Nodes in before take precedence over node.
 type sharing struct {
 	node          *v1.Node
 	machine       *inventory.Machine
 	before, after []*v1.Node
 }
 
-// any reports whether another Node has the machine.
 func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
 
-// shared returns the other Nodes that have a Node's machine, in their order. Before the Nodes are known it
-// returns none; no Node is initialized then.
+// shared returns the other Nodes that have a Node's VM. Before the Nodes are known it returns none, since no
+// Node is initialized then.
 func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
 	s := sharing{node: node, machine: m}
 	if !p.nodes.IsStarted() {
@@ -49,7 +48,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 	return s, nil
 }
 
-// naming returns the Nodes that may have a machine by its UUID, or by its name or its guest's.
+// naming returns the Nodes that may have a VM according to its UUID, its name or its guest's host name.
 func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
@@ -66,9 +65,9 @@ func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
 	return all, nil
 }
 
-// has reports whether a machine is or may be that of a Node. The machine that is found decides, and not the
-// form in which the Node writes the UUID. A Node that cannot be initialized, because it names two machines
-// or several fit, has none.
+// has reports whether a VM is or may be a Node's. This depends on the VM that a search finds, not on the
+// form of the UUID on the Node. A Node that cannot be initialized, because it names two VMs or matches
+// several, has none.
 func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.IsForeign(node) {
 		return false
@@ -94,10 +93,9 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	return !waits || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// compareOwners compares two Nodes that have one machine, and returns -1 if the first one comes first. A Node
-// that vzones has initialized with the machine, or just initializes, comes first, so that no other Node takes
-// the machine from it later. Otherwise the Node that was created first does. The order is the same after each
-// restart, and no kubelet can write the facts behind it.
+// compareOwners compares two Nodes that have one VM; -1 means that a takes precedence. A Node that vzones
+// has initialized with the VM, or is initializing, comes first, so that no later Node takes the VM from it.
+// Otherwise the older Node does. The order survives restarts, and no kubelet can write its inputs.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.of(n.UID).machine == m.UUID
@@ -111,8 +109,8 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 }
 
-// whyShared returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is
-// the Node's alone or another one waits for it.
+// whyShared returns an error if a Node that takes precedence has the VM. For an initialized Node, any other
+// Node with the VM is an error.
 func (s *sharing) whyShared() error {
 	name := s.node.Name
 	joins := nodeinfo.IsUninitialized(s.node)
@@ -133,7 +131,7 @@ func (s *sharing) whyShared() error {
 	return nil
 }
 
-// listNodes names Nodes, the first of them if there are many.
+// listNodes names at most quote.Most Nodes.
 func listNodes(nodes []*v1.Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

@@ -13,16 +13,15 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A basis has the facts behind all placements beside the machines: the tag categories that each
+// A basis contains every input of a placement except the VM and the rules: the tag categories that each
 // vCenter shows, and the name of its first entry.
 type basis struct {
-	// states are those that the basis was made of.
+	// states are the input of key.
 	states []inventory.State
-	// key is the same for bases that give every machine the same placement.
+	// key is equal for bases with which every VM gets the same placement.
 	key string
 }
 
-// update makes this the basis of states.
 func (b *basis) update(states []inventory.State) {
 	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool {
 		return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot && (was.Err == nil) == (is.Err == nil)
@@ -41,7 +40,7 @@ func (b *basis) update(states []inventory.State) {
 	*b = basis{states, key.String()}
 }
 
-// placed is a Node's placement and what it was made of.
+// placed is a Node's cached placement with its inputs.
 type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
@@ -51,11 +50,10 @@ type placed struct {
 	err       error
 }
 
-// place returns the placement of a Node by the tags that the machine's vCenter shows to the account. The
-// conflicts include categories that no vCenter shows, categories that the Node's CSI driver does not find
-// everywhere, and labels that the driver does not see. A placement is kept as long as the machine, the rules,
-// the basis and the presence of the driver are the same; a machine that has changed is another pointer. The lock
-// is held.
+// place returns the placement of a Node. The conflicts include categories that no vCenter shows to the
+// account, and categories and labels that the Node's CSI driver does not see. The result is cached while
+// the VM, the rules, the basis and the presence of the driver are the same; a VM that changes gets a new
+// pointer. The caller holds the lock.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
 	k := p.memories.Of(node)
@@ -80,7 +78,7 @@ func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory
 	return placement, err
 }
 
-// categories returns the tag categories that a machine's vCenter does not show to the account, and those that it does.
+// categories returns the tag categories that a VM's vCenter hides from the account and shows to it.
 func categories(states []inventory.State, m *inventory.Machine) (invisible, visible []string) {
 	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
 		return in.InvisibleCategories, in.VisibleCategories
@@ -88,8 +86,8 @@ func categories(states []inventory.State, m *inventory.Machine) (invisible, visi
 	return nil, nil
 }
 
-// Paths returns the paths that an entry of a vCenter shows, such as the way up from a host, as placements
-// have them: each object has the name of the vCenter's first entry, whichever entry found the machine.
+// Paths returns paths from an entry of a vCenter in the form that placements have: each object has the name
+// of the vCenter's first entry. It does not change its argument.
 func Paths(states []inventory.State, entry string, of []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {
@@ -111,8 +109,7 @@ func Paths(states []inventory.State, entry string, of []topology.Path) []topolog
 	return all
 }
 
-// Contenders returns the tags above a machine that could have decided its Node's labels, and what
-// became of each.
+// Contenders returns the tags above a VM that could have decided its Node's labels, each with its outcome.
 func Contenders(states []inventory.State, policy topology.Policy, m *inventory.Machine) []topology.Contender {
 	policy.Invisible, _ = categories(states, m)
 	return topology.Contenders(policy, Paths(states, m.Ref.VCenter, m.Paths))

@@ -30,7 +30,7 @@ func mustUUID(s string) inventory.UUID {
 	return u
 }
 
-// aNode is a Node that waits.
+// aNode returns an uninitialized Node.
 func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	n := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
@@ -42,10 +42,10 @@ func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	return n
 }
 
-// runs is a Node that is initialized with the machine uuidA.
+// runs initializes a Node with the VM uuidA.
 func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, nil }
 
-// both are the internal and external addresses.
+// both returns each address as an internal and an external address.
 func both(addresses ...string) []v1.NodeAddress {
 	var all []v1.NodeAddress
 	for _, a := range addresses {
@@ -54,7 +54,7 @@ func both(addresses ...string) []v1.NodeAddress {
 	return all
 }
 
-// memories are what is remembered of Nodes, all of which are there.
+// memories implements Memories. Its Nodes are never deleted.
 type memories struct {
 	sync.Mutex
 	of map[types.UID]*Memory
@@ -69,18 +69,20 @@ func (m *memories) Of(n *v1.Node) *Memory {
 
 func (m *memories) Kept(node types.UID) *Memory { return m.of[node] }
 
-// aPlacer returns a placer that needs to look at no other Node.
+// aPlacer returns a Placer that never looks up another Node.
 func aPlacer() (*Placer, *memories) {
 	m := &memories{of: map[types.UID]*Memory{}}
 	return New(nil, nil, m, &config.Config{}, Options{}), m
 }
 
-// TestReservationsEnd with the Node, with what it shows, when it gets something else, and with time.
+// TestReservationsEnd: a reservation ends when the Node is deleted, shows the values or gets new ones, and
+// after reservedFor.
 func TestReservationsEnd(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2001:db8::2")
 	for name, c := range map[string]struct {
-		happens  func(*Placer, *memories)
-		one, two string // whose they are then
+		happens func(*Placer, *memories)
+		// The holders of the two addresses afterwards.
+		one, two string
 		machine  bool
 	}{
 		"nothing":         {func(_ *Placer, _ *memories) {}, "a", "a", true},
@@ -99,7 +101,7 @@ func TestReservationsEnd(t *testing.T) {
 				p, m := aPlacer()
 				p.reservations.add(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p, m)
-				// First of all, because reservedBy forgets what is too old.
+				// This check is first, because reservations.by removes expired reservations.
 				if got := p.reservations.of("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the VM is reserved: %t, want %t", got, c.machine)
 				}
@@ -120,13 +122,13 @@ func TestReservationsEnd(t *testing.T) {
 	}
 }
 
-// withAddress gives a Node addresses of either kind.
+// withAddress gives a Node internal and external addresses.
 func withAddress(addresses ...string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Status.Addresses = both(addresses...) }
 }
 
-// twoEntries are states of one vCenter, and what is above a machine that the second one
-// shows.
+// twoEntries returns the states of two entries of one vCenter, with a VM that the second shows, and of
+// another vCenter.
 func twoEntries() (states []inventory.State, m *inventory.Machine) {
 	ref := topology.Ref{VCenter: "second", Type: "VirtualMachine", ID: "vm-1"}
 	datacenter := &topology.Object{Ref: topology.Ref{VCenter: "second", Type: "Datacenter", ID: "datacenter-2"}, Name: "dc", Path: "/dc"}
@@ -141,8 +143,8 @@ func twoEntries() (states []inventory.State, m *inventory.Machine) {
 	return []inventory.State{of("first"), of("second"), {VCenter: "other", Address: "other:443"}}, m
 }
 
-// TestTheVCenterHasOneName: what is above a machine is of the first entry of its vCenter,
-// whichever shows it and whether or not the first one was ever read.
+// TestTheVCenterHasOneName: objects above a VM have the name of the vCenter's first entry, whichever entry
+// shows them, even if the first was never read.
 func TestTheVCenterHasOneName(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
 	states, m := twoEntries()
@@ -166,8 +168,8 @@ func TestTheVCenterHasOneName(t *testing.T) {
 	}
 }
 
-// TestRecordInAnOutage: a record that names another entry of the machine's vCenter stays as
-// long as that one fails, and no longer.
+// TestRecordInAnOutage: a record that names another entry of the VM's vCenter is kept only while that entry
+// fails.
 func TestRecordInAnOutage(t *testing.T) {
 	states, m := twoEntries()
 	id := inventory.Identity{UUIDs: []inventory.UUID{m.UUID}, Recorded: topology.Ref{VCenter: "first", Type: "VirtualMachine", ID: "vm-1"}, RecordedInstance: "i"}
@@ -195,15 +197,16 @@ func TestRecordInAnOutage(t *testing.T) {
 	}
 }
 
-// TestHiddenCategory: a category that its vCenter does not show is unknown for a machine, never missing, and the
-// other vCenters decide only what is said of it.
+// TestHiddenCategory: a category that the VM's vCenter hides is unknown, never missing. The other vCenters
+// affect only the message.
 func TestHiddenCategory(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone", Required: true}}, Paths: []topology.PathKind{topology.ComputePath}}
 	host := &topology.Object{Ref: topology.Ref{VCenter: "one", Type: "HostSystem", ID: "host-1"}, Path: "/dc/host/h"}
 	m := &inventory.Machine{Ref: topology.Ref{VCenter: "one", Type: "VirtualMachine", ID: "vm-1"}, Paths: []topology.Path{{Kind: topology.ComputePath, Objects: []*topology.Object{host}}}}
 	hidden, shown := []string{"zone"}, []string(nil)
 	for _, c := range []struct {
-		one, two []string // that the vCenters do not show
+		// The categories that each vCenter hides.
+		one, two []string
 		says     string
 	}{
 		{shown, hidden, "no tag of category"},

@@ -1,10 +1,9 @@
-// Package placement decides about one Node: its machine, its place, its addresses, its labels and its deletion.
+// Package placement decides about one Node: its VM, place, addresses, labels and deletion.
 //
-// It owns the search for a Node's machine, the form of what is remembered about a Node (see Memory), the Nodes that share
-// a machine or claim an address, the placement that a machine's tags give, and the conditions of a deletion with the direct
-// searches that confirm that a machine does not exist. A Node has the same placement as long as
-// everything that it follows from is the same: see place. The package writes to no Node and deletes none. A Placer contacts
-// no vCenter; it only asks the fleet to read tags again, or to ask whether a machine exists.
+// It contains the search for a Node's VM, the memory of a Node, the precedence of Nodes that share a VM or
+// claim an address, the placement from a VM's tags, and the conditions of a deletion with the direct
+// searches that confirm an absence. It writes to no Node and deletes none. A Placer contacts no vCenter: it
+// only asks the fleet to read tags, or to check whether a VM exists.
 package placement
 
 import (
@@ -23,73 +22,71 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Fleet is what placements need of the vCenters.
+// Fleet is the Placer's view of the vCenters.
 type Fleet interface {
-	// States returns what is known of each vCenter now, in configured order.
+	// States returns the current state of each vCenter, in configured order.
 	States() []inventory.State
-	// ReadTags makes a vCenter read its tags soon, with the names of the tags that matter.
-	// Subscribers are notified of the end, also if it failed.
+	// ReadTags requests a read of a vCenter's tags, including the names of required tags. Subscribers are
+	// notified when it ends, even if it failed.
 	ReadTags(vcenter string)
-	// AskHome asks a vCenter, by a managed object ID, whether a machine exists that the vCenter does
-	// not show. Subscribers are notified of the reply.
+	// AskHome asks a vCenter whether a VM exists that the vCenter does not show, by its managed object
+	// ID. Subscribers are notified of the answer.
 	AskHome(vcenter, id string)
 }
 
-// Options tune a placer. The zero value is what a daemon wants.
+// Options tune a Placer. The zero value contains the defaults of the daemon.
 type Options struct {
-	// MaxSnapshotAge is the greatest time since the last answer of a vCenter with which a Node
-	// is initialized; 5 minutes if zero.
+	// MaxSnapshotAge limits the time since a vCenter's last answer when a Node is initialized; 5 minutes
+	// if zero.
 	MaxSnapshotAge time.Duration
-	// TagRefresh is the time between two readings of tags; 30 s if zero.
+	// TagRefresh is the interval between tag reads; 30 s if zero.
 	TagRefresh time.Duration
-	// AddressWait is how long an initialized Node keeps an address that its machine no longer
-	// reports although it reports others, for example while an interface starts; 3 minutes if zero.
+	// AddressWait is how long an initialized Node keeps an address after its VM reports only other
+	// addresses, for example while an interface starts; 3 minutes if zero.
 	AddressWait time.Duration
 }
 
-// Nodes are the Nodes of the cluster, as an informer has them.
+// Nodes are the Nodes of the cluster in an informer's cache.
 type Nodes interface {
 	// IsStarted reports whether the Nodes are known. Until then no Node may be looked up.
 	IsStarted() bool
-	// Has reports whether a Node is still there, and no other one of its name. It returns true while the Nodes are not known.
+	// Has reports whether this Node, and not a later Node of its name, still exists. It returns true
+	// until the Nodes are known.
 	Has(*v1.Node) bool
-	// Get returns the Node of a name, be it somebody else's or not.
+	// Get returns the Node of a name, even if vzones does not manage it.
 	Get(name string) (*v1.Node, error)
-	// ByAddress returns the Nodes that claim an address, those of others too.
+	// ByAddress returns the Nodes that claim an address, including those that vzones does not manage.
 	ByAddress(address string) ([]*v1.Node, error)
-	// ByMachine returns the Nodes that may run on a machine by one form of its UUID, or by a nodeinfo.NameKey.
+	// ByMachine returns the Nodes that may run on a VM, by a form of its UUID or a nodeinfo.NameKey.
 	ByMachine(key string) ([]*v1.Node, error)
 }
 
-// A Placer decides about Nodes by the states of a fleet.
+// A Placer decides about Nodes from the states of a fleet.
 type Placer struct {
 	fleet  Fleet
 	nodes  Nodes
 	maxAge time.Duration
-	// namesAge is the greatest age of the names of tags with which a Node is initialized.
-	namesAge time.Duration
-	// addressWait is Options.AddressWait.
+	// namesAge is the maximum age of tag names when a Node is initialized.
+	namesAge    time.Duration
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// memories is the lock of the fields below, too. It is held during a whole decision, from the first look-up until the
-	// reservation, and never across I/O.
-	memories Memories
-	// reservations are what Nodes were given a moment ago.
+	// memories' lock also guards the fields below. It is held during a whole decision, from the first
+	// lookup to the reservation, and never across I/O.
+	memories     Memories
 	reservations reservations
-	// basis has the facts behind all placements beside the machines.
-	basis   basis
-	reports reports
+	basis        basis
+	reports      reports
 }
 
-// settings have the configuration, and what is derived from it.
+// settings are the configuration and values derived from it.
 type settings struct {
 	cfg      *config.Config
 	families map[string][]string
 	selector labels.Selector
 }
 
-// New returns a placer that decides about Nodes by what is remembered of them.
+// New returns a Placer with its first configuration.
 func New(fleet Fleet, nodes Nodes, memories Memories, cfg *config.Config, opts Options) *Placer {
 	p := &Placer{
 		fleet:        fleet,
@@ -105,7 +102,7 @@ func New(fleet Fleet, nodes Nodes, memories Memories, cfg *config.Config, opts O
 	return p
 }
 
-// Apply makes this the configuration from now on.
+// Apply replaces the configuration.
 func (p *Placer) Apply(cfg *config.Config) {
 	s := &settings{cfg: cfg, families: make(map[string][]string, len(cfg.VCenters)), selector: cfg.NodeSelector}
 	if s.selector == nil {
@@ -117,20 +114,20 @@ func (p *Placer) Apply(cfg *config.Config) {
 	p.settings.Store(s)
 }
 
-// Config returns the configuration.
+// Config returns the current configuration.
 func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 
-// Topology returns the rules for labels. After a change of the configuration it is another pointer.
+// Topology returns the rules for labels. The pointer changes with the configuration.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
-// IsForeign reports whether a Node is somebody else's: it has another provider's ID,
-// or the configuration's selector leaves it out.
+// IsForeign reports whether vzones does not manage a Node: it has another provider's ID, or the
+// configuration's selector does not match it.
 func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// OtherProvider returns the scheme of a Node's provider ID if the ID is another provider's and a vCenter has a VM
-// with the Node's system UUID. For any other Node, and for one that the selector leaves out, it returns "".
+// OtherProvider returns the scheme of a Node's provider ID if that is another provider's although a vCenter
+// has a VM with the Node's system UUID. It returns "" for any other Node, and if the selector does not match.
 func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	id := node.Spec.ProviderID
 	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
@@ -142,9 +139,8 @@ func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	return nodeinfo.Scheme(id)
 }
 
-// Statement returns what a Node says about its machine. The machine of a Node without a UUID is looked for
-// by the Node's name, only if the Node waits and the configuration allows it, because any guest can report
-// that name.
+// Statement returns the identity that a Node reports. Without a UUID, a VM is found by the Node's name only
+// if the Node is uninitialized and the configuration allows it, because any guest can report that name.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {
@@ -157,21 +153,20 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns what a Node reports about its VM, and what this process remembers about it.
+// Identify returns the identity that a Node reports, with the facts that this process remembers.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	return p.identify(p.fleet.States(), node)
 }
 
-// WasFound reports whether the machine of an initialized Node was found, now or before.
+// WasFound reports whether the VM of an initialized Node was found, now or earlier.
 func (p *Placer) WasFound(node *v1.Node) bool {
 	id, _ := p.Identify(node)
 	return id.WasFound()
 }
 
-// AskHome asks a vCenter about a machine if an error of inventory.Find says that the vCenter does not show
-// the machine any more.
+// AskHome asks a vCenter about a VM if err is an inventory.NotShown error.
 func (p *Placer) AskHome(err error) {
 	var not *inventory.NotShown
 	if errors.As(err, &not) {

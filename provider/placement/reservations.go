@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A reservation has the machine and the addresses that a Node was given and does not show yet.
+// A reservation contains the VM and addresses that a Node was given and does not show yet.
 type reservation struct {
 	node      string
 	machine   inventory.UUID
@@ -21,23 +21,24 @@ type reservation struct {
 	at        time.Time
 }
 
-// reservations are those of all Nodes. The memories have them, and their lock is held.
+// reservations manages the reservations in memories, whose lock the caller holds.
 type reservations struct {
 	memories Memories
-	// index has the Nodes whose memories have a reservation. One that is gone leaves it at the next look-up.
+	// index contains the Nodes with a reservation. A forgotten Node is removed at its next lookup.
 	index map[types.UID]bool
 }
 
-// add reserves addresses, and a machine unless that is zero, for a Node until the Node shows them. The
-// lock has been held since the first look-up. So if two Nodes ask for the same at once, the second one finds
-// what the first one got, either reserved or on the Node.
+// add reserves addresses, and a VM unless it is zero, for a Node until the Node shows them. The caller has
+// held the lock since its first lookup, so of two Nodes that compete, the second finds the addresses of the
+// first, either reserved or on the Node.
 func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
-		machine = r.of(node.UID).machine // the informer may be behind
+		// The informer may not have the initialized Node yet.
+		machine = r.of(node.UID).machine
 	}
 	given := reservation{node: node.Name, machine: machine, at: time.Now()}
 	for _, one := range addresses {
-		// A host name is no address.
+		// Host names are not reserved.
 		if a, err := netip.ParseAddr(one.Address); err == nil {
 			given.addresses = append(given.addresses, a)
 		}
@@ -46,7 +47,7 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 	r.index[node.UID] = true
 }
 
-// of returns what a Node was given and does not show yet, nothing after reservedFor.
+// of returns a Node's reservation, or zero once the Node shows everything or reservedFor has passed.
 func (r *reservations) of(node types.UID) reservation {
 	if k := r.memory(node); k != nil && time.Since(k.reserved.at) < reservedFor {
 		return k.reserved
@@ -54,8 +55,8 @@ func (r *reservations) of(node types.UID) reservation {
 	return reservation{}
 }
 
-// memory returns the memory of a Node that has a reservation, nil for any other Node. The reservation of a Node
-// that was forgotten ends.
+// memory returns the memory of a Node with a reservation, or nil. It removes a forgotten Node from the
+// index.
 func (r *reservations) memory(node types.UID) *Memory {
 	if !r.index[node] {
 		return nil
@@ -67,7 +68,7 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// by returns the name of another Node that was given an address, empty for none.
+// by returns the name of another Node for which an address is reserved, or "".
 func (r *reservations) by(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
 	for other := range r.index {
@@ -83,14 +84,13 @@ func (r *reservations) by(a netip.Addr, node *v1.Node) string {
 	return ""
 }
 
-// NodeChanged ends a Node's reservation of what the Node shows.
+// NodeChanged releases the parts of a Node's reservation that the Node shows.
 func (p *Placer) NodeChanged(now *v1.Node) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	p.reservations.show(now)
 }
 
-// show ends the reservation of what a Node shows now.
 func (r *reservations) show(now *v1.Node) {
 	k := r.memory(now.UID)
 	if k == nil {

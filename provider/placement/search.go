@@ -19,72 +19,70 @@ import (
 )
 
 const (
-	// searchesAtOnce and searchesPerSecond bound the searches for absent
-	// machines, however many there are: each costs a few requests in every vCenter.
+	// searchesAtOnce and searchesPerSecond limit the searches for absent VMs, however many there are:
+	// each costs a few requests to every vCenter.
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
-	// searchTimeout bounds a search in all. Each of its requests has the deadline of
-	// a call.
+	// searchTimeout limits a whole search. Each of its requests has a deadline of its own.
 	searchTimeout = time.Minute
-	// confirmationLasts is the greatest age of a search by which a Node is deleted. The framework asks
-	// every five seconds; a question after repeatAfter starts the next search.
+	// confirmationLasts is the maximum age of a search when a Node is deleted. The framework asks every
+	// five seconds; a question after repeatAfter starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// outsideTimeout bounds a search outside of the configured datacenters. Its result is good for
-	// outsideLasts, because an Event may have to wait for its turn.
+	// outsideTimeout limits a search outside the configured datacenters. Its result is valid for
+	// outsideLasts, because the rate limiter may delay an Event.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
 
-// searchRetries are the delays after searches that fail.
+// searchRetries is the backoff after failed searches.
 var searchRetries = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Steps: 4, Cap: 30 * time.Second}
 
 var (
-	// ErrConfirming says that the search for an absent machine has not ended yet.
+	// ErrConfirming means that the search for an absent VM has not ended yet.
 	ErrConfirming = errors.New("every vCenter is being searched for the VM")
-	// ErrSearchFailed says that a vCenter could not be searched.
+	// ErrSearchFailed means that a vCenter could not be searched.
 	ErrSearchFailed = errors.New("the absence of the VM is not confirmed")
-	// ErrStillThere says that a search has found the machine.
+	// ErrStillThere means that a search found the VM.
 	ErrStillThere = errors.New("a search has found the VM, which is not in the index")
 )
 
-// SearchedFleet is what searches need of the vCenters.
+// SearchedFleet is the Checker's view of the vCenters.
 type SearchedFleet interface {
-	// States returns what is known of each vCenter now, in configured order.
+	// States returns the current state of each vCenter, in configured order.
 	States() []inventory.State
-	// ConfirmAbsent searches every vCenter and returns nil only if each
-	// answered and none has the machine. An error that is not topology.ErrUnknown
-	// says where the machine is.
+	// ConfirmAbsent searches every vCenter. It returns nil only if each answered and none has the VM. An
+	// error other than topology.ErrUnknown tells where the VM is.
 	ConfirmAbsent(context.Context, inventory.Identity) error
-	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
-	// in none of the configured datacenters. Nil says nothing.
+	// SearchOutside returns inventory.ErrOutside if a VM that no index has is in none of the configured
+	// datacenters. Nil proves nothing.
 	SearchOutside(context.Context, inventory.Identity) error
-	// Generation returns another number after each change of which vCenters those are.
+	// Generation changes whenever the set of vCenters does.
 	Generation() uint64
 }
 
-// A confirmer searches every vCenter for machines that no snapshot has any more. A search begins after
-// all snapshots lack the machine. If anything contradicts that later, the result is dropped.
+// A confirmer searches every vCenter for VMs that no snapshot has. A search begins after all snapshots lack
+// the VM. Its result is dropped if anything contradicts that later.
 type confirmer struct {
 	fleet SearchedFleet
-	// queues have the Nodes whose machines are to be searched for, by wanted.outside. Searches outside of
-	// the configured datacenters have a queue of their own, so that they delay no deletion.
+	// queues contain the searches to run, by wanted.outside. Searches outside the configured datacenters
+	// have their own queue, so that they delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
-	// memories have the searches. Their lock is that of lastErr, too.
+	// memories contain the searches. Their lock also guards lastErr.
 	memories Memories
-	// lastErr is the error of the last search if a vCenter could not be searched.
+	// lastErr is the error of the last search if a vCenter could not be searched, or nil.
 	lastErr error
 }
 
-// wanted is the Node whose machine is searched for, and whether that is done outside of the configured
-// datacenters only, which confirms nothing.
+// wanted is a requested search for a Node's VM. If outside is true, it covers only datacenters that are not
+// configured, and confirms nothing.
 type wanted struct {
 	node    types.UID
 	outside bool
 }
 
-// in returns where the memory of the Node has the search.
+// in returns the field for this search in the Node's memory.
 func (w wanted) in(k *Memory) **search {
 	if w.outside {
 		return &k.outside
@@ -92,21 +90,21 @@ func (w wanted) in(k *Memory) **search {
 	return &k.absence
 }
 
-// A search is for the machine of one Node. Another identity is another search.
+// A search is for one identity of a Node's VM. A changed identity needs a new search.
 type search struct {
 	id inventory.Identity
-	// done is the end of the last one, zero before it. Err says why it confirms nothing.
-	// Generation is the fleet's at its start.
+	// done is the end of the last run, or zero. err is the reason why that run confirms nothing, and
+	// generation is the fleet's at its start.
 	done       time.Time
 	err        error
 	generation uint64
-	// due is the time from which a question starts another search.
+	// due is the earliest time for another run.
 	due     time.Time
 	retries wait.Backoff
 }
 
-// ask returns nil if a search that ended a moment ago has confirmed that the machine is absent. Otherwise it
-// starts a search if one is due, and does not wait for it. If again is false, it starts only the first one.
+// ask returns nil if a recent search confirmed that the VM is absent. Otherwise it starts a search if one is
+// due, without waiting for it. If again is false, it searches once.
 func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, again bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -130,15 +128,14 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, agai
 	return of.err
 }
 
-// isOf reports whether a search is for that machine and of the present vCenters,
-// if they were searched already.
+// isOf reports whether a search is for this identity and, once it has run, covered the current vCenters.
 func (of *search) isOf(id inventory.Identity, generation uint64) bool {
 	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
 		(of.done.IsZero() || of.generation == generation)
 }
 
-// drop drops the result of a search, also of one that is under way, because the machine is not absent, its
-// absence is not known any more, or nobody asks.
+// drop discards a search, even a running one, because the VM is no longer known to be absent, or because
+// the framework does not ask.
 func (c *confirmer) drop(node types.UID) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -147,7 +144,7 @@ func (c *confirmer) drop(node types.UID) {
 	}
 }
 
-// wantedBy returns the search that somebody wants, nil if nobody does. The lock is held.
+// wantedBy returns the search in the Node's memory, or nil if it was dropped. The caller holds the lock.
 func (c *confirmer) wantedBy(w wanted) *search {
 	k := c.memories.Kept(w.node)
 	if k == nil {
@@ -156,8 +153,8 @@ func (c *confirmer) wantedBy(w wanted) *search {
 	return *w.in(k)
 }
 
-// run searches until the context is done, and returns when no search is under way. It calls
-// ended, which must not wait, with each Node whose search has a result.
+// run searches until the context is done, and returns when no search is running. It calls ended, which must
+// not block, for each Node whose search has a result.
 func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup
@@ -186,7 +183,7 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	workers.Wait()
 }
 
-// dueOf returns a search, nil if nobody wants it or it has ended a moment ago.
+// dueOf returns a search to run, or nil if it was dropped or ended recently.
 func (c *confirmer) dueOf(w wanted) *search {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -196,8 +193,7 @@ func (c *confirmer) dueOf(w wanted) *search {
 	return nil
 }
 
-// search returns the generation of the vCenters that were searched, and nil if none has
-// the machine.
+// search returns the generation of the vCenters that it searched, and nil if none has the VM.
 func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -207,11 +203,11 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 		defer cancel()
 		return generation, c.fleet.SearchOutside(ctx, id)
 	}
-	// It may have been due for a while.
+	// The search may have been queued for a while.
 	if err := inventory.Exists(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
 	}
-	// A provider ID that something else has set may be in the other byte order.
+	// A provider ID from another component may be in the other byte order.
 	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
 		if s := u.Swapped(); s != u {
 			id.UUIDs = append(id.UUIDs, s)
@@ -228,7 +224,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	}
 }
 
-// finish notes the result of a search, and reports whether anybody still wants it.
+// finish records the result of a search, and reports whether the search was not dropped meanwhile.
 func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) bool {
 	c.memories.Lock()
 	defer c.memories.Unlock()
