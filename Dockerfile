@@ -5,12 +5,12 @@
 #     --build-arg GO_IMAGE=golang:1.26@sha256:DIGEST \
 #     --build-arg VERSION=v1.37.0 --build-arg COMMIT=$(git rev-parse HEAD) .
 #
-# Add --platform=linux/arm64 for another architecture; the build is not emulated.
+# Add --platform=linux/arm64 for another architecture; the build uses cross-compilation, not emulation.
 
-# The image of Go 1.26 that it is built with, by its digest. There is no default: a tag
-# may be another image tomorrow. docs/how-to/build-an-image.md says where it is from.
+# The Go 1.26 image for the build, by digest. There is no default because tags can move. See
+# docs/how-to/build-an-image.md for its source.
 ARG GO_IMAGE
-# What the binary is put into. OpenShift's manifest needs one with /bin/bash.
+# The base image. OpenShift's manifest requires one with /bin/bash.
 ARG BASE_IMAGE=scratch
 FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
 ARG GO_IMAGE
@@ -23,7 +23,7 @@ COPY go.mod go.sum ./
 RUN go mod download && go mod verify
 COPY . .
 ARG TARGETOS TARGETARCH
-# The context has no .git to take them from.
+# The build context does not contain .git.
 ARG VERSION=v0.0.0-dev COMMIT
 RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
@@ -31,7 +31,7 @@ RUN --mount=type=cache,target=/root/.cache/go-build \
 
 FROM $BASE_IMAGE
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-# Gardener's and OpenShift's manifests start the vSphere CPI by this path.
+# Gardener's and OpenShift's manifests use this path for the vSphere CPI.
 COPY --from=build /src/bin/vsphere-cloud-controller-manager /bin/
 USER 65532:65532
 ENTRYPOINT ["/bin/vsphere-cloud-controller-manager"]

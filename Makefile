@@ -1,27 +1,25 @@
-# Go, make, git and a POSIX shell are all that this needs.
-# What it builds goes to bin/, and is built again only when it is not current.
+# Requires only Go, make, git and a POSIX shell. Targets build into bin/ and rebuild only outdated files.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 
-# The flags of every build and every test, so that Go compiles each package once; only what
-# runs under the race detector needs packages of its own. grpcnotrace leaves out gRPC's tracing
-# pages, whose templates would have the linker keep the methods of all types: 32 MB of the
-# daemon. Nothing here needs DWARF or the names of symbols, and building without takes a tenth less.
+# All builds and tests use the same flags, so that Go compiles each package only once; the race detector
+# needs separate packages. grpcnotrace omits gRPC's tracing pages, whose templates make the linker keep the
+# methods of all types: 32 MB of the daemon. Without DWARF and symbols, builds take 10% less time.
 FLAGS := -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s
 export GOFLAGS := $(strip $(shell go env GOFLAGS) $(FLAGS))
 export CGO_ENABLED := 0
 
-# If each core has 2 GiB of available memory, then heaps may grow to five times what is live,
-# because collecting garbage is a fifth of the work of compilers, tests and API servers.
+# With 2 GiB of available memory per core, heaps may grow to five times the live data: garbage collection is
+# a fifth of the work of compilers, tests and API servers.
 FAST := $(shell awk '/^MemAvailable/ && $$2 >= 2097152 * '"$$(nproc)"' { print "GOGC=400" }' /proc/meminfo 2>/dev/null)
 BUILD := $(FAST) .ci/build
 
 COMMANDS ?= ./cmd/...
 BIN := bin
 DAEMON := ./cmd/vsphere-cloud-controller-manager
-# What the commands report as their version.
-ifdef SNAPSHOT # of the newest section of the changelog
+# The version that the commands report.
+ifdef SNAPSHOT # version of the newest section in the changelog
 VERSION ?= v$(shell sed -n 's/^## \[\([0-9.]*\)].*/\1/p;/^## /q' CHANGELOG.md)-snapshot
 endif
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
@@ -30,7 +28,7 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 STAMP = $(foreach p,component-base/version client-go/pkg/version, \
 	-X k8s.io/$p.gitVersion=$(VERSION) -X k8s.io/$p.gitCommit=$(COMMIT))
 
-# The programs of a control plane: those that $KUBEBUILDER_ASSETS has are not built.
+# The programs of a control plane. Programs in $KUBEBUILDER_ASSETS are not built.
 controlplane = $(foreach p,$1,$(if $(wildcard $(KUBEBUILDER_ASSETS)/$p),,bin/controlplane/$p))
 API := $(call controlplane,etcd kube-apiserver)
 PODS := $(call controlplane,kube-scheduler kube-controller-manager)
@@ -40,27 +38,27 @@ PROMTOOL := bin/tools/promtool
 HELM := bin/tools/helm
 REGISTRY := bin/tools/registry
 KUBECTL := bin/tools/kubectl
-# The modules with the definitions of the custom resources that the chart and its examples have.
+# The modules with the CustomResourceDefinitions for the chart and its examples.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
-# The release of Go that makes the image and releases, which are the same wherever it runs.
-# Where another one is installed, it is taken from Go's module proxy.
+# The Go release for images and releases, which makes them reproducible. If another release is installed, Go
+# downloads this release from its module proxy.
 GO_RELEASE := go1.26.8
-# Where the image will be pushed to, without a tag, and the address of the sources.
+# The repository that the image will be pushed to, without a tag, and the URL of the sources.
 IMAGE ?= vsphere-cloud-controller-manager
 SOURCE ?=
 PINNED = GOTOOLCHAIN=$(GO_RELEASE) GOAMD64=v1 GOARM64=v8.0 GOFLAGS='$(FLAGS)'
-# SOURCE_DATE_EPOCH stands in for the time of the commit, as where there is no git.
+# SOURCE_DATE_EPOCH overrides the time of the commit, for builds without git.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 LICENSED := bin/licenses/LICENSE
 RELEASE_TOOLS := $(addprefix bin/tools/,goreleaser syft go-licenses krew validate-krew-manifest)
-# Prometheus and GoReleaser build without most of their modules, which are not looked at.
+# Without Prometheus and GoReleaser, whose builds do not need most of their modules.
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
-# These are built from the same packages, most of which are Kubernetes'.
+# These modules share packages, mostly of Kubernetes.
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
 .PHONY: help
-help: ## list the targets that a change may need
+help: ## list the targets for working on a change
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 # For a shell: eval "$(make env)".
@@ -73,7 +71,7 @@ build: ## build the commands into bin/
 	@$(BUILD) vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
-image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
+image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VERSION= IMAGE=)
 	@echo "image: $(VERSION), for amd64 and arm64 (six minutes the first time)"
 	@mkdir -p bin/image
 	@for arch in amd64 arm64; do GOTOOLCHAIN=$(GO_RELEASE) GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
@@ -85,7 +83,7 @@ image: $(LICENSED) ## make the daemon's image without Docker, into bin/image (VE
 		arm64='$(abspath bin/image/arm64)/vsphere-cloud-controller-manager' >bin/image/name
 	@cat bin/image/name
 
-# Make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it).
+# Create all files of a release in dist/ (VERSION=v1.37.0, or SNAPSHOT=1 for a trial).
 .PHONY: release
 release: $(RELEASE_TOOLS) $(HELM)
 	@echo "release: $(VERSION), into dist (three quarters of an hour the first time)"
@@ -98,22 +96,22 @@ release: $(RELEASE_TOOLS) $(HELM)
 	@rm -rf bin/krew && KREW_ROOT='$(abspath bin/krew)' bin/tools/krew install --manifest dist/krew/vzones.yaml \
 		--archive dist/vzones_$(VERSION)_$$(go env GOOS)_$$(go env GOARCH).tar.gz
 
-# What GoReleaser does not make, into bin/release.
+# Create the files that GoReleaser does not create, in bin/release.
 .PHONY: release-files
 release-files: image $(HELM) bin/tools/syft
 	@.ci/release-files '$(VERSION)' '$(IMAGE)' $(if $(SNAPSHOT),try)
 
 .PHONY: demo
-demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
+demo: ## label the Nodes of a real control plane from three simulated vCenters (DEMO_KEEP=1 keeps them running)
 	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about four minutes on two idle cores")
 	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
 	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
 	@$(BUILD) demo -o bin/demo ./test/demo
 	@exec bin/demo
 
-# Several packages at a time for each processor: tests mostly wait.
+# More packages in parallel than processors, because tests mostly wait.
 TEST := $(FAST) go test -p 6 -vet=off
-# What -short plays with a control plane. It leaves out whatever else needs one.
+# The tests that use a control plane with -short; all others that need it are skipped.
 CORE := TestScenarios$$|TestFailures$$|TestClusterScripts$$
 
 .PHONY: check
@@ -124,30 +122,30 @@ check: ## check the format, vet, and run the tests that need no control plane (P
 	@$(TEST) -short -skip '$(CORE)' $(PKG)
 
 .PHONY: test
-test: build $(API) ## run the unit tests, and the core of the scenarios against a real control plane
+test: build $(API) ## run the unit tests, and the core scenarios against a real control plane
 	@$(TEST) -short -timeout 20m ./test/scenarios ./...
 
-# Pure functions, in packages without goroutines, are left out.
+# Packages without goroutines are skipped.
 .PHONY: test-race
 test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
 	@$(FAST) CGO_ENABLED=1 go test -race -vet=off -short -timeout 40m ./test/scenarios \
 		$$(go list ./... | grep -Ev '^vzones/(docs|config|topology|provider/plan|provider/addresses)(/|$$)')
 
 .PHONY: test-scenarios
-test-scenarios: build $(API) ## run the scenarios, and the tool's scripts, that make test leaves out
+test-scenarios: build $(API) ## run the scenarios and vzones scripts that make test skips
 	@$(TEST) -timeout 40m ./test/scenarios -rest
 	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
 
 .PHONY: test-all
-test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with each minor of Kubernetes too (before a release)
+test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with every supported minor version of Kubernetes (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat
 
-# What the targets below may be given.
+# Parameters of the targets below.
 PKG ?= ./...
 SEED ?= 1
-# Compare zones and levels of random fleets with an oracle (SEED=1 COUNT=100000).
+# Compare the zones and levels of random fleets with an oracle (SEED=1 COUNT=100000).
 .PHONY: layouts
 layouts: COUNT ?= 100000
 layouts:
@@ -155,13 +153,13 @@ layouts:
 
 .PHONY: orders
 orders: COUNT ?= 10000
-orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: ten minutes)
+orders: ## play the same facts in random orders (SEED=1 COUNT=10000: ten minutes)
 	@echo "orders: $(COUNT) of them, from seed $(SEED) on (18 a second)"
 	@go test -count=1 -timeout 0 -v -run 'TestOrders$$' ./provider -orders.seed=$(SEED) -orders.count=$(COUNT)
 
 .PHONY: fuzz
 fuzz: TIME ?= 1m
-fuzz: ## feed each parser of what others write with random input (TIME=1m for each: half an hour)
+fuzz: ## fuzz every parser of untrusted input (TIME=1m for each: half an hour)
 	@.ci/fuzz $(TIME)
 
 .PHONY: alerts
@@ -176,11 +174,11 @@ bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BEN
 	@$(BUILD) bench -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
-# Kubernetes' minors that make compat takes, all that there are modules for where it is
-# empty. Those that pass go to docs/reference/compatibility.md.
+# The minor versions of Kubernetes for make compat, by default all with a module. Versions that pass are
+# recorded in docs/reference/compatibility.md.
 K8S ?=
 
-# Run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only).
+# Run the demo and selected tests with several Kubernetes versions (K8S=1.36: one minor version only).
 .PHONY: compat
 compat: build
 	@$(BUILD) compat -o bin/demo ./test/demo
@@ -202,7 +200,7 @@ fmt: $(LINT) ## format the Go files
 	@$(LINT) fmt
 	@cd .ci/release && ../../$(LINT) fmt
 
-# macOS is near enough to Linux to be left to make release.
+# Only make release builds for macOS, which is similar to Linux.
 .PHONY: check-platforms
 check-platforms:
 	@echo "check-platforms: the tool builds for Windows (half a minute the first time)"
@@ -226,9 +224,8 @@ check-modules:
 $(LICENSED): go.mod go.sum LICENSE .ci/licenses .ci/goreleaser/go.mod
 	@.ci/licenses
 
-# Not a part of verify: it needs https://vuln.go.dev, and what it finds changes without
-# a change here.
-# Look for known vulnerabilities in what the commands call (before a release).
+# Check the code that the commands call for known vulnerabilities (before a release). Not a part of verify: it
+# needs https://vuln.go.dev, and its result changes without a change here.
 .PHONY: vulncheck
 vulncheck:
 	@$(BUILD) govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
@@ -237,11 +234,11 @@ vulncheck:
 .PHONY: controlplane
 controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
 
-# Build the vSphere CPI, from which tests take a cluster over.
+# Build the vSphere CPI for the tests of a takeover.
 .PHONY: incumbent
 incumbent: $(INCUMBENT)
 
-# Build Helm, kubectl and a registry, with which tests render and install the chart.
+# Build Helm, kubectl and a registry for the tests of the chart.
 .PHONY: helm
 helm: $(HELM) $(KUBECTL) $(REGISTRY)
 	@go mod download -C .ci/crds $(CRDS)
@@ -250,8 +247,8 @@ helm: $(HELM) $(KUBECTL) $(REGISTRY)
 clean: ## remove bin/ and dist/
 	rm -rf bin dist
 
-# A program of Kubernetes that is built without its version calls itself v0.0.0-master.
-# $(call kubernetes,MODULE): the flags for the linker.
+# $(call kubernetes,MODULE) returns the linker flags for a program of Kubernetes, which otherwise reports the
+# version v0.0.0-master.
 kubernetes = $$(go list -C $1 -m -f '{{.Version}}' k8s.io/kubernetes | awk -F '[v.]' \
 	'{ v = "-X k8s.io/component-base/version.git"; print "-s", v "Version=" $$0, v "Major=" $$2, v "Minor=" $$3 }')
 
@@ -261,7 +258,7 @@ bin/controlplane/etcd: test/controlplane/go.mod
 bin/controlplane/%: test/controlplane/go.mod
 	@$(BUILD) $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
 
-# Of an older minor, such as 1.36.
+# Programs of an older minor version, such as 1.36.
 KUBERNETES := kube-apiserver kube-scheduler
 $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 	@$(BUILD) 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
@@ -269,7 +266,7 @@ $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 $(INCUMBENT): test/incumbent/go.mod
 	@$(BUILD) incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
-# The tests need none of Prometheus' ways to find targets.
+# The tests need no service discovery.
 $(PROMTOOL): .ci/prometheus/go.mod
 	@$(BUILD) promtool -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/promtool
 

@@ -1,7 +1,7 @@
 //go:build pinned
 
-// Package crds pins the modules whose CustomResourceDefinitions tests apply. It is never
-// built: what is imported is the smallest package of each.
+// Package crds pins the modules with the CustomResourceDefinitions that tests apply. It is never built; it imports
+// the smallest package of each module.
 package crds
 
 import (

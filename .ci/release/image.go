@@ -30,34 +30,33 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// The image of the Dockerfile has the same command, entry point and user.
+// The Dockerfile's image has the same command, entry point and user.
 const (
 	command    = "vsphere-cloud-controller-manager"
 	entrypoint = "/bin/" + command
-	// user is neither root nor a user of a distribution.
+	// user is neither root nor a user of any distribution.
 	user = "65532:65532"
-	// authorities is the first place where Go looks for them on Linux.
+	// authorities is the first path at which Go looks for CA certificates on Linux.
 	authorities = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// architectures are the ELF machines of the image's binaries.
+// architectures are the ELF machine types of the image's binaries.
 var architectures = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// A spec is the input of an image. Nothing else gets into it.
+// A spec is the complete input of an image.
 type spec struct {
 	version string
-	// revision is the commit and source the address of the sources, "" if unknown.
+	// revision is the commit and source the URL of the sources, "" if unknown.
 	revision, source string
-	// created is the time of the commit: the only time in the image.
+	// created is the time of the commit, the only time in the image.
 	created time.Time
-	// licenses are the texts by path.
+	// licenses are the license texts by path.
 	licenses map[string][]byte
 	// binaries are the static binaries by architecture.
 	binaries map[string][]byte
 }
 
-// annotations returns the annotations of the index and of each image, which are the labels
-// of the images too.
+// annotations returns the annotations of the index and the images, which are also the images' labels.
 func (s *spec) annotations() map[string]string {
 	all := map[string]string{
 		"title":       command,
@@ -77,7 +76,7 @@ func (s *spec) annotations() map[string]string {
 	return result
 }
 
-// index returns the index with one image for each architecture.
+// index returns an index with an image per architecture.
 func (s *spec) index() (v1.ImageIndex, error) {
 	roots, err := certificates()
 	if err != nil {
@@ -143,8 +142,7 @@ func (s *spec) image(arch string, shared v1.Layer) (v1.Image, error) {
 	return mutate.Annotations(image, s.annotations()).(v1.Image), nil
 }
 
-// static returns an error unless a binary is a static program for an architecture: the image
-// has no library.
+// static returns an error unless a binary is statically linked for an architecture: the image has no libraries.
 func static(binary []byte, arch string) error {
 	program, err := elf.NewFile(bytes.NewReader(binary))
 	if err != nil {
@@ -159,9 +157,8 @@ func static(binary []byte, arch string) error {
 	return nil
 }
 
-// certificates returns the authorities that Mozilla trusts, as a module has them that go.sum
-// pins, whatever the machine's own store holds. Authorities that are trusted under a condition,
-// such as for certificates issued before a day, are left out: PEM has no words for it.
+// certificates returns the CAs that Mozilla trusts, from a module pinned by go.sum and independent of the host. CAs
+// with constraints, such as a latest issue date, are omitted because PEM cannot express them.
 func certificates() ([]byte, error) {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -180,18 +177,17 @@ func certificates() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// embedded is the interface under a name that is not one of its methods.
+// embedded is an alias, because an embedded field ImageIndex would hide the method of that name.
 type embedded = v1.ImageIndex
 
-// rewritten is an index as the types of the specification write it.
+// rewritten is an index marshaled with the specification's types.
 type rewritten struct {
 	embedded
 	raw []byte
 }
 
-// rewrite returns an index in the words and the order of the specification's own types.
-// skopeo before 1.13 reads an index into them and writes it again, and its digest has to
-// stay the same in a registry.
+// rewrite marshals an index with the specification's own types, like skopeo before 1.13, so that a copy made by skopeo
+// has the same digest.
 func rewrite(index v1.ImageIndex) (v1.ImageIndex, error) {
 	raw, err := index.RawManifest()
 	if err != nil {
@@ -202,7 +198,7 @@ func rewrite(index v1.ImageIndex) (v1.ImageIndex, error) {
 		return nil, err
 	}
 	for i := range parsed.Manifests {
-		parsed.Manifests[i].ArtifactType = "" // an image has none
+		parsed.Manifests[i].ArtifactType = "" // images have none
 	}
 	raw, err = json.Marshal(parsed)
 	return &rewritten{index, raw}, err
@@ -215,8 +211,8 @@ func (r *rewritten) IndexManifest() (*v1.IndexManifest, error) {
 	return v1.ParseIndexManifest(bytes.NewReader(r.raw))
 }
 
-// newName returns the name of a version's image in a repository. A tag has no "+", which a
-// version of a commit between releases has: it becomes "-".
+// newName returns the name of a version's image in a repository. Tags must not contain "+", which versions between
+// releases do: it becomes "-".
 func newName(repository, version string) (name.Tag, error) {
 	tag, err := name.NewTag(repository+":"+strings.ReplaceAll(version, "+", "-"), name.WeakValidation)
 	if err != nil {
@@ -225,13 +221,13 @@ func newName(repository, version string) (name.Tag, error) {
 	return tag, nil
 }
 
-// containerd returns the name by which containerd and the kubelet find an imported image: with
-// the registry, and docker.io/library/ if the name has none.
+// containerd returns the name of an imported image in containerd and the kubelet: with a registry, and with
+// docker.io/library/ if the name has none.
 func containerd(tag name.Tag) string {
 	return strings.Replace(tag.Name(), name.DefaultRegistry+"/", "docker.io/", 1)
 }
 
-// pack returns a tar archive of an image layout that has the index under a name.
+// pack returns a tar archive of an image layout with the named index.
 func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {
@@ -262,7 +258,7 @@ func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// An entry is a file of an archive.
+// An entry is a file in an archive.
 type entry struct {
 	name    string
 	mode    int64
@@ -272,7 +268,7 @@ type entry struct {
 // layer returns a compressed layer with the entries.
 func layer(at time.Time, entries ...entry) (v1.Layer, error) {
 	var b bytes.Buffer
-	// The header of gzip stays without a name and a time.
+	// The gzip header has neither a name nor a time.
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
@@ -285,8 +281,8 @@ func layer(at time.Time, entries ...entry) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// writeTar writes the entries and the folders above them, sorted by name. All belong to root
-// and have one time, so that the archive is the same wherever and whenever it is written.
+// writeTar writes the entries and their folders sorted by name, all owned by root and with the same time, so that the
+// archive is reproducible.
 func writeTar(w io.Writer, at time.Time, entries ...entry) error {
 	headers := map[string]tar.Header{}
 	content := map[string][]byte{}
@@ -300,7 +296,7 @@ func writeTar(w io.Writer, at time.Time, entries ...entry) error {
 	t := tar.NewWriter(w)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		h := headers[name]
-		// PAX and GNU formats have further times and numbers in them.
+		// The PAX and GNU formats contain further times and IDs.
 		h.Name, h.ModTime, h.Format = name, at, tar.FormatUSTAR
 		if err := t.WriteHeader(&h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

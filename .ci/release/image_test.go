@@ -31,8 +31,7 @@ import (
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// arguments builds the smallest programs that there are, and returns arguments that make an
-// image of them.
+// arguments builds minimal programs and returns the arguments for an image with them.
 func arguments(t *testing.T, out string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +61,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// made makes an image, and returns its archive and the line that is printed.
+// made creates an image and returns its archive and the printed line.
 func made(t *testing.T) (archive, line string) {
 	t.Helper()
 	archive = filepath.Join(t.TempDir(), "image.oci.tar")
@@ -73,7 +72,7 @@ func made(t *testing.T) (archive, line string) {
 	return archive, strings.TrimSpace(said.String())
 }
 
-// unpack unpacks an archive as tar -xf does.
+// unpack unpacks an archive like tar -xf.
 func unpack(t *testing.T, r io.Reader) (folder string, headers map[string]*tar.Header) {
 	t.Helper()
 	folder, headers = t.TempDir(), map[string]*tar.Header{}
@@ -100,7 +99,7 @@ func unpack(t *testing.T, r io.Reader) (folder string, headers map[string]*tar.H
 	}
 }
 
-// index returns the only index of an archive, which crane push takes too.
+// index returns the single index of an archive, which crane push requires.
 func index(t *testing.T, archive string) v1.ImageIndex {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -128,7 +127,7 @@ func index(t *testing.T, archive string) v1.ImageIndex {
 	return result
 }
 
-// images returns the image of each architecture.
+// images returns the images by architecture.
 func images(t *testing.T, all v1.ImageIndex) map[string]v1.Image {
 	t.Helper()
 	manifest, err := all.IndexManifest()
@@ -147,8 +146,7 @@ func images(t *testing.T, all v1.ImageIndex) map[string]v1.Image {
 	return found
 }
 
-// TestTwoBuilds: two builds, in two folders, with other settings of the machine, are equal bit
-// for bit.
+// TestTwoBuilds: two builds in different folders and environments are identical.
 func TestTwoBuilds(t *testing.T) {
 	first, line := made(t)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -163,7 +161,7 @@ func TestTwoBuilds(t *testing.T) {
 	}
 }
 
-// TestImage: what is written is what a cluster needs, and nothing else.
+// TestImage: the image contains exactly the required content.
 func TestImage(t *testing.T) {
 	archive, line := made(t)
 	all := index(t, archive)
@@ -177,7 +175,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As tools do that copy images.
+	// Tools that copy images marshal the index like this.
 	var parsed specs.Index
 	if err := json.Unmarshal(raw, &parsed); err != nil {
 		t.Fatal(err)
@@ -231,7 +229,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestRefused: each leaves out what an image needs, or has something else in its place.
+// TestRefused: arguments that lack a required input or contain an invalid one are rejected.
 func TestRefused(t *testing.T) {
 	args := arguments(t, filepath.Join(t.TempDir(), "out"))
 	for want, change := range map[string]func([]string) []string{
@@ -254,7 +252,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestName: an imported image has the name that containerd looks for.
+// TestName: an imported image has the name that containerd expects.
 func TestName(t *testing.T) {
 	for repository, want := range map[string]string{
 		"ccm":                      "docker.io/library/ccm:v1.37.0-dev-1a",
@@ -270,7 +268,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// loopback starts a registry, and returns its address.
+// loopback starts a registry and returns its address.
 func loopback(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -278,7 +276,7 @@ func loopback(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// TestPushed: a registry has the image under the digest that is printed.
+// TestPushed: a registry reports the printed digest for the pushed image.
 func TestPushed(t *testing.T) {
 	archive, line := made(t)
 	tag, err := name.NewTag(loopback(t) + "/ccm:v1.37.0")
@@ -297,7 +295,7 @@ func TestPushed(t *testing.T) {
 	}
 }
 
-// TestDockerfile: the Dockerfile gives the same user, entry point and paths.
+// TestDockerfile: the Dockerfile sets the same user, entry point and paths.
 func TestDockerfile(t *testing.T) {
 	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
@@ -316,7 +314,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestStarts starts the daemon of make image in the root folder of its image, as its user.
+// TestStarts starts the daemon from make image in the image's root folder as the image's user.
 func TestStarts(t *testing.T) {
 	const archive = "../../bin/image/" + command + ".oci.tar"
 	if _, err := os.Stat(archive); err != nil || runtime.GOOS != "linux" || os.Geteuid() != 0 {
@@ -348,7 +346,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestChart: two packages of the chart are the same.
+// TestChart: two packages of the chart are identical.
 func TestChart(t *testing.T) {
 	helm, err := filepath.Abs("../../bin/tools/helm")
 	if err != nil {

@@ -1,9 +1,8 @@
-// Command release makes the daemon's image for two architectures without a container engine
-// and without a base image: an OCI image layout in a tar archive. The archive follows from the
-// arguments alone, so that the same commit gives the same digest on every machine. It publishes
-// nothing.
+// Command release creates the daemon's image for two architectures without a container engine and without a base
+// image: an OCI image layout in a tar archive. The archive depends only on the arguments, so a commit has the same
+// digest on every host. It publishes nothing.
 //
-// make image runs it with the binaries that make build has made.
+// make image runs it with the binaries from make build.
 package main
 
 import (
@@ -25,7 +24,7 @@ func main() {
 	}
 }
 
-// run makes the image that the arguments describe, and prints its name with its digest.
+// run creates the image and prints its name with its digest.
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.Usage = func() {
@@ -80,7 +79,7 @@ func run(args []string, stdout io.Writer) error {
 	return err
 }
 
-// files returns the content of the files below a folder, by their paths in it.
+// files returns the contents of all files below a folder, by relative path.
 func files(folder string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	root := os.DirFS(folder)

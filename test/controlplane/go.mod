@@ -2,9 +2,8 @@ module vzones/test/controlplane
 
 go 1.26.0
 
-// k8s.io/kubernetes names its staging modules at v0.0.0 and replaces them by
-// folders of its own repository. Whoever builds it from outside has to say
-// which published versions are meant.
+// k8s.io/kubernetes requires its staging modules at v0.0.0 and replaces them with folders of its own
+// repository. A build from outside must replace them with the published versions.
 replace (
 	k8s.io/api => k8s.io/api v0.37.1
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.37.1

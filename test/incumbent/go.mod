@@ -2,7 +2,7 @@ module vzones/test/incumbent
 
 go 1.26.0
 
-// As the module itself says it: replacements count in the main module only.
+// The same as in the module itself, because replacements apply only in the main module.
 replace github.com/vmware-tanzu/vm-operator/pkg/constants/testlabels => github.com/vmware-tanzu/vm-operator/pkg/constants/testlabels v1.8.6
 
 tool k8s.io/cloud-provider-vsphere/cmd/vsphere-cloud-controller-manager

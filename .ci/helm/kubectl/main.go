@@ -1,5 +1,5 @@
-// Command kubectl is kubectl as Kubernetes builds it, of the version of the libraries that
-// Helm has. Tests enter the commands of the documentation with it.
+// Command kubectl is Kubernetes' kubectl, in the version of the libraries that Helm uses. Tests run the commands of
+// the documentation with it.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
 
-	_ "k8s.io/client-go/plugin/pkg/client/auth" // as kubectl has them
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // as in the original
 )
 
 func main() {

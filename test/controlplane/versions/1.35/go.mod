@@ -2,8 +2,8 @@ module vzones/test/controlplane/versions/1.35
 
 go 1.26.0
 
-// As in test/controlplane/go.mod: the published versions of what k8s.io/kubernetes
-// replaces by folders of its own repository. etcd is that of test/controlplane.
+// As in test/controlplane/go.mod: the published versions of the modules that k8s.io/kubernetes replaces with
+// folders of its own repository. etcd is built from test/controlplane.
 replace (
 	k8s.io/api => k8s.io/api v0.35.8
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.35.8
