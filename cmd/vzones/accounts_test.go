@@ -61,9 +61,9 @@ func inFile(vc *config.VCenter) bool {
 	return vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == ""
 }
 
-// wholeWay converts a file to YAML and a Secret, checks that the daemon reads the same account for each vCenter as before,
+// convertAndCompare converts a file to YAML and a Secret, checks that the daemon reads the same account for each vCenter as before,
 // and returns the number of accounts.
-func wholeWay(t *testing.T, path string) (accounts int) {
+func convertAndCompare(t *testing.T, path string) (accounts int) {
 	t.Helper()
 	before := readConfig(t, path)
 	dir := t.TempDir()
@@ -101,11 +101,11 @@ func wholeWay(t *testing.T, path string) (accounts int) {
 	return accounts
 }
 
-func TestTheWholeWay(t *testing.T) {
+func TestAccountsSurviveConversion(t *testing.T) {
 	accounts := 0
 	for _, folder := range []string{"good", "ini-good"} {
 		for _, given := range configtest.Cases(t, folder) {
-			accounts += wholeWay(t, configtest.Path(t, folder, given.File))
+			accounts += convertAndCompare(t, configtest.Path(t, folder, given.File))
 		}
 	}
 	if accounts == 0 {
@@ -114,7 +114,7 @@ func TestTheWholeWay(t *testing.T) {
 }
 
 // The servers include some that are not valid in a Secret's key.
-func TestOddPasswordsGoTheWholeWay(t *testing.T) {
+func TestOddPasswordsSurviveConversion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vsphere.conf")
 	for _, password := range []string{
 		`"`, `'`, `\`, `\\`, `\n`, `a\`, `"a"`, `'a'`, "#a", "a #b", ";a", "a;b", " a", "a ", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "- a", "a: b",
@@ -132,7 +132,7 @@ func TestOddPasswordsGoTheWholeWay(t *testing.T) {
 			if got := readConfig(t, path).VCenters[1].Password.Reveal(); got != password {
 				t.Fatalf("%q is read as %q", password, got)
 			}
-			if n := wholeWay(t, path); n != 2 {
+			if n := convertAndCompare(t, path); n != 2 {
 				t.Errorf("%q: %d accounts", password, n)
 			}
 		}
@@ -140,7 +140,7 @@ func TestOddPasswordsGoTheWholeWay(t *testing.T) {
 }
 
 // A client certificate and its key are an account, too.
-func TestCertificatesGoTheWholeWay(t *testing.T) {
+func TestCertificatesSurviveConversion(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestCertificatesGoTheWholeWay(t *testing.T) {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if n := wholeWay(t, path); n != 1 {
+	if n := convertAndCompare(t, path); n != 1 {
 		t.Errorf("%d accounts", n)
 	}
 }

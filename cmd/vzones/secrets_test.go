@@ -7,7 +7,7 @@ import (
 )
 
 // No error of a configuration, wherever it is, prints a password or a part of it.
-func TestNoMistakeShowsAPassword(t *testing.T) {
+func TestErrorsShowNoPassword(t *testing.T) {
 	const (
 		block  = "vcenter:\n  east:\n    server: 10.0.0.1\n    user: user\n%s\n    port: 443\n"
 		braces = "vcenter: {east: {server: 10.0.0.1, user: user, %s, port: 443}}\n"

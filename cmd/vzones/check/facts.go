@@ -111,22 +111,22 @@ func open(ctx context.Context, flags world.Flags) (*world.World, []preflight, er
 	preflightCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var reports []preflight
-	var side sync.WaitGroup
+	var wg sync.WaitGroup
 	flags.OnConfig = func(cfg *config.Config) {
-		side.Go(func() { reports = runPreflights(preflightCtx, cfg.VCenters, min(preflightTimeout, flags.Timeout)) })
+		wg.Go(func() { reports = runPreflights(preflightCtx, cfg.VCenters, min(preflightTimeout, flags.Timeout)) })
 	}
 	w, err := world.Open(ctx, &flags)
 	if err != nil {
 		cancel()
 	}
-	side.Wait()
+	wg.Wait()
 	return w, reports, err
 }
 
 func read(ctx context.Context, w *world.World, reports []preflight) (*facts, error) {
 	f := &facts{config: w.Config, now: time.Now()}
-	var side sync.WaitGroup
-	side.Go(func() { f.copies = readCopies(ctx, w) })
+	var wg sync.WaitGroup
+	wg.Go(func() { f.copies = readCopies(ctx, w) })
 	f.decideNodes(ctx, w)
 	categories := w.Config.Topology.Policy.Categories()
 	query := world.SurveyQuery{Categories: categories, Definitions: true, Machines: map[string][]string{}}
@@ -136,7 +136,7 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 		}
 	}
 	surveys := w.Survey(ctx, query)
-	side.Wait()
+	wg.Wait()
 	f.states = completed(w.States, surveys, categories)
 	health := w.Health()
 	for i := range f.states {

@@ -62,12 +62,12 @@ type placeCheck struct {
 func (c *placeCheck) untagged() (found []Finding) {
 	reported := c.foundByNodes()
 	missing := make([][]string, len(c.hosts))
-	// isUntagged are the clusters all of whose hosts lack a label.
-	isUntagged := map[topology.Ref]bool{}
+	// untaggedClusters are the clusters all of whose hosts lack a label.
+	untaggedClusters := map[topology.Ref]bool{}
 	for i, p := range c.hosts {
 		missing[i] = slices.DeleteFunc(p.Missing, func(label string) bool { return !c.policy.IsRequired(label) })
-		isWhole, seen := isUntagged[p.Under.Ref]
-		isUntagged[p.Under.Ref] = len(missing[i]) > 0 && (isWhole || !seen)
+		isUntagged, seen := untaggedClusters[p.Under.Ref]
+		untaggedClusters[p.Under.Ref] = len(missing[i]) > 0 && (isUntagged || !seen)
 	}
 	for i, p := range c.hosts {
 		if len(missing[i]) == 0 || reported[p.Under.Ref] || reported[p.Host.Ref] {
@@ -75,7 +75,7 @@ func (c *placeCheck) untagged() (found []Finding) {
 		}
 		id := "VZ130"
 		object := p.Host
-		if isUntagged[p.Under.Ref] {
+		if untaggedClusters[p.Under.Ref] {
 			id = "VZ131"
 			object = p.Under
 			reported[p.Under.Ref] = true

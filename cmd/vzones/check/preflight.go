@@ -49,11 +49,11 @@ type preflight struct {
 
 func runPreflights(ctx context.Context, vcenters []config.VCenter, timeout time.Duration) []preflight {
 	reports := make([]preflight, len(vcenters))
-	var side sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range vcenters {
-		side.Go(func() { reports[i] = connect(ctx, &vcenters[i], timeout) })
+		wg.Go(func() { reports[i] = connect(ctx, &vcenters[i], timeout) })
 	}
-	side.Wait()
+	wg.Wait()
 	return reports
 }
 

@@ -91,7 +91,7 @@ func isTerminal(w io.Writer) bool {
 // WriteConfig is the advice for arguments that belong behind --config.
 const WriteConfig = "write the configuration as --config FILE"
 
-// NoArguments rejects arguments. The error ends with the advice wants.
+// NoArguments rejects arguments. The error ends with advice.
 func NoArguments(advice string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -101,8 +101,8 @@ func NoArguments(advice string) cobra.PositionalArgs {
 	}
 }
 
-// Arguments requires between 1 and most arguments, or any number from 1 if most is 0. what describes
-// them in the error, such as "a file".
+// Arguments requires 1 to maxArgs arguments, or any positive number if maxArgs is 0. The description, such as "a file",
+// appears in the error.
 func Arguments(description string, maxArgs int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

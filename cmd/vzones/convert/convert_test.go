@@ -310,7 +310,7 @@ func sameAddress(a, b string) bool {
 }
 
 // An account that the daemon could not read back from the Secret is an error.
-func TestConvertWantsAccountsThatASecretHolds(t *testing.T) {
+func TestAccountsInvalidInASecret(t *testing.T) {
 	const (
 		another = ": is of another account than that of the same address in another entry, and a Secret has one for each address: " +
 			"write a Secret for this entry, or the same account for both"

@@ -50,8 +50,8 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// shown returns an effective value with the position of its source.
-func shown(v any, original *load.Value) *load.Value {
+// effectiveValue returns an effective value with the position of its source.
+func effectiveValue(v any, original *load.Value) *load.Value {
 	pos := load.Position{Line: load.InDefault}
 	if original.Set {
 		pos = original.At
@@ -97,9 +97,9 @@ func (l loaded) effective() *contents {
 	if len(policy.Categories()) == 0 && !l.Topology.V("paths").Set {
 		s.topology.Put("paths", new(load.Value))
 	}
-	s.nodes.Put("networks", shown(c.Addresses.Networks, l.Nodes.V("networks")))
-	s.nodes.Put("excludeNetworks", shown(c.Addresses.ExcludeNetworks, l.Nodes.V("excludeNetworks")))
-	s.topology.Put("settle", shown(c.Topology.Settle.String(), l.Topology.V("settle")))
+	s.nodes.Put("networks", effectiveValue(c.Addresses.Networks, l.Nodes.V("networks")))
+	s.nodes.Put("excludeNetworks", effectiveValue(c.Addresses.ExcludeNetworks, l.Nodes.V("excludeNetworks")))
+	s.topology.Put("settle", effectiveValue(c.Topology.Settle.String(), l.Topology.V("settle")))
 	return s
 }
 
@@ -113,13 +113,13 @@ func filledIn(section config.Section, original *load.Section) *load.Section {
 		case v.Set:
 			s.Put(f.Key, v)
 		case f.Default != nil:
-			s.Put(f.Key, shown(f.Default, v))
+			s.Put(f.Key, effectiveValue(f.Default, v))
 		case f.Kind.IsList():
-			s.Put(f.Key, shown([]string{}, v))
+			s.Put(f.Key, effectiveValue([]string{}, v))
 		case f.Kind == config.KindLabels:
-			s.Put(f.Key, shown(map[string]string{}, v))
+			s.Put(f.Key, effectiveValue(map[string]string{}, v))
 		default:
-			s.Put(f.Key, shown("", v))
+			s.Put(f.Key, effectiveValue("", v))
 		}
 	}
 	return s
@@ -135,7 +135,7 @@ func effectiveEntry(vc *config.VCenter, original *load.Section) *load.Section {
 		case f.Kind == config.KindFiles && isInline, f.Kind == config.KindPEM && !isInline:
 		case !v.Set && slices.Contains([]string{"user", "password", "secretName", "secretNamespace"}, f.Key): // These keys have no default.
 		default:
-			e.Put(f.Key, shown(reflect.ValueOf(f.Ref(nil, vc)).Elem().Interface(), v))
+			e.Put(f.Key, effectiveValue(reflect.ValueOf(f.Ref(nil, vc)).Elem().Interface(), v))
 		}
 	}
 	return e
@@ -180,10 +180,10 @@ func (l *sourceOfLabel) isBuiltIn() bool {
 func (l *sourceOfLabel) effective() *load.Section {
 	r := l.section.Clone()
 	r.IsShort = false
-	r.Put("required", shown(l.rule.Required, l.section.V("required")))
+	r.Put("required", effectiveValue(l.rule.Required, l.section.V("required")))
 	if !l.isBuiltIn() {
 		r.Put("label", l.key)
-		r.Put("nested", shown(l.rule.Nested, l.nested))
+		r.Put("nested", effectiveValue(l.rule.Nested, l.nested))
 	}
 	return r
 }

@@ -75,40 +75,40 @@ The exit status is 1 if something is listed, and 2 if a vCenter could not be rea
 func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, c *change) error {
 	end := t.Progress("Reading the vCenters")
 	defer end()
-	now, err := world.Open(ctx, flags)
+	current, err := world.Open(ctx, flags)
 	if err != nil {
 		return err
 	}
-	defer now.Close()
-	then := now
+	defer current.Close()
+	planned := current
 	if c.configFile != "" {
-		if err := rejected(now.States); err != nil {
+		if err := rejected(current.States); err != nil {
 			return err
 		}
-		other := *flags
-		other.Config = c.configFile
-		other.Nodes = now.Nodes
-		if now.Daemon != nil {
+		newFlags := *flags
+		newFlags.Config = c.configFile
+		newFlags.Nodes = current.Nodes
+		if current.Daemon != nil {
 			// The daemon's flags do not change.
-			other.NodeLabels = now.Daemon.NodeLabels
+			newFlags.NodeLabels = current.Daemon.NodeLabels
 		}
-		if then, err = world.Open(ctx, &other); err != nil {
+		if planned, err = world.Open(ctx, &newFlags); err != nil {
 			return fmt.Errorf("--with: %w", err)
 		}
-		defer then.Close()
+		defer planned.Close()
 	}
-	nodes := now.Selected()
+	nodes := current.Selected()
 	var out *Plan
 	if c.configFile == "" && len(c.tags) == 0 {
-		out = planCurrent(now, nodes)
-	} else if out, err = compute(now, then, nodes, c.tags); err != nil {
+		out = planCurrent(current, nodes)
+	} else if out, err = compute(current, planned, nodes, c.tags); err != nil {
 		return err
 	}
 	end()
 	if err := print(t, format, out); err != nil {
 		return err
 	}
-	unread := firstUnread(slices.Concat(now.States, then.States))
+	unread := firstUnread(slices.Concat(current.States, planned.States))
 	switch {
 	case unread != "":
 		return errors.New(unread)
@@ -132,34 +132,34 @@ func rejected(states []inventory.State) error {
 func planCurrent(w *world.World, nodes []*v1.Node) *Plan {
 	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, isCurrent: true}
 	for _, n := range nodes {
-		does := w.Look(n)
-		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // A daemon that writes nothing.
+		look := w.Look(n)
+		nothing := &world.Look{Node: n, Foreign: look.Foreign, Place: look.Place} // A daemon that writes nothing.
 		nothing.Place.AddressesChange = false
 		nothing.Place.Metadata = nil
-		out.add(compare(nothing, does, w.Config, w.Config))
+		out.add(compare(nothing, look, w.Config, w.Config))
 	}
 	return out
 }
 
 // compute compares the daemon's current decisions with its decisions after the change.
-func compute(now, then *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
-	states, notes, err := retagged(then.States, &then.Config.Topology.Policy, tags)
+func compute(current, planned *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
+	states, notes, err := retagged(planned.States, &planned.Config.Topology.Policy, tags)
 	if err != nil {
 		return nil, err
 	}
-	looks := world.LooksBy(states, then.Config, now.Nodes)
+	looks := world.LooksBy(states, planned.Config, current.Nodes)
 	out := &Plan{Nodes: len(nodes), Notes: notes, Changes: []NodeChange{}}
 	var before, after []*world.Look
-	for _, n := range now.Nodes { // Conflicts depend on all Nodes.
-		is := now.Look(n)
+	for _, n := range current.Nodes { // Conflicts depend on all Nodes.
+		currentLook := current.Look(n)
 		plannedLook := looks(n)
-		before = append(before, is)
+		before = append(before, currentLook)
 		after = append(after, plannedLook)
 		if slices.Contains(nodes, n) {
-			out.add(compare(is, plannedLook, now.Config, then.Config))
+			out.add(compare(currentLook, plannedLook, current.Config, planned.Config))
 		}
 	}
-	out.Conflicts = conflictChanges(conflictsOf(&now.Config.Topology.Policy, before), conflictsOf(&then.Config.Topology.Policy, after))
+	out.Conflicts = conflictChanges(conflictsOf(&current.Config.Topology.Policy, before), conflictsOf(&planned.Config.Topology.Policy, after))
 	return out, nil
 }
 
@@ -191,15 +191,15 @@ func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Confli
 	}
 	fleet := policy.FleetConflicts(placements)
 	fleet.Volumes = nil
-	all := policy.NotCSI()
+	conflicts := policy.NotCSI()
 	for _, p := range placements {
-		all = append(all, fleet.Of(p)...)
+		conflicts = append(conflicts, fleet.Of(p)...)
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(c topology.Conflict) bool {
-		again := seen[keyOf(&c)]
+	return slices.DeleteFunc(conflicts, func(c topology.Conflict) bool {
+		isDuplicate := seen[keyOf(&c)]
 		seen[keyOf(&c)] = true
-		return again
+		return isDuplicate
 	})
 }
 

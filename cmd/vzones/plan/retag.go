@@ -47,7 +47,7 @@ type edit struct {
 	objects map[topology.Ref]*topology.Object
 	// made are the categories that a vCenter gets and does not show now, by vCenter.
 	made map[string][]string
-	// taggedObject are the objects that already have a new tag, with its category.
+	// tagged are the objects that already have a new tag, with its category.
 	tagged map[taggedObject]bool
 }
 

@@ -172,8 +172,8 @@ func (e *LateError) Error() string {
 	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
 }
 
-// late returns states with a LateError for each vCenter that is not read yet.
-func (w *World) late(states []inventory.State) []inventory.State {
+// failUnread returns states with a LateError for each vCenter that is not read yet.
+func (w *World) failUnread(states []inventory.State) []inventory.State {
 	states = slices.Clone(states)
 	for i, h := range w.fleet.Health() {
 		s := &states[i]

@@ -18,7 +18,7 @@ import (
 )
 
 // Every kind of rule is read completely, and Open does not wait for data that the daemon does not read.
-func TestWhatIsNotReadIsNotWaitedFor(t *testing.T) {
+func TestOpenWaitsForNeededDataOnly(t *testing.T) {
 	f := fleettest.Start(t, `
 vcenters:
 - name: east

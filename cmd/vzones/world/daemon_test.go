@@ -236,7 +236,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 }
 
 // The error names the object that the account may not read.
-func TestWithoutRights(t *testing.T) {
+func TestMissingPermissions(t *testing.T) {
 	for resource, want := range map[string]string{
 		"pods": "looking for the Pods of the daemon: ", "secrets": `Pod kube-system/a: environment variable VSPHERE_PASSWORD: reading Secret kube-system/login: `, "configmaps": "reading ConfigMap kube-system/env: ",
 	} {

@@ -71,7 +71,7 @@ func TestIs(t *testing.T) {
 }
 
 // Errors contain the position and no values.
-func TestMistakes(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [":      "f:1: the file is not valid YAML from here on",
 		"S3cret: [": "f:1: the file is not valid YAML from here on",

@@ -36,9 +36,9 @@ const (
 // readSurveys surveys all vCenters concurrently. A vCenter without a session gets its error.
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	surveys := make([]Survey, len(sessions))
-	var side sync.WaitGroup
+	var wg sync.WaitGroup
 	for i, s := range sessions {
-		side.Go(func() {
+		wg.Go(func() {
 			err := s.Err
 			if err == nil {
 				err = new(faults.Guard).Run(ctx, "surveying the vCenter", func() error {
@@ -51,7 +51,7 @@ func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcen
 			}
 		})
 	}
-	side.Wait()
+	wg.Wait()
 	return surveys
 }
 

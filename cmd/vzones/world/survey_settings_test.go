@@ -74,7 +74,7 @@ func TestSurveySettings(t *testing.T) {
 	tidy(w)
 }
 
-func TestSurveyWithoutRights(t *testing.T) {
+func TestSurveyWithMissingPermissions(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")

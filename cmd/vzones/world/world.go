@@ -73,7 +73,7 @@ type fleetRun struct {
 	ended    chan struct{}
 }
 
-// shown is a fleet that shows fixed states, so that all answers of a World are consistent.
+// frozenFleet is a fleet with fixed states, so that all answers of a World are consistent.
 type frozenFleet struct {
 	*vcenter.Fleet
 	states atomic.Pointer[[]inventory.State]
@@ -217,7 +217,7 @@ func (w *World) detailsTimeout() time.Duration { return max(10*time.Second, w.ti
 func (w *World) await(ctx context.Context, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
-	var enough <-chan time.Time // Fires if no further details arrive for detailsTime.
+	var enough <-chan time.Time // Fires if no further details arrive for detailsTimeout.
 	lacking := 0                // The number of VMs without details when enough was set.
 	for {
 		states := w.fleet.States()
@@ -238,7 +238,7 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 			}
 			enough = nil
 		case <-late.C:
-			w.freeze(w.late(w.fleet.States()))
+			w.freeze(w.failUnread(w.fleet.States()))
 			return nil
 		case <-ctx.Done():
 			return fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))

@@ -66,7 +66,7 @@ func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 }
 
 // Neither goroutines nor sessions remain after a success, an interruption or an invalid flag. Close is idempotent.
-func TestNothingIsLeft(t *testing.T) {
+func TestCloseLeavesNothing(t *testing.T) {
 	f, flags := start(t, two)
 	first, err := Open(t.Context(), flags) // Opens the connections to the API server, which stay open.
 	if err != nil {
@@ -111,7 +111,7 @@ func TestNothingIsLeft(t *testing.T) {
 var errInterrupted = errors.New("interrupted")
 
 // The vCenter is asked about a VM in a Node's record that it does not show.
-func TestMachinesThatAreGone(t *testing.T) {
+func TestDeletedVMs(t *testing.T) {
 	_, flags := start(t, two)
 	u, err := inventory.ParseUUID("11111111-2222-3333-4444-555555555555")
 	if err != nil {
