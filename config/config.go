@@ -1,8 +1,8 @@
-// Package config owns the values of the configuration: what is in force, validated and with
-// every default filled in. Fields is the one table of keys. It links no parser: config/load reads the formats.
+// Package config contains the validated configuration, and Fields, the table of all keys. config/load
+// reads the formats, so that this package links no parser.
 //
-// The package never prints a secret, never connects to anything and never writes a file. It reads
-// one only through ReadFile.
+// The package never prints a secret, opens a connection or writes a file. It reads a file only
+// through ReadFile.
 package config
 
 import (
@@ -19,133 +19,111 @@ import (
 	"vzones/topology"
 )
 
-// Config is one configuration, validated, with every default filled in.
+// Config is a validated configuration with every default filled in.
 type Config struct {
-	// File is the path that the configuration was read from.
+	// File is the path of the configuration file.
 	File string
-	// Files are the paths of the CA files that were read, as they are written,
-	// each once. With File they are all that the Config depends on, besides the
-	// environment.
+	// Files are the paths of the CA files, as written and without duplicates. A Config depends
+	// on nothing but File, Files and the environment.
 	Files []string
-	// VCenters are in the order of the file; there is at least one.
-	VCenters []VCenter
-	// Topology says which labels Nodes get from where their machine is.
-	Topology Topology
-	// Addresses says which addresses of a machine its Node gets.
+	// VCenters is never empty, and in the order of the file.
+	VCenters  []VCenter
+	Topology  Topology
 	Addresses AddressRules
-	// NodeSelector selects the Nodes that vzones manages, by their labels:
-	// all of them unless configured.
+	// NodeSelector selects the Nodes that vzones manages, all by default.
 	NodeSelector labels.Selector
-	// NodeLabels are labels that each Node gets if it lacks them, by their
-	// keys. None of them is reserved or also a rule's. Nil means none.
+	// NodeLabels are added to each Node that lacks them. No key is reserved or a rule's label.
 	NodeLabels map[string]string
-	// SkipNodeDeletion reports whether no Node is ever deleted: a machine that is
-	// certainly gone counts as one that could not be asked for.
+	// SkipNodeDeletion treats a VM that certainly does not exist as unknown.
 	SkipNodeDeletion bool
-	// MatchByName reports whether a Node without a usable system UUID and without a provider
-	// ID is looked for by its name; true unless configured.
+	// MatchByName, true by default, allows a search by name for the VM of a Node without a
+	// usable system UUID and without a provider ID.
 	MatchByName bool
-	// Warnings are what is valid in the file and has no effect or not the one
-	// to expect, by line. Whoever applies the Config logs them, once.
+	// Warnings lists, by line, valid settings whose effect is missing or surprising. The
+	// caller logs them once.
 	Warnings []Warning
 }
 
-// Topology is how Nodes get their topology labels, and what becomes of them.
+// Topology configures the topology labels of Nodes.
 type Topology struct {
-	// Policy decides the labels. Without rules and levels Nodes get none.
+	// Policy decides the labels.
 	Policy topology.Policy
-	// Backfill reports whether a Node which is initialized gets labels that it lacks;
-	// true unless configured.
+	// Backfill, true by default, adds missing labels to initialized Nodes.
 	Backfill bool
-	// Drift is what is done about a label that is no longer right.
-	Drift Drift
-	// Settle is how long a label has to be wrong before that is done, 60 s unless
-	// configured, at most 24 h.
+	Drift    Drift
+	// Settle is how long a label must be wrong before the reaction: 60 s by default, at most
+	// 24 h.
 	Settle time.Duration
 }
 
-// Drift is what is done about a label that is no longer right.
+// Drift is the reaction to a wrong label of an initialized Node.
 type Drift string
 
-// The policies. The default is DriftReport.
+// The reactions. The default is DriftReport.
 const (
-	// DriftReport reports it and changes nothing.
+	// DriftReport changes nothing.
 	DriftReport Drift = "report"
-	// DriftTaint keeps new Pods away until the label is right again.
+	// DriftTaint keeps new Pods away until the label is right.
 	DriftTaint Drift = "taint"
 	// DriftUpdate changes the label.
 	DriftUpdate Drift = "update"
 )
 
-// VCenter is one vCenter and how to reach it. What the file leaves unset for
-// it comes from the file's global section.
+// VCenter is one vCenter, with the settings that it inherits from the global section.
 type VCenter struct {
-	// Name is the entry's key in the file. It names the vCenter in messages,
-	// metrics and references.
+	// Name is the entry's key in the file. It names the vCenter in messages and metrics.
 	Name string
-	// At is where the entry is: FILE:LINE: FIELD, or the name of an environment
-	// variable. TrustAt is where it is written what certificate the server may
-	// have: the thumbprint that is in force, else the CA, else the entry itself,
-	// where either could be. Both are positions and not settings: they do not count
-	// when two vCenters are compared.
+	// At is the position of the entry: FILE:LINE: FIELD, or an environment variable. TrustAt is
+	// the position of the setting for the server's certificate: the thumbprint, else the CA,
+	// else the entry. Comparisons of vCenters ignore both.
 	At      string
 	TrustAt string
-	// Server is the vCenter's address: an IP address (IPv6 without brackets)
-	// or a host name, without a port.
+	// Server is an IP address (IPv6 without brackets) or a host name, without a port.
 	Server string
-	// Port is 443 unless configured.
+	// Port is 443 by default.
 	Port int
-	// Datacenters limits where machines are looked for: names, inventory paths,
-	// patterns of either or managed object references, see MatchDatacenters. Empty
-	// means all datacenters that the account can see.
+	// Datacenters limits the search for VMs: names, inventory paths, patterns of either or
+	// managed object references, see MatchDatacenters. Empty means all visible datacenters.
 	Datacenters []string
 
-	// User and Password are the credentials in the file: both or neither. Each
-	// comes from the entry or from the global section, but where a Secret or a
-	// directory is named from the entry alone, so that no other vCenter's account
-	// is tried here. As in the CPI, a global section that names both a Secret and
-	// a directory leaves its account to the entries without a Secret of their own.
+	// User and Password are the credentials in the file: both or neither. Each comes from the
+	// entry or the global section. If a Secret or a directory is named, both come from the
+	// entry, so that no other vCenter's account is tried here. As in the CPI, a global section
+	// with both a Secret and a directory passes its account to entries without a Secret.
 	//
-	// If User begins with -----BEGIN, it is a PEM certificate, perhaps with those
-	// that issued it behind it, and Password the PEM private key of the first: the
-	// login is with a SAML token. No blanks are around the two then.
+	// If User begins with -----BEGIN, it is a PEM certificate, with its issuers if any, and
+	// Password is its PEM private key, for a login with a SAML token. Both are trimmed.
 	User     string
 	Password Password
-	// Secret names the Kubernetes Secret with the credentials. Its zero value
-	// means that there is none. Where both are configured the Secret's entry
-	// for Server wins and the file's is used if the Secret has no such entry.
+	// Secret names the Kubernetes Secret with the credentials; zero means none. Its entry for
+	// Server takes precedence over the credentials in the file.
 	Secret SecretRef
-	// SecretsDirectory is the absolute path of a directory with credentials, in
-	// files with the names of a Secret's keys. Empty means that there is none. It
-	// need not exist. Its entry for Server comes after that of Secret and before
-	// the file's own. An entry with a Secret of its own has none.
+	// SecretsDirectory is the absolute path of a directory with the keys of a Secret as files.
+	// Empty means none; the directory need not exist. Its entry for Server ranks between Secret
+	// and the file. A VCenter whose entry names a Secret has none.
 	SecretsDirectory string
 
-	// Insecure switches off the verification of the server's certificate.
+	// Insecure disables the verification of the server's certificate.
 	Insecure bool
-	// CA are PEM certificates to verify the server with instead of the system's:
-	// what the file at the path CAFile held when it was read, or, where CAFile is
-	// empty, what the configuration itself holds (caData). They are never changed, since
-	// vCenters with the same ones share them.
+	// CA are PEM certificates in place of the system's: the content of CAFile, or of caData if
+	// CAFile is empty. vCenters share them, so they are immutable.
 	CAFile string
 	CA     []byte
-	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's
-	// certificate: upper-case hex pairs separated by colons. Empty means that
-	// the certificate chain decides.
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's certificate in upper-case
+	// hex pairs separated by colons, or empty.
 	Thumbprint string
 
-	// RoundTrips is how often a call is tried that the network broke, 3 unless
-	// configured (soapRoundtripCount).
+	// RoundTrips is the number of attempts of a call that fails in the network, 3 by default.
 	RoundTrips int
-	// IPFamilies are the families of Node addresses in order of preference:
-	// "ipv4", "ipv6" or both; ["ipv4"] unless configured.
+	// IPFamilies are the families of Node addresses in order of preference: "ipv4", "ipv6" or
+	// both; ["ipv4"] by default.
 	IPFamilies []string
 }
 
-// Address returns the server and the port, in one form for each way to write them.
+// Address returns the server and port in canonical form.
 func (v *VCenter) Address() string { return SameServer(v.Server, v.Port) }
 
-// SameServer returns what two ways to write one address have in common.
+// SameServer returns an address and port in canonical form.
 func SameServer(address string, port int) string {
 	if addr, err := netip.ParseAddr(address); err == nil {
 		return netip.AddrPortFrom(addr.Unmap(), uint16(port)).String()
@@ -159,7 +137,7 @@ type SecretRef struct {
 	Name      string
 }
 
-// Check returns the mistake in the names, if there is one.
+// Check returns an error if a name is invalid.
 func (r SecretRef) Check() error {
 	if _, wrong := KindSecretName.ParseName(r.Name); wrong != nil {
 		return fmt.Errorf("%q %s", r.Name, wrong.Message)
@@ -170,8 +148,8 @@ func (r SecretRef) Check() error {
 	return nil
 }
 
-// ParseName takes a name of that kind, a Secret's or a namespace's. A mistake does not
-// show it: perhaps the secret itself was written in its place.
+// ParseName validates the name of a Secret or a namespace. The error does not contain the name,
+// which may be a misplaced secret.
 func (k Kind) ParseName(name string) (string, *ValueError) {
 	switch {
 	case k == KindSecretName && len(validation.IsDNS1123Subdomain(name)) > 0:
@@ -182,9 +160,8 @@ func (k Kind) ParseName(name string) (string, *ValueError) {
 	return name, nil
 }
 
-// AddressRules say which addresses of a machine become its Node's internal and
-// external one. Empty rules match nothing: without any the first address
-// serves as both.
+// AddressRules select a Node's internal and external address among its VM's addresses. Empty rules
+// match nothing. Without any rule the first address is both.
 type AddressRules struct {
 	InternalSubnets        []netip.Prefix
 	ExternalSubnets        []netip.Prefix
@@ -192,15 +169,14 @@ type AddressRules struct {
 	ExternalNetwork        string
 	ExcludeInternalSubnets []netip.Prefix
 	ExcludeExternalSubnets []netip.Prefix
-	// Networks and ExcludeNetworks are patterns of network names, see
-	// Considers.
+	// Networks and ExcludeNetworks are patterns of network names, see Considers.
 	Networks        []string
 	ExcludeNetworks []string
 }
 
-// Considers reports whether network interfaces on a network count: those on a
-// network that is in Networks, if there are any, and not in ExcludeNetworks. A
-// * in a pattern stands for any text. For the rest see IsNetwork.
+// Considers reports whether interfaces on a network are used: the network matches Networks, or
+// Networks is empty, and it does not match ExcludeNetworks. In a pattern * stands for any text; the
+// rest matches as for IsNetwork.
 func (r *AddressRules) Considers(network string) bool {
 	if len(r.Networks) == 0 && len(r.ExcludeNetworks) == 0 {
 		return true
@@ -214,18 +190,18 @@ func (r *AddressRules) Considers(network string) bool {
 	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
 }
 
-// NameNetworks reports whether the networks of interfaces decide about addresses.
+// NameNetworks reports whether any rule names a network.
 func (r *AddressRules) NameNetworks() bool {
 	return r.InternalNetwork+r.ExternalNetwork != "" || len(r.Networks)+len(r.ExcludeNetworks) > 0
 }
 
-// IsNetwork reports whether a configured name is that of a network, as VMware Tools report it (with
-// %2f, %5c and %25) or as vSphere shows it. Letter case does not count.
+// IsNetwork reports whether a configured name is a network's name as VMware Tools report it (with
+// %2f, %5c and %25) or as vSphere shows it. Letter case is ignored.
 func IsNetwork(name, network string) bool {
 	return strings.EqualFold(name, network) || strings.EqualFold(name, topology.Unescaped(network))
 }
 
-// fits reports whether a pattern, in which * stands for any text, covers a name.
+// fits reports whether a name matches a pattern in which * stands for any text.
 func fits(pattern, name string) bool {
 	begin, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -233,7 +209,7 @@ func fits(pattern, name string) bool {
 	}
 	name, ok := strings.CutPrefix(name, begin)
 	for ok && wild {
-		// The first place is as good as any for all but the last part.
+		// The first occurrence is enough for all but the last part.
 		var part string
 		if part, rest, wild = strings.Cut(rest, "*"); !wild {
 			return strings.HasSuffix(name, part)

@@ -10,10 +10,10 @@ import (
 	"vzones/topology"
 )
 
-// anyDepth as the last element of a path stands for everything below.
+// anyDepth at the end of a path stands for everything below.
 const anyDepth = "..."
 
-// datacenterID matches a managed object ID of a datacenter, alone or in a reference.
+// datacenterID matches a datacenter's managed object ID, alone or in a reference.
 var datacenterID = regexp.MustCompile(`^(?:Datacenter:)?(datacenter-[0-9]+)$`)
 
 var (
@@ -21,24 +21,23 @@ var (
 	errUpwards = errors.New("leads upwards by ..: write the path from the root folder on")
 )
 
-// datacenter is an element of VCenter.Datacenters as it is read. The CPI hands it to govmomi's
-// finder, which takes the same forms: a name or managed object ID, a path, a pattern of either,
-// or a reference.
+// datacenter is an element of VCenter.Datacenters: a name or managed object ID, a path, a pattern of
+// either, or a reference. The CPI passes these forms to govmomi's finder.
 type datacenter struct {
 	text string
-	// elements are those of a path, isDeep whether datacenters at any depth below them are meant.
+	// elements are the parts of a path. isDeep includes datacenters at any depth below it.
 	elements       []string
 	isPath, isDeep bool
 	isPattern      bool
 }
 
-// CheckDatacenter says what is wrong with an element of VCenter.Datacenters that no configuration has.
+// CheckDatacenter returns an error for an invalid element of VCenter.Datacenters.
 func CheckDatacenter(element string) error {
 	_, err := readDatacenter(element)
 	return err
 }
 
-// IsDatacenterPattern reports whether an element of VCenter.Datacenters stands for what fits it.
+// IsDatacenterPattern reports whether an element of VCenter.Datacenters is a pattern.
 func IsDatacenterPattern(element string) bool {
 	d, _ := readDatacenter(element)
 	return d.isPattern || d.isDeep
@@ -66,24 +65,22 @@ func readDatacenter(s string) (datacenter, error) {
 
 func malformed(pattern string) bool { _, err := path.Match(pattern, ""); return err != nil }
 
-// A Datacenter is one of a vCenter, with all that a configuration can name it by.
+// A Datacenter contains everything that can identify a datacenter in the configuration.
 type Datacenter struct {
-	// ID is its managed object ID.
+	// ID is the managed object ID.
 	ID string
-	// Name is its name, and Path its inventory path, with the escapes of vSphere: %2f, %5c
-	// and %25.
+	// Name and the inventory path Path contain vSphere's escapes %2f, %5c and %25.
 	Name, Path string
 }
 
-// MatchDatacenters returns which datacenters are meant by what is configured: for each
-// element those that it means, in the order of all, and each once. Unmatched are the
-// elements that mean none. A name that is written as vSphere shows it or as it escapes it
-// is the same, and so is an element of a path.
+// MatchDatacenters returns the datacenters that the elements select, in the order of the elements
+// and without duplicates, and the elements that select none. Names match with vSphere's escapes or
+// as vSphere shows them.
 func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
 		isMeant := func(of Datacenter) bool { return d.isNamed(of) || err == nil && d.matches(of) }
-		// The ID counts where nothing has the name.
+		// A name takes precedence over an ID.
 		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(all, isMeant) {
 			isMeant = func(of Datacenter) bool { return id[1] == of.ID }
 		}
@@ -103,8 +100,7 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 	return matched, unmatched
 }
 
-// isNamed reports whether the element is the name as it stands, whatever form it has: a name
-// may have any character.
+// isNamed reports whether the whole element is the name, which may contain any character.
 func (d *datacenter) isNamed(of Datacenter) bool {
 	return d.text == of.Name || d.text == topology.Unescaped(of.Name)
 }
@@ -126,8 +122,7 @@ func (d *datacenter) matches(of Datacenter) bool {
 	return true
 }
 
-// matchName matches a pattern with a name, as path.Match does. The name as vSphere shows
-// it may have a slash, which an element of a path has not.
+// matchName matches a pattern like path.Match, with the escaped name and the shown name.
 func matchName(pattern, name string) bool {
 	escaped, _ := path.Match(pattern, name)
 	shown, _ := path.Match(pattern, topology.Unescaped(name))

@@ -15,8 +15,9 @@ import (
 	"vzones/internal/quote"
 )
 
-// Diff returns what differs between two configurations, in one line with old and new values: of passwords
-// and certificates only that they differ. It is empty if nothing differs, not even a warning or a position.
+// Diff describes the changes between two configurations in one line with old and new values, but
+// never contains passwords or certificates. It is empty only if even warnings and positions are
+// equal.
 func Diff(before, now *Config) string {
 	var all []string
 	for i := range now.VCenters {
@@ -54,7 +55,7 @@ func (c *Config) vCenter(name string) *VCenter {
 	return nil
 }
 
-// Diff returns what the settings that differ between two configurations of the vCenter make the daemon do.
+// Diff returns the effects of the changed settings.
 func (v *VCenter) Diff(now *VCenter) (effects Effect) {
 	for _, f := range FieldsOf(SectionGlobal) {
 		if f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
@@ -64,14 +65,13 @@ func (v *VCenter) Diff(now *VCenter) (effects Effect) {
 	return effects
 }
 
-// Equal reports whether both are the same vCenter with the same settings and credentials:
-// nothing has to be done where one takes the place of the other.
+// Equal reports whether both have the same name, settings and credentials.
 func (v *VCenter) Equal(o *VCenter) bool {
 	return v.Name == o.Name && v.Diff(o) == 0
 }
 
-// isSame compares the values that two pointers of one type point to. The types of a vCenter's settings cost
-// no allocation: monitors compare often.
+// isSame compares the values behind two pointers. Monitors compare often, so the types of a
+// vCenter's settings cost no allocation.
 func isSame(a, b any) bool {
 	switch a := a.(type) {
 	case *string:
@@ -90,7 +90,7 @@ func isSame(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// changes returns the settings of a section that differ. The function returns where the two values are.
+// changes describes the changed settings of a section. of returns pointers to both values.
 func changes(s Section, prefix string, of func(*Field) (before, now any)) (all []string) {
 	for _, f := range FieldsOf(s) {
 		if f.Ref == nil {
@@ -110,7 +110,7 @@ func changes(s Section, prefix string, of func(*Field) (before, now any)) (all [
 	return all
 }
 
-// labelChanges returns the labels whose rules differ, and whether their order does.
+// labelChanges describes changes of the rules and their order.
 func labelChanges(before, now *Config) (all []string) {
 	was, order := before.labels()
 	is, newOrder := now.labels()
@@ -129,7 +129,7 @@ func change(key, before, now string) []string {
 	return []string{fmt.Sprintf("%s from %s to %s", key, quote.Name(cmp.Or(before, "none")), quote.Name(cmp.Or(now, "none")))}
 }
 
-// shown returns a value, given by a pointer, as a person reads it.
+// shown formats the value behind a pointer.
 func (f *Field) shown(pointer any) string {
 	v := reflect.ValueOf(pointer).Elem()
 	switch {
@@ -151,7 +151,7 @@ func (f *Field) shown(pointer any) string {
 	return fmt.Sprint(v)
 }
 
-// labels returns the rule of each label, and the labels in the order of the rules.
+// labels describes the rule of each label, and lists the labels in the order of the rules.
 func (c *Config) labels() (rules map[string]string, order []string) {
 	rules = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
@@ -176,7 +176,6 @@ func (c *Config) labels() (rules map[string]string, order []string) {
 	return rules, order
 }
 
-// list writes texts with commas between them.
 func list(texts []string) string {
 	all := slices.Clone(texts)
 	for i, text := range texts {

@@ -10,8 +10,8 @@ import (
 // A Section is a mapping of the configuration.
 type Section int
 
-// The sections. SectionBoth has the keys that the global section and an entry have in common; a
-// level has those of a rule besides its own.
+// The sections. SectionBoth contains the keys that the global section and an entry share. A level
+// has the keys of SectionRule too.
 const (
 	SectionRoot Section = iota
 	SectionBoth
@@ -24,11 +24,10 @@ const (
 	SectionNodes
 )
 
-// A Kind says what values a key has, and how they are checked.
+// A Kind is the type of a key's value.
 type Kind int
 
-// The kinds. Those up to KindRule have keys below them, those up to KindNames are lists, and the
-// rest are single values.
+// The kinds: up to KindRule with keys below, up to KindNames lists, then single values.
 const (
 	KindMapping Kind = iota
 	KindEntries
@@ -63,58 +62,57 @@ const (
 // IsList reports whether the value is a list of single values.
 func (k Kind) IsList() bool { return k >= KindDatacenters && k <= KindNames }
 
-// An Effect is a set of what a changed value makes the daemon do about a vCenter.
+// An Effect is a set of the daemon's reactions to a changed setting of a vCenter.
 type Effect int
 
 // The effects.
 const (
-	// EffectAddress: another server or port may be another vCenter.
+	// EffectAddress: the server may be a different vCenter.
 	EffectAddress Effect = 1 << iota
-	// EffectCredentials: the account is another, or where it comes from.
+	// EffectCredentials: the account or its source changes.
 	EffectCredentials
-	// EffectTrust: the server may have another certificate.
+	// EffectTrust: the accepted certificate changes.
 	EffectTrust
-	// EffectMachines: other machines are watched.
+	// EffectMachines: the watched VMs change.
 	EffectMachines
-	// EffectCalls: calls are repeated differently.
+	// EffectCalls: the retries of calls change.
 	EffectCalls
-	// EffectFamilies: Nodes get addresses of other families.
+	// EffectFamilies: the IP families of Nodes change.
 	EffectFamilies
 )
 
-// A Field is one key: the only place that knows its name, kind, default, documentation and effect.
+// A Field defines one key: its name, kind, default, documentation and effect.
 type Field struct {
 	In   Section
 	Key  string // in YAML
 	Kind Kind
-	// INISection is the section of the INI format that a key of the root is.
+	// INISection is the INI section for a root key.
 	INISection string
-	// Of is the section that a mapping, an entry or an element is.
+	// Of is the section of a mapping, an entry or an element.
 	Of Section
-	// Env is the environment variable that overrides it.
+	// Env is the environment variable that overrides the key.
 	Env string
-	// Default is what holds unless it is configured, if that is one value.
+	// Default is the default if it is a single value.
 	Default any
-	// Words are the values of a KindWord, Min and Max the limits of a KindInt, which messages call What.
+	// Words are the values of a KindWord, Min and Max the limits of a KindInt, named What in
+	// messages.
 	Words    []string
 	What     string
 	Min, Max int
-	// Inherited reports whether an entry that leaves it unset has the global section's.
+	// Inherited keys of global apply to entries that leave them unset.
 	Inherited bool
-	// YAMLOnly reports whether the INI format does not have it, Ours that it does, but not in the
-	// vSphere CPI.
+	// YAMLOnly keys are not in the INI format. Ours are in it, but not in the vSphere CPI's.
 	YAMLOnly, Ours bool
-	// Unsupported and NoEffect say why a value is refused, or accepted and not used.
+	// Unsupported and NoEffect are the reasons why a value is rejected or ignored.
 	Unsupported, NoEffect string
 	Effect                Effect
-	// Doc says what it means, in Markdown, and Unset what holds unless it is configured where Default
-	// does not say so.
+	// Doc is the meaning in Markdown. Unset describes the default if Default does not.
 	Doc, Unset string
-	// Ref returns where the result has the value: a pointer. Nil is that several values make it.
+	// Ref returns a pointer to the value in the result. It is nil if there is no such value.
 	Ref func(c *Config, v *VCenter) any
 }
 
-// Limits says what number to write.
+// Limits describes the valid numbers.
 func (f *Field) Limits() string {
 	if f.Max == math.MaxInt32 {
 		return fmt.Sprintf("a number, at least %d", f.Min)
@@ -122,10 +120,10 @@ func (f *Field) Limits() string {
 	return fmt.Sprintf("a number from %d to %d", f.Min, f.Max)
 }
 
-// FieldsOf returns the keys of a section, in order.
+// FieldsOf returns the keys of a section in order.
 func FieldsOf(s Section) []*Field { return fieldsOf[s] }
 
-// FieldOf returns a key of a section, nil if it has none of that name.
+// FieldOf returns a key of a section, or nil.
 func FieldOf(s Section, key string) *Field {
 	for _, f := range fieldsOf[s] {
 		if f.Key == key {
@@ -150,10 +148,10 @@ var fieldsOf = func() map[Section][]*Field {
 	return all
 }()
 
-// DefaultPort is a vCenter's port unless one is configured.
+// DefaultPort is the default port of a vCenter.
 const DefaultPort = 443
 
-// PathWords are the words for topology.DefaultPaths, in the same order.
+// PathWords are the names of topology.DefaultPaths, in the same order.
 var PathWords = []string{"compute", "resourcePool", "folder"}
 
 func words[T any](values ...T) []string {
@@ -170,15 +168,15 @@ const (
 	noAPI = "has no effect: vzones does not serve the API of the vSphere CPI"
 )
 
-// SetByCPI is the reason that a key has no effect which the vSphere CPI sets itself.
+// SetByCPI is the NoEffect of a key that the vSphere CPI sets itself.
 const SetByCPI = "has no effect: the vSphere CPI sets it"
 
-// SkipDeletionVariable sets its key to true by being there, whatever its value.
+// SkipDeletionVariable sets its key to true if it exists, whatever its value.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
 
-// Fields are all keys of the YAML format, from which the INI format follows. The reader, the
-// environment, inheritance, Diff, the effective configuration, the JSON schema and the reference
-// have them from here.
+// Fields are all keys of the YAML format; the INI format is derived from them. The reader, the
+// environment, inheritance, Diff, the effective configuration, the JSON schema and the reference use
+// this table.
 var Fields = []Field{
 	{Key: "global", INISection: "Global", Kind: KindMapping, Of: SectionGlobal,
 		Doc: "defaults for all vCenters"},
@@ -325,8 +323,8 @@ var Fields = []Field{
 		Doc: "If a Node has no usable system UUID and no provider ID, whether vzones looks for its VM [by the Node's name](node.md#which-vm). Set it to `false` if a vCenter has VMs of other people: if the name or the guest host name of one of these VMs is the Node's name, the Node gets the zone, addresses and provider ID of that VM, for good. [`vzones check`](findings.md#vz162) names the Nodes."},
 }
 
-// Has reports whether one of some effects is among these.
+// Has reports whether e contains any of some.
 func (e Effect) Has(some Effect) bool { return e&some != 0 }
 
-// ChangesAddress reports whether it may be another vCenter now.
+// ChangesAddress reports whether the server may be a different vCenter.
 func (e Effect) ChangesAddress() bool { return e.Has(EffectAddress) }

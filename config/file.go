@@ -9,22 +9,20 @@ import (
 	"syscall"
 )
 
-// MaxSize is how many bytes a configuration may have, which is what a ConfigMap or Secret
-// holds.
+// MaxSize is the size limit of a configuration in bytes, which is also a ConfigMap's.
 const MaxSize = 1 << 20
 
-// ErrNotRegular and ErrTooLarge are what ReadFile says of what it does not read.
+// ErrNotRegular and ErrTooLarge are the errors of ReadFile for a file that it does not read.
 var (
 	ErrNotRegular = errors.New("is not a regular file")
 	ErrTooLarge   = errors.New("is too large")
 )
 
-// ReadFile reads a file of at most MaxSize bytes, following links. It never waits for a
-// writer, and reads regular files only: opening a pipe would wait, reading a device may
-// never end.
+// ReadFile reads a regular file of at most MaxSize bytes, following links. It rejects pipes and
+// devices, which may block or never end.
 func ReadFile(path string) ([]byte, error) { return ReadFileAtMost(path, MaxSize) }
 
-// ReadFileAtMost is ReadFile with another bound.
+// ReadFileAtMost is ReadFile with a different limit.
 func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -45,7 +43,6 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// readable returns what is wrong with a file of that kind and size.
 func readable(path string, info fs.FileInfo, most int64) error {
 	err := ErrNotRegular
 	mode := info.Mode()

@@ -14,17 +14,14 @@ import (
 	"vzones/topology"
 )
 
-// kubernetesLabel matches the keys of labels that the framework keeps off a Node if
-// they come from a cloud provider.
+// kubernetesLabel matches label keys that the framework does not accept from a cloud provider.
 var kubernetesLabel = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
 
-// ParseNodeLabels reads labels as key=value,key=value, of any number of texts: what the
-// vSphere CPI takes as --node-labels. A value may be empty. Quotes around a text, a pair
-// or a value do not count, as they are what a manifest leaves of a shell's. Of a key that
-// is there twice the last value counts, and a key of Kubernetes' own is dropped, as in
-// the CPI; the warnings say so. Without any label it returns nil. The error holds all
-// that is wrong. Labels that a configuration's rules give are not known here: see
-// topology.Policy.Labels.
+// ParseNodeLabels parses labels as key=value,key=value, the syntax of the vSphere CPI's
+// --node-labels. A value may be empty. Quotes around a text, a pair or a value are dropped, because
+// manifests keep a shell's quotes. As in the CPI, the last value of a repeated key applies and
+// Kubernetes' own keys are dropped, both with a warning. The result is nil without labels. The error
+// contains all errors. The labels of rules are not checked, see topology.Policy.Labels.
 func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []string, err error) {
 	var mistakes []error
 	var repeated []string
@@ -68,8 +65,7 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 	return labels, warnings, nil
 }
 
-// unquoted returns a text without blanks around it, nor the quotes that are around all
-// of it.
+// unquoted removes blanks around a text and quotes around all of it.
 func unquoted(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '"' && s[0] != '\'' {
@@ -82,7 +78,7 @@ func unquoted(s string) string {
 	return strings.TrimSpace(inner)
 }
 
-// ParseLabelKey checks the key of a label that nobody but vzones may set.
+// ParseLabelKey returns an error for an invalid or reserved label key.
 func ParseLabelKey(key string) *ValueError {
 	const instead = ": write one with a prefix of your own, such as example.com/rack"
 	reserved := topology.ReservedDomain(key)
@@ -106,7 +102,7 @@ func ParseLabelKey(key string) *ValueError {
 	return nil
 }
 
-// ParseLabelValue checks the value of a label. It may be empty.
+// ParseLabelValue returns an error for an invalid label value. A value may be empty.
 func ParseLabelValue(value string) *ValueError {
 	if value == "" {
 		return nil

@@ -5,21 +5,18 @@ import (
 	"io"
 )
 
-// redacted is printed in place of every secret.
 const redacted = "[redacted]"
 
-// A Password is a secret that prints as [redacted], whatever prints it: any
-// verb of fmt, JSON, YAML, text, slog. The empty one prints as nothing, since
-// that a password is missing is worth seeing, and not a secret.
+// A Password is a secret that prints as [redacted] with every verb of fmt and as JSON, YAML, text
+// and slog. An empty Password prints as nothing, because a missing password is worth seeing.
 //
-// The secret sits behind a pointer because fmt prints unexported fields, and
-// %p, without asking their methods: it then shows an address. Two Passwords are
-// compared with Equal or reflect.DeepEqual, not with ==.
+// The secret is behind a pointer because fmt prints unexported fields, and %p, without calling
+// methods: it then prints an address. Compare Passwords with Equal or reflect.DeepEqual, not ==.
 type Password struct {
 	secret *string
 }
 
-// NewPassword returns the Password that Reveal gives secret back from.
+// NewPassword returns the Password of a secret.
 func NewPassword(secret string) Password {
 	if secret == "" {
 		return Password{}
@@ -27,7 +24,7 @@ func NewPassword(secret string) Password {
 	return Password{secret: &secret}
 }
 
-// Reveal returns the secret itself, for logging in with it and nothing else.
+// Reveal returns the secret, for a login only.
 func (p Password) Reveal() string {
 	if p.secret == nil {
 		return ""
@@ -38,7 +35,7 @@ func (p Password) Reveal() string {
 // IsEmpty reports whether there is no password.
 func (p Password) IsEmpty() bool { return p.secret == nil }
 
-// Equal reports whether both hold the same secret.
+// Equal reports whether both have the same secret.
 func (p Password) Equal(other Password) bool { return p.Reveal() == other.Reveal() }
 
 // String returns [redacted], or nothing for the empty Password.
@@ -54,5 +51,5 @@ func (p Password) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, p.String())
 }
 
-// MarshalText is String, for JSON, YAML and slog.
+// MarshalText returns String, for JSON, YAML and slog.
 func (p Password) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

@@ -1,4 +1,4 @@
-// Package configtest helps to test the packages below config.
+// Package configtest contains helpers for tests of config and the packages below it.
 package configtest
 
 import (
@@ -26,19 +26,18 @@ import (
 	"vzones/config"
 )
 
-// update reports whether golden files are written. Main makes a flag of it.
+// update is the value of the flag -update.
 var update bool
 
-// A Case is an input below testdata, in an archive or in a file of its own, with what has to
-// come out of it beside it.
+// A Case is an input below testdata, in an archive or a file, with its expected outputs beside it.
 type Case struct {
-	// Name is its name in its folder, File that with its ending.
+	// Name is the file name without its extension, File with it.
 	Name, File string
 	Data       []byte
-	// Environ are the environment variables in the file NAME.env behind it, one a line. Lines in
-	// quotes are unquoted.
+	// Environ contains the environment variables of the file NAME.env behind the input, one per
+	// line. Quoted lines are unquoted.
 	Environ []string
-	// archive is the path of the archive or the folder that it is in.
+	// archive is the path of the archive or folder.
 	archive string
 }
 
@@ -79,7 +78,7 @@ func Cases(t testing.TB, folder string) []Case {
 	return all
 }
 
-// Root returns the folder config, from wherever below the module the tests run.
+// Root returns the path of the folder config from any working directory in the module.
 func Root(t testing.TB) string {
 	t.Helper()
 	for dir := "."; ; dir = filepath.Join("..", dir) {
@@ -114,7 +113,7 @@ func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case
 	}
 }
 
-// Path writes an input below testdata to a file of its own.
+// Path writes an input to a temporary file.
 func Path(t *testing.T, folder, file string) string {
 	t.Helper()
 	all := Cases(t, folder)
@@ -129,7 +128,7 @@ func Path(t *testing.T, folder, file string) string {
 	return path
 }
 
-// Want returns what has to come out of the input, which has its name and the given ending.
+// Want returns the expected output with an extension.
 func (c Case) Want(t testing.TB, ext string) []byte {
 	t.Helper()
 	if filepath.Ext(c.archive) != ".txtar" {
@@ -144,8 +143,7 @@ func (c Case) Want(t testing.TB, ext string) []byte {
 	return nil
 }
 
-// Golden compares got with what has to come out of the input, which has its name and the
-// given ending. With -update it is written.
+// Golden compares got with the expected output with an extension. With -update it writes the output.
 func (c Case) Golden(t *testing.T, ext, got string) {
 	t.Helper()
 	name := c.Name + ext
@@ -170,7 +168,7 @@ func (c Case) Golden(t *testing.T, ext, got string) {
 	}
 }
 
-// GoldenFile compares got with a file, which -update writes.
+// GoldenFile compares got with a file. With -update it writes the file.
 func GoldenFile(t *testing.T, path, got string) {
 	t.Helper()
 	if update {
@@ -183,12 +181,11 @@ func GoldenFile(t *testing.T, path, got string) {
 	}
 }
 
-// AnAccount is the account of an entry.
+// AnAccount is the account of an entry in YAML.
 const AnAccount = "    user: user\n    password: password\n"
 
-// passwords returns, by a walk of its own, the values under keys named password
-// that are nowhere else in the file and, with a letter and a digit, no word of a
-// message.
+// passwords returns the values under keys named password that occur once in the file and cannot be
+// words of a message. It is independent of the code under test.
 func passwords(data []byte) []string {
 	var root yaml.Node
 	if yaml.Unmarshal(data, &root) != nil {
@@ -212,8 +209,7 @@ func passwords(data []byte) []string {
 
 var iniPassword = regexp.MustCompile(`(?i)^[ \t]*password[ \t]*=[ \t]*"?([^"\\;#\r\n]*)`)
 
-// INIPasswords returns, by lines alone, the values of keys named password, with
-// the same exceptions as passwords.
+// INIPasswords is passwords for the INI format.
 func INIPasswords(data []byte) []string {
 	var found []string
 	continued := false
@@ -249,7 +245,7 @@ func Main(m *testing.M) int {
 	}
 }
 
-// SecretsOf returns the passwords of a file, by walks of its own.
+// SecretsOf returns the passwords in a file.
 func SecretsOf(data []byte, isINI bool) []string {
 	if isINI {
 		return append(passwords(data), INIPasswords(data)...)
@@ -266,10 +262,10 @@ func WarningsOf(c *config.Config) []string {
 	return all
 }
 
-// TestAccount is a certificate and its key, made for one test, as PEM.
+// TestAccount is a certificate and its key as PEM.
 type TestAccount struct{ Certificate, Key string }
 
-// NewAccount makes a certificate for a key.
+// NewAccount creates a certificate for a key.
 func NewAccount(t *testing.T, key crypto.Signer, from, until time.Time) TestAccount {
 	t.Helper()
 	template := &x509.Certificate{
@@ -291,7 +287,7 @@ func Armor(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// RSAKey makes an RSA key.
+// RSAKey generates an RSA key.
 func RSAKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -19,22 +19,20 @@ import (
 	"vzones/internal/quote"
 )
 
-// The beginnings of PEM blocks, and the word for the system's certificates.
 const (
 	beginPEM         = "-----BEGIN "
 	beginCertificate = "-----BEGIN CERTIFICATE-----"
 	privateKey       = "PRIVATE KEY"
-	// systemCA in place of certificates stands for those of the system, against
-	// the global section's.
+	// systemCA in an entry selects the system's certificates instead of the global section's.
 	systemCA = "system"
 )
 
-// Certificates returns the PEM certificates of a text. The first that is damaged ends
-// them, and is the one of that number, from 1; 0 says that none is.
+// Certificates returns the PEM certificates of a text up to the first damaged certificate, and the
+// number of that certificate, from 1, or 0.
 func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(data) {
-		// What cannot be decoded is passed over by the decoder.
+		// The decoder skips blocks that it cannot decode.
 		passed := begun(data[:len(data)-len(rest)])
 		data = rest
 		if block.Type != "CERTIFICATE" {
@@ -55,7 +53,7 @@ func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	return sound, 0
 }
 
-// parseAuthority checks PEM certificates in the configuration itself. A mistake holds no part of them.
+// parseAuthority checks PEM certificates in the configuration. Its errors contain no part of them.
 func parseAuthority(data string) *config.ValueError {
 	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
 	sound, damaged := Certificates([]byte(data))
@@ -78,7 +76,8 @@ func parseAuthority(data string) *config.ValueError {
 // IsPEM reports whether a text is PEM.
 func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
 
-// parseKey returns the mistake in the private key of a certificate, and nothing of the key.
+// parseKey describes an error in a certificate's private key, without any part of the key, or returns
+// "".
 func parseKey(data, certificate string) string {
 	const write = ": write the PEM private key of the certificate in user"
 	block, rest := pem.Decode([]byte(data))
@@ -106,22 +105,21 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// authorities reads the certificates that servers are verified with.
+// authorities reads CA certificates.
 type authorities struct {
 	values
-	// read reads the files that the configuration names. Nil leaves them unread.
+	// read reads CA files. Nil leaves them unread.
 	read Reader
-	// files are the CA files that were read, each once.
+	// files are the CA files that were read, without duplicates.
 	files []string
-	// known contains the certificates of CA files, those of lists of CA files, and, behind a NUL, those in the
-	// configuration itself.
+	// known caches certificates by CA file, by list of CA files, and by text behind a NUL.
 	known map[string]caFile
-	// bytes is the size of all certificates of lists.
+	// bytes is the total size of the certificates of lists.
 	bytes int
 }
 
-// authority returns the certificates to verify a server with: PEM in Data, and the paths of their files in Text.
-// Without either they are the system's.
+// authority returns a server's CA certificates: PEM in Data and the paths of their files in Text.
+// Both are empty for the system's certificates.
 func (a *authorities) authority(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
@@ -136,8 +134,9 @@ func (a *authorities) authority(file, data *Value) *Value {
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
+		// An alias may repeat the certificates in each entry.
 		inline, isChecked := a.known["\x00"+data.Text]
-		if !isChecked { // Once: an alias may stand for them in each entry.
+		if !isChecked {
 			inline = caFile{data: []byte(data.Text), wrong: parseAuthority(data.Text)}
 			a.known["\x00"+data.Text] = inline
 		}
@@ -147,8 +146,8 @@ func (a *authorities) authority(file, data *Value) *Value {
 	return v
 }
 
-// authorityFile takes the paths of files of certificates, which stand in one text as
-// govmomi takes them, with which the CPI and the CSI driver read them.
+// authorityFile reads a list of files, separated as govmomi separates them for the CPI and the CSI
+// driver.
 func (a *authorities) authorityFile(path *Value) *Value {
 	const most = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
@@ -176,8 +175,8 @@ func (a *authorities) authorityFile(path *Value) *Value {
 	return v
 }
 
-// listed returns the certificates of all files of a list, and whether some are bad. The
-// list is not read again if none is.
+// listed returns the certificates of all files of a list, and whether any are invalid. It caches a
+// valid list.
 func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool) {
 	for i, name := range files {
 		if slices.Contains(files[:i], name) {
@@ -198,8 +197,9 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 			continue
 		}
 		before := len(data)
+		// The previous file may end without a line break.
 		if i > 0 && len(file.data) > 0 {
-			data = append(data, '\n') // the previous one may end without
+			data = append(data, '\n')
 		}
 		data = append(data, file.data...)
 		if a.bytes += len(data) - before; a.bytes > maxCABytes {
@@ -212,8 +212,8 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 	return data, bad
 }
 
-// badFile reports the mistake in one of the files that a text names. The path is shown unless it may be a
-// secret in the wrong place.
+// badFile reports an error in one file of a list. It shows the path unless that may be a misplaced
+// secret.
 func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
 	which := ""
 	hint := ""
@@ -230,10 +230,9 @@ func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
 	a.Errors[len(a.Errors)-1].Path = files[i]
 }
 
-// certainPath matches a text that is a path for certain, and not a secret in the wrong place.
+// certainPath matches a text that is a path and no misplaced secret.
 var certainPath = regexp.MustCompile(`^/(etc|home|mnt|opt|run|srv|tmp|usr|var)/|\.(pem|crt|cer)$`)
 
-// readCA reads a file of PEM certificates.
 func readCA(read Reader, path string) caFile {
 	const limit = 4 << 20
 	data, err := read(path, limit)
@@ -258,7 +257,7 @@ func readCA(read Reader, path string) caFile {
 	return f
 }
 
-// user takes a name, or a certificate for a login with a SAML token.
+// user accepts a name, or a certificate for a login with a SAML token.
 func (c values) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 	if !IsPEM(user.Text) {
 		return parsed(parseName)(c, user, nil)
@@ -280,7 +279,7 @@ func (c values) password(password *Value, _ *config.Field) (any, *config.ValueEr
 	return password.Data, nil
 }
 
-// leaf returns the certificate that stands for a user's name.
+// leaf returns a user's certificate.
 func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	sound, damaged := Certificates([]byte(user))
 	first, _ := pem.Decode([]byte(user))
@@ -297,8 +296,7 @@ func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	return sound[0], nil
 }
 
-// pair checks that a certificate and a private key belong together, where user or
-// password is one.
+// pair checks that a certificate and a private key belong together, if user or password is PEM.
 func (c values) pair(user, password *Value) {
 	key := password.Password().Reveal()
 	switch {
@@ -306,7 +304,7 @@ func (c values) pair(user, password *Value) {
 	case !IsPEM(user.Text) && IsPEM(key):
 		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case IsPEM(user.Text):
-		leaf, _ := c.leaf(user.Text) // It was checked.
+		leaf, _ := c.leaf(user.Text) // user has checked it.
 		if wrong := parseKey(key, user.Text); wrong != "" {
 			c.Errorf(password.At, "%s", wrong)
 		}
@@ -314,7 +312,7 @@ func (c values) pair(user, password *Value) {
 	}
 }
 
-// validity warns, since the clock here may be wrong and the certificate renewed.
+// validity only warns, since the local clock may be wrong and the certificate may be renewed.
 func (c values) validity(at Position, leaf *x509.Certificate) {
 	now := time.Now()
 	switch {
@@ -326,21 +324,20 @@ func (c values) validity(at Position, leaf *x509.Certificate) {
 	}
 }
 
-// Bounds on the cost of a configuration.
 const (
-	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
-	// how much is kept of them.
+	// maxCAFiles limits the CA files, each of which is watched, and maxCABytes their total
+	// size.
 	maxCAFiles = 1000
 	maxCABytes = 64 << 20
 )
 
-// A Reader reads a file of at most that many bytes, as config.ReadFileAtMost does.
+// A Reader reads a file of at most most bytes, like config.ReadFileAtMost.
 type Reader func(path string, most int64) ([]byte, error)
 
-// caFile has the content of a file of certificates, or the mistake in it.
+// caFile is the content of a CA file, or the error in it.
 type caFile struct {
 	data  []byte
 	wrong *config.ValueError
-	// exists reports whether there is such a file for certain.
+	// exists is true if the file certainly exists.
 	exists bool
 }

@@ -16,7 +16,6 @@ const (
 	maxNetworks = 1000
 )
 
-// Messages of several places in the code.
 const (
 	invalidName     = "is not a valid name of a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
 	notText         = "is not plain text: put the value in quotes"
@@ -24,23 +23,22 @@ const (
 	keyWithoutValue = "has a key without a value: write key: value, and put a value with a comma in quotes"
 )
 
-// A decoder puts raw values into sections, by the keys of their format. It reports a value that does not fit its
-// key's kind, and goes on. The checker judges the meaning of values.
+// A decoder puts raw values into sections according to the keys of their format. It reports values
+// that do not fit the kind of their key and continues. The checker validates their meaning.
 type decoder struct {
 	*Problems
 	// root is the content of the file, places are its sections with keys.
 	root   *Section
 	places []place
-	// size is how many bytes the file has, visits how many keys and elements were taken.
+	// size is the file's size in bytes, visits the number of keys and elements read.
 	size, visits int
 }
 
-// newDecoder returns a decoder of a file of some bytes, whose content becomes root.
 func newDecoder(p *Problems, root *Section, size int) *decoder {
 	return &decoder{Problems: p, root: root, places: placesOf(root, p.Dialect), size: size}
 }
 
-// find returns the key of a name, or nil. Letter case counts in YAML alone.
+// find returns the key with a name, or nil. Only YAML distinguishes letter case.
 func (d *decoder) find(keys []key, name string) *key {
 	for i, k := range keys {
 		if k.name == name || d.Dialect == &INI && strings.EqualFold(k.name, name) {
@@ -50,7 +48,7 @@ func (d *decoder) find(keys []key, name string) *key {
 	return nil
 }
 
-// mapping reads a mapping with known keys.
+// mapping decodes a mapping with known keys.
 func (d *decoder) mapping(raw *rawValue, into *Section) {
 	keys := keysOf(into.In, d.Dialect)
 	for _, p := range d.pairs(raw, shownKey) {
@@ -69,7 +67,6 @@ func (d *decoder) mapping(raw *rawValue, into *Section) {
 	}
 }
 
-// take reads the value of a key.
 func (d *decoder) take(raw *rawValue, k *key, into *Section) {
 	switch {
 	case k.use == own:
@@ -82,7 +79,6 @@ func (d *decoder) take(raw *rawValue, k *key, into *Section) {
 	}
 }
 
-// value reads the value of a field.
 func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 	switch {
 	case f.Kind == config.KindMapping:
@@ -119,8 +115,7 @@ func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 	}
 }
 
-// text takes any single value as it is written, as the CPI does: a password of
-// digits needs no quotes.
+// text decodes a single value as it is written, like the CPI: a password of digits needs no quotes.
 func (d *decoder) text(raw *rawValue) *Value {
 	v := &Value{At: raw.at, Hidden: raw.has(shared)}
 	switch {
@@ -137,7 +132,6 @@ func (d *decoder) text(raw *rawValue) *Value {
 	return v
 }
 
-// secret is text for a secret.
 func (d *decoder) secret(raw *rawValue) *Value {
 	v := d.text(raw)
 	switch {
@@ -152,7 +146,6 @@ func (d *decoder) secret(raw *rawValue) *Value {
 	return v
 }
 
-// number takes a whole number.
 func (d *decoder) number(raw *rawValue) *Value {
 	if raw.shape == null || raw.isText() && (raw.has(noValue) || raw.text == "") {
 		return d.text(raw)
@@ -166,7 +159,7 @@ func (d *decoder) number(raw *rawValue) *Value {
 		v.Data = int(decimal)
 		v.Set = decimal != 0
 	case raw.tag == "!!int":
-		// A leading 0 means octal to some YAML readers and nothing to others.
+		// Some YAML readers take a leading 0 for octal.
 		d.bad(v, "is not a number that fits: write it in decimal digits, without a leading 0")
 	case raw.shape == scalar && err == nil && !raw.isForeign():
 		d.bad(v, "is text: write the number without quotes")
@@ -176,14 +169,13 @@ func (d *decoder) number(raw *rawValue) *Value {
 	return v
 }
 
-// yaml11 are the words that the CPI's YAML reader takes for truth values
-// besides true and false.
+// yaml11 are the words for booleans that the CPI's YAML reader accepts besides true and false.
 var yaml11 = map[string]bool{
 	"y": true, "yes": true, "on": true,
 	"n": false, "no": false, "off": false,
 }
 
-// toggle takes a truth value, in INI by the words that gcfg takes, where a key without a value means true.
+// toggle decodes a boolean. INI has gcfg's words, and a key without a value means true.
 func (d *decoder) toggle(raw *rawValue) *Value {
 	v := &Value{At: raw.at, Set: raw.shape != null}
 	word := strings.ToLower(raw.text)
@@ -208,8 +200,7 @@ func (d *decoder) toggle(raw *rawValue) *Value {
 	return v
 }
 
-// list takes a list of single values. In a text they have commas between them, and blank ones do not count, as
-// in the CPI.
+// list decodes a list, or a text with commas. As in the CPI, blank parts are ignored.
 func (d *decoder) list(raw *rawValue) *Value {
 	v := &Value{At: raw.at}
 	switch {
@@ -236,7 +227,7 @@ func (d *decoder) list(raw *rawValue) *Value {
 	return v
 }
 
-// entries reads a mapping whose keys are names of vCenters.
+// entries decodes a mapping whose keys are names of vCenters.
 func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 	if v.At = raw.at; !d.isMapping(raw) {
 		v.Bad = true
@@ -248,7 +239,7 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 			d.Errorf(entry.at, invalidName)
 			v.Bad = true
 		case !hasServer(entry) && d.misplaced(entry):
-			// A key stands in place of the name of an entry.
+			// A key is in the place of an entry's name.
 			v.Bad = true
 		case !d.isMapping(entry):
 			v.Bad = true
@@ -262,7 +253,6 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 	}
 }
 
-// levels reads a list of mappings.
 func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 	v := &Value{At: raw.at}
 	if raw.shape != sequence && raw.shape != null {
@@ -283,7 +273,7 @@ func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 	return v
 }
 
-// labels reads a mapping whose keys and values are any text.
+// labels decodes a mapping with arbitrary keys.
 func (d *decoder) labels(raw *rawValue) *Value {
 	v := &Value{At: raw.at}
 	if d.isMapping(raw) {
@@ -305,7 +295,7 @@ func (d *decoder) isMapping(raw *rawValue) bool {
 	return false
 }
 
-// visit counts a key or an element. Without aliases there are never as many as bytes.
+// visit counts a key or element. Only aliases can lead to more of them than the file has bytes.
 func (d *decoder) visit() {
 	const beside = 100_000
 	if d.visits++; d.visits > d.size+beside {
@@ -314,8 +304,8 @@ func (d *decoder) visit() {
 	}
 }
 
-// pairs returns the keys of a mapping, each once, in the order of the file, then those that it merges in
-// and does not have itself. Messages have the keys as they are shown.
+// pairs returns the keys of a mapping in file order and without duplicates, then the keys that it
+// only inherits by merges. Messages contain the keys as show returns them.
 func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*rawValue) {
 	if raw.shape == null {
 		return nil
@@ -336,7 +326,7 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 		case first == nil:
 			have[id] = c
 			all = append(all, c)
-		case c.has(merged): // the nearer one wins
+		case c.has(merged): // The nearer key takes precedence.
 		case !c.isText() && c.has(noValue):
 			d.withoutValue(c, raw)
 		default:
@@ -346,8 +336,8 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 	return all
 }
 
-// withoutValue reports an unknown or repeated key without a value. In braces it may be the rest of a password with a
-// comma, so the message names the mapping alone.
+// withoutValue reports an unknown or repeated key without a value. In braces it may be part of a
+// password with a comma, so the message names only the mapping.
 func (d *decoder) withoutValue(key, in *rawValue) {
 	if key.isText() {
 		d.Errorf(key.at, "%s", noKey)

@@ -18,16 +18,15 @@ func Variables() (all []string) {
 	return all
 }
 
-// variables returns the fields that environment variables of the vSphere CPI override.
+// variables returns the fields with an environment variable.
 func variables() []*config.Field {
 	all := slices.Concat(config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionLabels), config.FieldsOf(config.SectionNodes),
 		[]*config.Field{{Env: "ENABLE_ALPHA_DUAL_STACK", NoEffect: noSwitch}})
 	return slices.DeleteFunc(all, func(f *config.Field) bool { return f.Env == "" })
 }
 
-// applyEnvironment puts the values of environment variables in place of the file's. An empty one counts as
-// not set, as in the CPI, except SkipDeletionVariable. As in the CPI, a variable for a key that vCenters
-// inherit changes no vCenter that the file names.
+// applyEnvironment overrides the file's values. As in the CPI, an empty variable is ignored (except
+// SkipDeletionVariable), and a variable for an inherited key affects no vCenter in the file.
 func (c *checker) applyEnvironment(environ []string) {
 	values := make(map[string]string)
 	for _, entry := range environ {
@@ -76,7 +75,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		case f.Kind == config.KindBool && notBool != nil:
 			c.Warnf(n.at, "is ignored, because it is neither true nor false: write one of the two, or remove it")
 		default:
-			if d.value(n, f, g); f.Key == "insecureFlag" && on { // warnUnverified warns of it
+			if d.value(n, f, g); f.Key == "insecureFlag" && on { // warnUnverified reports it.
 				continue
 			}
 			what := "sets " + key
@@ -94,15 +93,15 @@ func (c *checker) applyEnvironment(environ []string) {
 	}
 }
 
-// proxyVariables name the proxy of connections to vCenters and to the API server. net/http uses the first one that
-// is not empty.
+// proxyVariables name the proxy for vCenters and the API server. net/http uses the first that is not
+// empty.
 var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
 
-// IsProxy reports whether an environment variable names the proxy.
+// IsProxy reports whether an environment variable sets the proxy.
 func IsProxy(name string) bool { return slices.Contains(proxyVariables, name) }
 
-// checkProxy warns of a proxy that is not a URL. net/http reports nothing: it uses no proxy, or one with a part of
-// the text as its host. The text may hold a password.
+// checkProxy warns of a proxy that is not a URL. net/http reports nothing and uses no proxy, or part
+// of the text as a host. The text may contain a password.
 func (c *checker) checkProxy(environ map[string]string) {
 	for _, name := range proxyVariables {
 		if environ[name] == "" {
@@ -116,7 +115,7 @@ func (c *checker) checkProxy(environ map[string]string) {
 	}
 }
 
-// isProxyURL reports whether net/http takes a text for a proxy as it is meant: a URL, or a host and a port.
+// isProxyURL reports whether net/http uses a text as intended: a URL, or a host and a port.
 func isProxyURL(text string) bool {
 	scheme, _, hasScheme := strings.Cut(text, "://")
 	if !hasScheme {

@@ -8,25 +8,25 @@ import (
 	"vzones/internal/quote"
 )
 
-// fleetChecker makes the vCenters of the global section and the entries.
+// fleetChecker creates the vCenters of the global section and the entries.
 type fleetChecker struct {
 	values
 	*Document
 	authorities *authorities
 	entries     *Value
-	// hasSeparateAccount reports whether the file gives the global section another source of credentials than the
-	// entries, so that they do not inherit its account. The environment has no influence on that.
+	// hasSeparateAccount is true if the file's global section names either a Secret or a
+	// directory, so that entries do not inherit its account. The environment does not affect it.
 	hasSeparateAccount bool
 }
 
-// makeFleet makes a VCenter of each entry, in the order of the file, and of the
-// global section's server if no entry is it; that one comes first.
+// makeFleet creates a VCenter for each entry, in file order, after the vCenter of the global
+// section's server unless an entry is that vCenter.
 func (c *fleetChecker) makeFleet() []config.VCenter {
 	c.settings(c.Global)
 	var all []*Section
 	for _, e := range c.entries.Sections {
 		c.settings(e)
-		e = e.Clone() // the section of the file stays as it is
+		e = e.Clone() // The file's section must not change.
 		c.entryServer(e)
 		all = append(all, e)
 	}
@@ -66,15 +66,15 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 	return fleet
 }
 
-// settings checks the values of the global section or an entry, and the pairs of keys with one meaning.
+// settings checks the global section or an entry, and its pairs of related keys.
 func (c *fleetChecker) settings(s *Section) {
 	c.check(s)
 	s.Put("authority", c.authorities.authority(s.V("caFile"), s.V("caData")))
 	s.Put("secret", c.secret(s.V("secretName"), s.V("secretNamespace")))
 }
 
-// secret takes name and namespace together: half of a pair from the entry and
-// half from the global section would name a Secret that nobody wrote down.
+// secret requires name and namespace together: half from the entry and half from the global section
+// would name a Secret that nothing in the file names.
 func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
 	lacks := "secretNamespace"
@@ -92,16 +92,16 @@ func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	return v
 }
 
-// isSameVCenter reports whether two entries with one address are the same vCenter in all that could make a
-// difference. With another account or other datacenters both are meant, as in the CPI.
+// isSameVCenter reports whether two entries with one address are duplicates. As in the CPI, entries
+// with different accounts or datacenters are not.
 func isSameVCenter(a, b *config.VCenter) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	return a.User == b.User && a.Secret == b.Secret && a.SecretsDirectory == b.SecretsDirectory &&
 		slices.Equal(sorted(a.Datacenters), sorted(b.Datacenters))
 }
 
-// entryServer lets an entry's name stand for its server where it can be nothing
-// but an address. The CPI wants server in any case.
+// entryServer uses an entry's name as its server if the name can only be an address. The CPI always
+// requires server.
 func (c *fleetChecker) entryServer(e *Section) {
 	server := e.V("server")
 	switch {
@@ -118,9 +118,8 @@ func (c *fleetChecker) entryServer(e *Section) {
 	}
 }
 
-// isOneMore reports whether the global section's server is one vCenter more
-// than the entries, as in the CPI: unless an entry has that name. Unlike there
-// an entry with that server is it too, so that it is not connected to twice.
+// isOneMore reports whether the global section's server is a vCenter of its own. As in the CPI, it is
+// not if an entry has that name. Here it is not if an entry has that address, either.
 func (c *fleetChecker) isOneMore(entries []*Section) bool {
 	server := c.Global.V("server")
 	if !server.Usable() {
@@ -139,7 +138,7 @@ func (c *fleetChecker) isOneMore(entries []*Section) bool {
 	return true
 }
 
-// hasOwnSecret reports whether an entry names a Secret itself, and not the global section for it.
+// hasOwnSecret reports whether the entry itself names a Secret.
 func (c *fleetChecker) hasOwnSecret(e *Section) bool {
 	return e.V("secret").Set && e.V("secret").At != c.Global.V("secret").At
 }
@@ -148,10 +147,10 @@ func (c *fleetChecker) hasOwnAccount(e *Section) bool {
 	return c.hasOwnSecret(e) || c.hasSeparateAccount
 }
 
-// inherit returns an entry with the settings of the global section that it leaves unset. The table names them,
-// except for credentials and certificates. User and password each come from either. If a Secret or a directory
-// applies, the entry's own alone count, as in the CPI: another vCenter's account is not tried on it. The CPI does that only if the file's global section names one of the two. As there, an entry
-// with a Secret of its own has no directory.
+// inherit returns an entry with the settings that it inherits from the global section. User and
+// password are inherited separately, but not by an entry with its own Secret or if
+// hasSeparateAccount, so that no other vCenter's account is tried. As in the CPI, an entry with its
+// own Secret has no directory.
 func (c *fleetChecker) inherit(e *Section) *Section {
 	of := e.Clone()
 	of.In = config.SectionGlobal
@@ -177,7 +176,7 @@ func (c *fleetChecker) inherit(e *Section) *Section {
 	return of
 }
 
-// credentials demands a user with a password, a Secret or a directory. Half an account does not count.
+// credentials requires a user with a password, a Secret or a directory. It ignores half an account.
 func (c *fleetChecker) credentials(e, of *Section) {
 	user := of.V("user")
 	password := of.V("password")
@@ -208,7 +207,7 @@ func (c *fleetChecker) credentials(e, of *Section) {
 	of.Put("password", new(Value))
 }
 
-// unusedAccount warns of a global user or password that no vCenter gets.
+// unusedAccount warns of a global user or password that no vCenter inherits.
 func (c *fleetChecker) unusedAccount(all []*Section) {
 	if slices.ContainsFunc(all, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
 		return
@@ -218,14 +217,14 @@ func (c *fleetChecker) unusedAccount(all []*Section) {
 		why += " or " + directory.At.Key()
 	}
 	for _, key := range []string{"user", "password"} {
-		if v := c.Global.V(key); v.Set && v.At.Line != InEnvironment { // applyEnvironment warns of those
+		if v := c.Global.V(key); v.Set && v.At.Line != InEnvironment { // applyEnvironment warns of variables.
 			c.Warnf(v.At, "%s", why)
 		}
 	}
 }
 
-// trustedAt returns where the setting is that decides whether a server's
-// certificate is trusted, or could be.
+// trustedAt returns the position of the setting that decides, or could decide, whether the server's
+// certificate is trusted.
 func trustedAt(e *Section) Position {
 	switch {
 	case e.V("thumbprint").Text != "":
@@ -236,8 +235,8 @@ func trustedAt(e *Section) Position {
 	return e.At
 }
 
-// trustWithoutEffect warns of settings that have no effect beside insecureFlag. A session manager
-// is verified whatever it says.
+// trustWithoutEffect warns of settings that insecureFlag overrides. A session manager is always
+// verified.
 func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	insecure := e.V("insecureFlag")
 	if !insecure.IsOn() {
@@ -256,8 +255,7 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	}
 }
 
-// warnUnverified warns of vCenters whose certificates are not verified, once for each
-// setting that says so.
+// warnUnverified warns of vCenters whose certificates are not verified, once per setting.
 func (c *fleetChecker) warnUnverified() {
 	var settings []Position
 	names := make(map[Position][]string)
@@ -281,8 +279,8 @@ func (c *fleetChecker) warnUnverified() {
 	}
 }
 
-// warnVerified warns of vCenters whose certificates are verified although the global
-// section says otherwise: to the CPI and the CSI driver true there holds for all.
+// warnVerified warns of vCenters that are verified although the global insecureFlag is true: the CPI
+// and the CSI driver apply that to all vCenters.
 func (c *fleetChecker) warnVerified(all []*Section) {
 	on := c.Global.V("insecureFlag")
 	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {

@@ -19,9 +19,8 @@ var (
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
-// IsINI reports whether a file is in the INI format. Its first line that says anything
-// decides, so that a mistake further down is one of that format: no file in the
-// YAML format begins with a [, nor with a key and an =.
+// IsINI reports whether a file is in the INI format. The first line that is neither blank nor a
+// comment decides: no YAML file begins with [, or with a key and =.
 func IsINI(data []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(data, byteOrderMark)) {
 		line = bytes.TrimSpace(line)
@@ -38,13 +37,12 @@ type block struct {
 	section, name string
 	at            Position
 	keys          []*rawValue
-	// isBad reports whether the header could not be read, so that whose the keys are is
-	// not known; isLossy that there is more than the keys which could be read.
+	// isBad is true if the header is unreadable, so that the section of the keys is unknown;
+	// isLossy, if some keys are unreadable.
 	isBad, isLossy bool
 }
 
-// readINI reads a file in the INI format, as far as it can be read. All blocks of one section are
-// that section.
+// readINI reads as much of an INI file as possible. All blocks with one header form one section.
 func readINI(data []byte, p *Problems) *Section {
 	root := new(Section)
 	d := newDecoder(p, root, len(data))
@@ -79,16 +77,15 @@ func readINI(data []byte, p *Problems) *Section {
 	return root
 }
 
-// section returns the section that a block belongs to, or nil.
 func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	vcenters := root.V("vcenter")
 	n := &rawValue{key: b.section, at: b.at, shape: mapping, size: 1}
 	k := d.find(keys, b.section)
 	switch {
-	case b.isBad: // its keys may belong to any section
+	case b.isBad: // Its keys may belong to any section.
 		vcenters.Bad = true
 		root.sub("global").Unsure = true
-	case b.section == "": // above the first header
+	case b.section == "": // The block is above the first header.
 	case k == nil:
 		d.unknown(n, keys, root)
 	case k.use != own:
@@ -127,13 +124,13 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	return nil
 }
 
-// A scan reads the blocks of a file. Sections, keys and values are found by the scanner of gcfg, the library
-// of the vSphere CPI, so that they are what they are there; the scan puts them together as that library
-// does, but remembers the lines and goes on after an error. Its errors never hold a value.
+// A scan reads the blocks of a file. It uses the scanner of gcfg, the vSphere CPI's library, to find
+// the same sections, keys and values, and combines them like gcfg. Unlike gcfg, it records lines and
+// continues after an error. Its errors never contain a value.
 type scan struct {
 	*Problems
 	blocks []*block
-	// line is the number of the first of the lines that are read as one, since each continues the one before.
+	// line is the number of the first of the lines that continuations join.
 	line   int
 	file   *token.File
 	tokens scanner.Scanner
@@ -141,14 +138,14 @@ type scan struct {
 	pos token.Pos
 	tok token.Token
 	lit string
-	// fault is the scanner's complaint, and faulty its line.
+	// fault is the scanner's error, and faulty its line.
 	fault  string
 	faulty int
-	// isOpen reports whether a quote was not closed, so that the lines up to the next section may be in it.
+	// isOpen is true after an unclosed quote, until the next section.
 	isOpen bool
 }
 
-// scanINI returns the sections of a file. The mistakes are those of its syntax.
+// scanINI returns the blocks of a file and reports syntax errors.
 func scanINI(data []byte, p *Problems) []*block {
 	r := &scan{Problems: p, blocks: []*block{{}}}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -193,18 +190,16 @@ func (r *scan) scan(text []byte, line int) {
 
 func (r *scan) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
 
-// at returns the token's line.
 func (r *scan) at() int { return r.line + r.file.Position(r.pos).Line - 1 }
 
-// ended reports whether a line is at its end.
 func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
 
-// in returns the section that the scan is in, at first one without a name.
+// in returns the current block, at first a block without a header.
 func (r *scan) in() *block { return r.blocks[len(r.blocks)-1] }
 
-// fail reports a mistake, at the fault if there is one and else at the token, and ends the line.
+// fail reports an error at the fault, or else at the token, and ends the line.
 func (r *scan) fail(path, message string) {
 	bad := r.at()
 	if r.fault != "" {
@@ -219,7 +214,7 @@ func (r *scan) fail(path, message string) {
 
 const notClosed = "string not terminated"
 
-// said returns our words for the complaint of the scanner, whose own can hold a character of a value.
+// said rewords the scanner's error, which may contain a character of a value.
 func (r *scan) said() string {
 	switch {
 	case r.fault == notClosed:
@@ -242,7 +237,6 @@ const (
 	noQuotes = `the name in a section is not in quotes: write it as in [VirtualCenter "vc.example.com"]`
 )
 
-// header reads the header of a section.
 func (r *scan) header() {
 	b := &block{at: Position{Line: r.at()}, isBad: true}
 	r.blocks = append(r.blocks, b)
@@ -276,7 +270,7 @@ func (r *scan) header() {
 	r.fail("", noHeader)
 }
 
-// header writes a section's header as the file does.
+// header returns a section's header.
 func header(section, name string) string {
 	section = strings.Trim(quote.Value(shownKey(section)), `"`)
 	if name != "" {
@@ -285,7 +279,6 @@ func header(section, name string) string {
 	return "[" + section + "]"
 }
 
-// key reads a key with its value, or without.
 func (r *scan) key() {
 	at := Position{Line: r.at(), Path: r.in().at.Path}
 	if r.tok != token.IDENT {
@@ -326,5 +319,6 @@ func (r *scan) key() {
 	in.keys = append(in.keys, k)
 }
 
-// escapes are those of a literal of the scanner, which has made sure that quotes and escapes are sound. A \ at the end of a line continues it, and quotes are of no value.
+// escapes are the escapes of the scanner's literals, which it has validated. A \ at the end of a line
+// continues it. Quotes are dropped.
 var escapes = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

@@ -11,24 +11,23 @@ import (
 	"vzones/internal/quote"
 )
 
-// use tells how a key is treated.
 type use int
 
 const (
 	own         use = iota
-	noEffect        // accepted, with a warning
-	unsupported     // refused unless it is empty
+	noEffect        // Accepted with a warning.
+	unsupported     // Rejected unless empty.
 )
 
-// A key is a name that may stand in a mapping.
+// A key is a valid name in a mapping.
 type key struct {
 	name  string
 	use   use
-	field *config.Field // nil unless the key is our own
-	why   string        // the reason that it has no effect, or is refused
+	field *config.Field // Nil unless use is own.
+	why   string        // The reason why it is ignored or rejected.
 }
 
-// Why a key of a neighbor has no effect.
+// Reasons why a neighbor's key has no effect.
 const (
 	forVolumes   = "has no effect: it is about volumes, which are the CSI driver's"
 	forDriver    = "has no effect: it is the CSI driver's"
@@ -42,22 +41,22 @@ const (
 	ofINI = "has no effect, as in the vSphere CPI: it is the INI format's spelling of NAME: write NAME"
 )
 
-// The token of a session manager is a secret.
+// The keys of a session manager. Its token is a secret.
 const (
 	sessionURL   = "vc-session-manager-url"
 	sessionToken = "vc-session-manager-token"
 )
 
-// others are the keys that a neighbor's file has and ours has not: of the CSI driver, in several of
-// its releases, of the in-tree provider, and of the CPI's INI format. None of them refuses a file. They
-// are those of the structs that the three read with gcfg:
-// kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go (a session manager's, which 3.6
-// has, are in docs/book/vc_shared_sessions.md, on master since pull request 4031), kubernetes/kubernetes
+// others are keys of neighbors' files that ours lacks: of several releases of the CSI driver, of the
+// in-tree provider, and of the CPI's INI format. None makes a file invalid. They come from the
+// structs that the three read with gcfg:
+// kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go (for the session manager of
+// 3.6 see docs/book/vc_shared_sessions.md on master since pull request 4031), kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 var others = []struct {
 	in config.Section
-	// of is nil if the keys are of both formats.
+	// of is nil for keys of both formats.
 	of *Dialect
 	// why contains NAME in place of the key.
 	why  string
@@ -86,21 +85,21 @@ var others = []struct {
 	{config.SectionLabels, &YAML, noCategories, categories},
 }
 
-// sectionCategory is a [TopologyCategory "NAME"] of the INI format.
+// sectionCategory is [TopologyCategory "NAME"] in the INI format.
 const sectionCategory config.Section = -1
 
-// categories is the key with the CSI driver's tag categories.
+// categories is the key of the CSI driver's tag categories.
 const categories = "topology-categories"
 
-// iniFields are the CSI driver's way to say where labels come from, which the INI format alone has.
+// iniFields are the CSI driver's keys for the sources of labels, in the INI format only.
 var iniFields = []config.Field{
 	{In: config.SectionRoot, Key: "TopologyCategory", Kind: config.KindEntries, Of: sectionCategory},
 	{In: config.SectionLabels, Key: categories, Kind: config.KindNames},
 	{In: sectionCategory, Key: "label", Kind: config.KindText},
 }
 
-// keysOf returns the keys of a section in a format: those of the table, in YAML their spelling in the INI
-// format, which the chart of the CPI writes there for caFile, and those of neighbors.
+// keysOf returns the keys of a section in a format: the table's keys, neighbors' keys and, in YAML,
+// the INI spellings, which the CPI's chart writes for caFile.
 func keysOf(s config.Section, d *Dialect) []key {
 	var all, spelt []key
 	for _, f := range config.FieldsOf(s) {
@@ -141,11 +140,11 @@ func keysOf(s config.Section, d *Dialect) []key {
 	return all
 }
 
-// secretKeys are the keys whose values are in no message.
+// secretKeys are the keys whose values never appear in messages.
 var secretKeys = []string{"password", sessionToken}
 
-// gluedSecret returns where in a text the key of a secret ends, in whatever spelling, to
-// which something is glued that may be the secret. Without one it returns 0.
+// gluedSecret returns the end of a secret's key, in any spelling, if a text begins with it and
+// continues with what may be the secret. Otherwise it returns 0.
 func gluedSecret(s string) int {
 	for _, secret := range secretKeys {
 		want := quote.Folded(secret)
@@ -161,7 +160,7 @@ func gluedSecret(s string) int {
 	return 0
 }
 
-// shownName shows a name, but for a secret that may stand in its place with its key.
+// shownName returns a name for a message, without a secret that may follow its key.
 func shownName(name string) string {
 	if end := gluedSecret(name); end > 0 {
 		return name[:end] + "…"
@@ -169,7 +168,7 @@ func shownName(name string) string {
 	return name
 }
 
-// shownKey returns the beginning of a text that can be a key: a secret may be glued to it.
+// shownKey returns the beginning of a text that can be a key, since a secret may follow it.
 func shownKey(key string) string {
 	key = shownName(key)
 	end := strings.IndexFunc(key, func(r rune) bool {
@@ -181,7 +180,7 @@ func shownKey(key string) string {
 	return key
 }
 
-// unknown reports a key, or a section of the INI format, that does not belong in this place.
+// unknown reports a key, or an INI section, that does not belong here.
 func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
 	what := "key"
 	form := "%s"
@@ -215,7 +214,7 @@ func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
 	markPresent(into, meant, raw.at)
 }
 
-// misplaced reports a key that is known in other sections alone, and marks it as given there.
+// misplaced reports a key of other sections, and marks it as present there.
 func (d *decoder) misplaced(raw *rawValue) bool {
 	var name string
 	var belongs, below []string
@@ -246,14 +245,14 @@ func (d *decoder) misplaced(raw *rawValue) bool {
 
 // A place is a section that a file can have.
 type place struct {
-	// path names the section in messages. It is empty for the root.
+	// path names the section in messages, and is empty for the root.
 	path string
 	keys []key
-	// section is the content. It is nil for the sections of which a file has several: rules, entries and levels.
+	// section is the content, or nil for repeatable sections: rules, entries and levels.
 	section *Section
 }
 
-// find returns the key of a place that a node is, in whatever spelling, or nil.
+// find returns the place's key with a node's name, in any spelling, or nil.
 func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
 		if k.use == own && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
@@ -263,12 +262,12 @@ func (p *place) find(raw *rawValue) *key {
 	return nil
 }
 
-// placesOf returns the sections with keys that a file can have, by the table of keys.
+// placesOf returns the sections that a file can have.
 func placesOf(root *Section, dialect *Dialect) (all []place) {
 	var add func(name, form string, in config.Section, section *Section)
 	add = func(name, form string, in config.Section, section *Section) {
 		keys := keysOf(in, dialect)
-		if dialect == &YAML || in != config.SectionRoot { // the root of the INI format has sections alone
+		if dialect == &YAML || in != config.SectionRoot { // The root of the INI format has sections only.
 			all = append(all, place{fmt.Sprintf(form, name), keys, section})
 		}
 		for _, k := range keys {
@@ -288,7 +287,7 @@ func placesOf(root *Section, dialect *Dialect) (all []place) {
 	return all
 }
 
-// isEntry reports whether a node in place of a key is the entry of a vCenter, whose name can be any.
+// isEntry reports whether a node in place of a key is a vCenter's entry, whose name can be any text.
 func isEntry(raw *rawValue) bool {
 	return raw.shape == mapping && isFullAddress(raw.key) || hasServer(raw)
 }
@@ -307,7 +306,7 @@ func names(keys []key, are func(key) bool) []string {
 	return all
 }
 
-// markPresent marks the key that a misspelled one means as given, if only wrongly, so that it is not reported as
+// markPresent marks the key behind a misspelling as given but invalid, so that it is not reported as
 // missing too.
 func markPresent(into *Section, k key, at Position) {
 	if k.use != own {

@@ -1,19 +1,17 @@
-// Package load reads configurations: strictly, with every default filled in and every
-// mistake at its line.
+// Package load reads configurations strictly: it fills in every default and reports every error at
+// its line.
 //
-// A format's reader, yaml.go or ini.go, turns text into raw values, each with the position where it was
-// written. The decoder puts them into Sections by the one table of keys, config.Fields. Environment
-// variables override what is there. The checker turns the Sections into a Config, wherever their values
-// came from.
+// A format's reader, yaml.go or ini.go, turns text into raw values with their positions. The decoder
+// puts them into Sections according to the table config.Fields. Environment variables override them.
+// The checker turns the Sections into a Config, whatever the format.
 //
-// The YAML format is that of the vSphere CPI (kubernetes/cloud-provider-vsphere), the INI
-// format that of the CPI before, of the provider in Kubernetes itself before that, and of the
-// vSphere CSI driver. What loads there loads here and means the same, apart from what
-// docs/reference/compared-with-the-cpi.md lists.
+// The YAML format is the vSphere CPI's (kubernetes/cloud-provider-vsphere). The INI format is the one
+// of earlier releases of the CPI, of the in-tree provider before it, and of the vSphere CSI driver. A
+// file that they load means the same here, except as listed in
+// docs/reference/compared-with-the-cpi.md.
 //
-// The package reads the configuration file and the CA files that it names, but not the
-// directory with credentials. Reading keeps no state: it may be done again at each change of
-// one of those files.
+// The package reads the configuration file and its CA files, but not the directory with credentials.
+// It keeps no state, so a file can be read again after each change.
 package load
 
 import (
@@ -28,23 +26,21 @@ import (
 	"vzones/topology"
 )
 
-// Options say how a file is read other than by Parse.
+// Options configure how a file is read.
 type Options struct {
-	// Environ are environment variables as os.Environ returns them; the vSphere CPI's among them override
-	// the file.
+	// Environ are environment variables in the form of os.Environ. The vSphere CPI's variables
+	// override the file.
 	Environ []string
-	// SkipFiles leaves the files unread that the configuration names, for where
-	// they are not: they are in the daemon's Pod. CA is empty then.
+	// SkipFiles leaves the CA files unread and CA empty, for callers without the daemon's files.
 	SkipFiles bool
-	// ReadFile reads one of them, of at most that many bytes: for somebody who reads the
-	// configuration of a Pod from elsewhere. Its errors are those of an open. Nil stands for the
-	// files of this machine.
+	// ReadFile, if set, replaces config.ReadFileAtMost, for example to read the files of a Pod.
+	// Its errors are those of os.Open.
 	ReadFile func(path string, most int64) ([]byte, error)
 }
 
-// Read reads and validates a configuration file, in whichever format it is, and
-// the CA files that it names. The error of a file with mistakes is of type Errors and holds all of them; a file
-// that cannot be read gives another error, which names the file.
+// Read reads and validates a configuration file in either format, and its CA files. An invalid file
+// gives a config.Errors with all errors. An unreadable file gives another error, which names the
+// file.
 func (o Options) Read(path string) (*config.Config, error) {
 	data, err := o.reader()(path, config.MaxSize)
 	if err != nil {
@@ -58,7 +54,6 @@ func Parse(file string, data []byte, environ ...string) (*config.Config, error) 
 	return Options{Environ: environ}.Parse(file, data)
 }
 
-// reader returns what files are read with.
 func (o Options) reader() Reader {
 	if o.ReadFile == nil {
 		return config.ReadFileAtMost
@@ -66,8 +61,8 @@ func (o Options) reader() Reader {
 	return o.ReadFile
 }
 
-// Parse is Read with the content of the file at hand; file names it in
-// messages. Relative paths in it are relative to the working directory.
+// Parse is Read for content at hand. Messages contain file as its name. Relative paths are relative
+// to the working directory.
 func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	d, err := o.Load(file, data)
 	if err != nil {
@@ -76,27 +71,28 @@ func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	return d.Config, nil
 }
 
-// Document is a file without mistakes: its sections, and the Config that they mean.
+// Document is a valid file: its sections and the resulting Config.
 type Document struct {
 	Config *config.Config
-	// Global, Topology and Nodes are sections of the file, with the environment, and VCenters its entries.
+	// Global, Topology and Nodes are sections of the file, and VCenters its entries, with the
+	// environment applied.
 	Global, Topology, Nodes *Section
 	VCenters                []*Section
-	// Region and Zone are the rules of the two labels, Levels those of the others.
+	// Region and Zone are the rules of the two labels, Levels the rules of further labels.
 	Region, Zone *Section
 	Levels       []*Section
-	// Categories are those of the CSI driver's file, from which all labels come if they are set.
+	// Categories are the tag categories of a CSI driver's file. If set, all labels come from them.
 	Categories *Value
-	// Fleet has a section for each of Config.VCenters, in the same order, with the inherited settings.
+	// Fleet has a section with inherited settings for each of Config.VCenters, in the same order.
 	Fleet []*Section
 }
 
-// checker turns sections into a Config, which is valid only if there are no errors afterwards.
+// checker turns sections into a Config, which is valid only if it reports no error.
 type checker struct {
 	*Problems
 	*Document
 	labels *Section
-	// vcenters contains the entries. It is Bad if some of them could not be read.
+	// vcenters contains the entries. It is Bad if an entry could not be read.
 	vcenters *Value
 	fleet    fleetChecker
 	policy   policyChecker
@@ -145,7 +141,6 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	return c.Document, nil
 }
 
-// newChecker returns a checker of the content of a file.
 func newChecker(root *Section, p *Problems) *checker {
 	one := values{Problems: p}
 	document := &Document{
@@ -192,7 +187,7 @@ func (c *checker) makeConfig() *config.Config {
 	return cfg
 }
 
-// assign puts the values of a section, or the defaults, into the result.
+// assign copies the values of a section, or the defaults, into the result.
 func assign(s *Section, cfg *config.Config, vc *config.VCenter) {
 	for _, f := range config.FieldsOf(s.In) {
 		if f.Ref == nil {

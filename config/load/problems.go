@@ -11,23 +11,24 @@ import (
 	"vzones/internal/quote"
 )
 
-// Problems collects the mistakes in one file and the environment, and the warnings.
+// Problems collects the errors and warnings of a file and the environment.
 type Problems struct {
 	File     string
 	Dialect  *Dialect
 	Errors   config.Errors
 	Warnings []config.Warning
-	// seen are all of them, each of which is kept once; omitted is how many warnings are not.
+	// seen contains all of them, to report each once. omitted counts the warnings beyond the
+	// limit.
 	seen    map[config.Error]bool
 	omitted int
-	// stops reports whether the reader of the file recovers from stopped.
+	// stops is true if the reader of the file recovers from stopped.
 	stops bool
 }
 
-// maxProblems is how many mistakes are looked for, and warnings are kept.
+// maxProblems limits the errors and the warnings of a file.
 const maxProblems = 1000
 
-// stopped ends the reading of a file whose further mistakes help nobody.
+// stopped is the panic that ends the reading of a file after too many errors.
 type stopped struct{}
 
 // where returns a position as FILE:LINE: FIELD, or names an environment variable.
@@ -38,7 +39,7 @@ func (p *Problems) where(at Position) string {
 	return fmt.Sprintf("%s:%d: %s", p.File, max(at.Line, 1), at.Path)
 }
 
-// Errorf reports a mistake. What several entries inherit is one.
+// Errorf reports an error. A value that several entries inherit gives one error.
 func (p *Problems) Errorf(at Position, format string, args ...any) {
 	if e := p.message(at, format, args); p.isNew(e) {
 		p.Errors = append(p.Errors, e)
@@ -48,7 +49,7 @@ func (p *Problems) Errorf(at Position, format string, args ...any) {
 	}
 }
 
-// stop reports a last mistake and ends the reading.
+// stop reports a last error and ends the reading.
 func (p *Problems) stop(at Position, format string, args ...any) {
 	p.Errors = append(p.Errors, p.message(at, format, args))
 	if p.stops {
@@ -56,19 +57,19 @@ func (p *Problems) stop(at Position, format string, args ...any) {
 	}
 }
 
-// bad reports a mistake in a value, and marks the value.
+// bad reports an error in a value, and marks the value.
 func (p *Problems) bad(v *Value, format string, args ...any) {
 	v.Set = true
 	v.Bad = true
 	p.Errorf(v.At, format, args...)
 }
 
-// Warnf adds a warning. What several entries inherit is one.
+// Warnf adds a warning. A value that several entries inherit gives one warning.
 func (p *Problems) Warnf(at Position, format string, args ...any) {
 	p.warn(at, false, fmt.Sprintf(format, args...))
 }
 
-// warn adds a warning. isCSI tells that the CSI driver sees another value than Nodes have.
+// warn adds a warning. isCSI is true if the CSI driver sees a different value than Nodes have.
 func (p *Problems) warn(at Position, isCSI bool, message string) {
 	w := p.message(at, "%s", []any{message})
 	w.VCenter = at.VCenter
@@ -91,7 +92,6 @@ func (p *Problems) isNew(e config.Error) bool {
 	return isNew
 }
 
-// message returns a message about a position, without adding it.
 func (p *Problems) message(at Position, format string, args []any) config.Error {
 	e := config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
 	if at.Line != InEnvironment {
@@ -101,8 +101,8 @@ func (p *Problems) message(at Position, format string, args []any) config.Error 
 	return e
 }
 
-// Err returns the errors by line. Without any it returns nil. Beside them are the warnings of keys in whose place
-// another one is to be written: that may be why something is missing.
+// Err returns the errors by line, or nil. It adds warnings about keys to replace, which may be the
+// reason why a setting is missing.
 func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
@@ -124,32 +124,31 @@ func Sorted(all []config.Error) []config.Error {
 	return all
 }
 
-// bounded counts what is taken of a list whose elements all take time, and stops the
-// reading at one too many.
+// bounded ends the reading if a list has too many elements.
 func (p *Problems) bounded(at Position, number, most int, what string) {
 	if number > most {
 		p.stop(at, "there are more than %d %s: write fewer", most, what)
 	}
 }
 
-// InEnvironment is the line of an environment variable, InDefault the one of a default.
+// InEnvironment is the line of an environment variable, InDefault of a default.
 const (
 	InEnvironment = -1
 	InDefault     = -2
 )
 
-// Position is where in the file something was written.
+// Position is a place in the file.
 type Position struct {
 	Line int
 	Path string
-	// VCenter is the name of the entry that it is in.
+	// VCenter is the name of the surrounding entry.
 	VCenter string
 }
 
-// at returns a position below, or beside, another one.
+// at returns a position in the same entry.
 func (at Position) at(line int, path string) Position { return Position{line, path, at.VCenter} }
 
-// String returns the position as a message names it beside its own.
+// String returns the position for a message about another position.
 func (at Position) String() string {
 	if at.Line == InEnvironment {
 		return "the " + at.Path
@@ -157,8 +156,8 @@ func (at Position) String() string {
 	return fmt.Sprintf("%s in line %d", at.Path, at.Line)
 }
 
-// Key names the key or the variable, without its line: a message about it is the same when
-// lines are written before it.
+// Key names the key or variable without its line, so that a message does not change if lines are
+// inserted above it.
 func (at Position) Key() string {
 	if at.Line == InEnvironment {
 		return at.String()
@@ -166,12 +165,11 @@ func (at Position) Key() string {
 	return at.Path
 }
 
-// variable is the position of an environment variable.
 func variable(name string) Position {
 	return Position{Line: InEnvironment, Path: "environment variable " + name}
 }
 
-// child is the path to a key of a mapping.
+// child returns the path to a key of a mapping.
 func child(path, key string) string {
 	switch {
 	case !bareKey.MatchString(key):
@@ -184,26 +182,26 @@ func child(path, key string) string {
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// A Dialect has the differences between formats: above all the words of messages.
+// A Dialect contains the differences between the formats, mostly words of messages.
 type Dialect struct {
-	// Place says in which section a key belongs, Global in the one for all vCenters. Entry is one vCenter's
-	// section, and VCenters the path of all of those.
+	// Place is the phrase for a key's section, Global for the global section. Entry describes a
+	// vCenter's section, and VCenters is the path of all of them.
 	Place, Global, Entry, VCenters string
-	// Section names a section in Place, and Element one of the sections that a key has several of.
+	// Section names a section in Place, and Element a section that can be repeated.
 	Section, Element string
-	// Several says how to write more than one value.
+	// Several tells how to write several values.
 	Several string
-	// NoBreak says how to write a text without a line break at its end.
+	// NoBreak tells how to avoid a line break at the end of a text.
 	NoBreak string
-	// InlineCA says where certificates themselves can stand, with an or behind it.
+	// InlineCA suggests the key for certificates themselves, if there is one.
 	InlineCA string
-	// Lines says how to write a text of several lines.
+	// Lines tells how to write a text of several lines.
 	Lines string
-	// Trust names the keys for a certificate that no public authority has signed.
+	// Trust names the keys for a certificate that no public CA has signed.
 	Trust string
-	// Unverified says who takes a global insecureFlag for each vCenter's.
+	// Unverified tells which programs apply a global insecureFlag to each vCenter.
 	Unverified string
-	// Key names a key as the format does, from its name in YAML.
+	// Key converts a key from its spelling in YAML.
 	Key func(string) string
 }
 
@@ -239,10 +237,9 @@ var INI = Dialect{
 	Key:        Dash,
 }
 
-// secret names the keys for a Secret.
 func (d *Dialect) secret() string { return d.Key("secretName") + " and " + d.Key("secretNamespace") }
 
 var upper = regexp.MustCompile(`[A-Z]`)
 
-// Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
+// Dash converts a YAML key to its INI spelling: insecureFlag becomes insecure-flag.
 func Dash(key string) string { return strings.ToLower(upper.ReplaceAllString(key, "-$0")) }

@@ -6,22 +6,20 @@ import (
 	"vzones/config"
 )
 
-// A rawValue is a value as a file or a variable contains it, in any format, with its key.
+// A rawValue is a key with its value, in any format.
 type rawValue struct {
 	key, text string
-	// at is the position of the key.
-	at    Position
-	shape shape
-	style style
-	// tag is the YAML type of a scalar. It is empty in the other formats, whose values are all text.
+	at        Position
+	shape     shape
+	style     style
+	// tag is the YAML type of a scalar. It is empty in INI and the environment, which have only
+	// text.
 	tag string
 	// children returns the values below. Their paths contain each key as show returns it.
 	children func(show func(key string) string) []*rawValue
-	// size is the number of values below.
-	size int
+	size     int
 }
 
-// A shape is the structure of a rawValue.
 type shape int
 
 const (
@@ -31,7 +29,7 @@ const (
 	sequence
 )
 
-// A style is a set of properties of the text from which a rawValue was read.
+// A style is a set of properties of the original text.
 type style int
 
 const (
@@ -39,22 +37,22 @@ const (
 	plain style = 1 << iota
 	// noValue marks an INI key without =, and a YAML key in braces without :.
 	noValue
-	// cutShort marks a value without quotes which may be longer than it was read: a comment follows, or it was
-	// continued on the next line.
+	// cutShort marks a value without quotes that may be incomplete: a comment follows, or a
+	// continuation.
 	cutShort
-	// damaged marks a value or key that cannot be read. In INI that was reported.
+	// damaged marks an unreadable value or key, which the INI reader has reported.
 	damaged
-	// shared marks a YAML anchor or alias: the text may also be a password elsewhere in the file.
+	// shared marks a YAML anchor or alias, whose text may also be a password elsewhere.
 	shared
-	// merged marks a key that YAML merges in from another mapping.
+	// merged marks a key from a YAML merge.
 	merged
-	// invalidMerge marks a YAML merge of something else than a mapping.
+	// invalidMerge marks a YAML merge of something other than a mapping.
 	invalidMerge
 )
 
 func (r *rawValue) has(s style) bool { return r.style&s != 0 }
 
-// isText reports whether the format knows nothing but text.
+// isText reports whether the value comes from a format with only text.
 func (r *rawValue) isText() bool { return r.tag == "" && r.shape == scalar }
 
 // isSet reports whether the value is more than a generator's zero value.
@@ -68,7 +66,7 @@ func (r *rawValue) isSet() bool {
 	return r.shape != null && r.text != "" && r.text != "false" && r.text != "0"
 }
 
-// fits reports whether the value has the shape of a kind: a mapping, or something else.
+// fits reports whether the value has the shape of a kind.
 func (r *rawValue) fits(k config.Kind) bool {
 	switch k {
 	case config.KindMapping, config.KindEntries, config.KindLabels:
@@ -79,8 +77,8 @@ func (r *rawValue) fits(k config.Kind) bool {
 	return r.shape != mapping
 }
 
-// isForeign reports whether YAML took a text for something that a configuration has no use for: a tag, or an anchor
-// without a value.
+// isForeign reports whether the value has a YAML feature that a configuration cannot use: a tag, or
+// an anchor without a value.
 func (r *rawValue) isForeign() bool {
 	return r.hasUnknownTag() || r.shape == null && r.has(shared)
 }
@@ -94,7 +92,7 @@ func (r *rawValue) hasUnknownTag() bool {
 	return true
 }
 
-// describe names the shape or the type of a value, and never contains its text.
+// describe names a value's shape or type, and never contains its text.
 func (r *rawValue) describe() string {
 	switch {
 	case r.shape == mapping:

@@ -6,52 +6,53 @@ import (
 	"vzones/config"
 )
 
-// A Value is a key's value as a file gives it.
+// A Value is the value of a key in a file.
 type Value struct {
 	At   Position
 	Text string
-	// List are the elements of a list, or the rows of a table of any keys, each with its Key.
+	// List contains the elements of a list, or the rows of a mapping with arbitrary keys, each
+	// with its Key.
 	List []Value
 	Key  string
-	// Section and Sections are the content of a mapping, or of a list of mappings.
+	// Section or Sections is the content of a mapping, or of a list of mappings.
 	Section  *Section
 	Sections []*Section
-	// Data is the value in the result, nil if it is not known.
+	// Data is the parsed value, or nil.
 	Data any
-	// Set reports whether the file gives a value, if only a wrong one. What is
-	// written but empty (null, "", [], a port of 0) is not set, as in the CPI.
+	// Set is true if the file contains a value, even an invalid value. As in the CPI, an empty
+	// value (null, "", [], a port of 0) is not set.
 	Set bool
-	// Bad reports whether the value was reported as wrong: Data is not to be used, nor
-	// the key to be reported as missing. Hidden reports whether the text must not appear in a message.
+	// Bad is true if an error was reported: ignore Data, and do not report the key as missing.
+	// Hidden is true if messages must not contain the text.
 	Bad, Hidden bool
 }
 
-// Usable reports whether the file gives a value that was not reported as wrong.
+// Usable reports whether the value is set and not bad.
 func (v *Value) Usable() bool { return v.Set && !v.Bad }
 
-// isWritten reports whether the file has the key at all.
+// isWritten reports whether the file contains the key.
 func (v *Value) isWritten() bool { return v.At.Line != 0 }
 
-// IsOn reports whether a truth value is true.
+// IsOn reports whether a boolean is true.
 func (v *Value) IsOn() bool { on, _ := v.Data.(bool); return on }
 
-// Password returns a secret.
+// Password returns the value as a password.
 func (v *Value) Password() config.Password { p, _ := v.Data.(config.Password); return p }
 
-// A Section is the content of a mapping of a file.
+// A Section is the content of a mapping in a file.
 type Section struct {
 	Name string
 	At   Position
 	In   config.Section
-	// Unsure reports whether it holds more than could be read, perhaps the credentials.
+	// Unsure is true if parts could not be read, perhaps the credentials.
 	Unsure bool
-	// IsShort reports whether a rule is the name of a tag category alone, and no mapping. Bad reports
-	// whether it could not be read.
+	// IsShort is true if a rule is just the name of a tag category. Bad is true if it could not
+	// be read.
 	IsShort, Bad bool
 	values       map[string]*Value
 }
 
-// V returns the value of a key, by its name in YAML. It is never nil.
+// V returns the value of a key by its YAML name, and never nil.
 func (s *Section) V(key string) *Value {
 	v := s.values[key]
 	if v == nil {
@@ -69,14 +70,13 @@ func (s *Section) Put(key string, v *Value) {
 	s.values[key] = v
 }
 
-// Clone returns a copy, whose values can be put without changing the section.
+// Clone returns a copy whose values can be replaced independently.
 func (s *Section) Clone() *Section {
 	c := *s
 	c.values = maps.Clone(s.values)
 	return &c
 }
 
-// sub returns the section below a key.
 func (s *Section) sub(key string) *Section {
 	v := s.V(key)
 	if v.Section == nil {
@@ -85,7 +85,6 @@ func (s *Section) sub(key string) *Section {
 	return v.Section
 }
 
-// either returns the entry's value where it has one.
 func either(entry, global *Value) *Value {
 	if entry.Set {
 		return entry

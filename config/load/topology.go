@@ -9,15 +9,15 @@ import (
 	"vzones/topology"
 )
 
-// policyChecker makes the rules of Node labels.
+// policyChecker creates the rules of Node labels.
 type policyChecker struct {
 	values
 	*Document
-	// csiLabels are the sections that give tag categories of the CSI driver's file a label.
+	// csiLabels are the sections of a CSI driver's file that give a tag category its label.
 	csiLabels []*Section
 }
 
-// makePolicy checks the labels and the topology sections together, except for the rules' values.
+// makePolicy checks the labels and topology sections together.
 func (c *policyChecker) makePolicy(policy *topology.Policy, fleet []config.VCenter) {
 	if !c.Categories.Set {
 		c.check(c.Region)
@@ -35,12 +35,11 @@ func (c *policyChecker) makePolicy(policy *topology.Policy, fleet []config.VCent
 	c.withoutEffect(*policy)
 }
 
-// sources returns the keys of a rule that say where its value comes from and are set.
+// sources returns the source keys that a rule sets.
 func sources(r *Section) []string {
 	return slices.DeleteFunc([]string{"tag", "inventory", "hostGroup"}, func(key string) bool { return !r.V(key).Set })
 }
 
-// isOnOr returns a truth value, or the default if it is not set.
 func isOnOr(v *Value, unset bool) bool {
 	if v.Set {
 		return v.IsOn()
@@ -48,7 +47,6 @@ func isOnOr(v *Value, unset bool) bool {
 	return unset
 }
 
-// nodeLabels checks the labels that each Node gets.
 func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 	all := make(map[string]string)
 	for i := range v.List {
@@ -69,7 +67,7 @@ func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 	return all
 }
 
-// excludedNetworks reports networks with a role that the lists of networks leave out.
+// excludedNetworks reports networks for addresses that the lists of networks exclude.
 func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
@@ -78,10 +76,10 @@ func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 	}
 }
 
-// maxCategories is how many the CSI driver takes.
+// maxCategories is the CSI driver's limit.
 const maxCategories = 5
 
-// makeRules makes the rules of region and zone. Either may stand without the other.
+// makeRules creates the rules of region and zone. Both are optional.
 func (c *policyChecker) makeRules() topology.Rules {
 	if c.Categories.Set {
 		return c.makeCategories()
@@ -119,8 +117,7 @@ func (c *policyChecker) makeRules() topology.Rules {
 	return rules
 }
 
-// rule checks where a label's value comes from. There is none if nothing is
-// written.
+// rule checks a rule's source. It returns false if there is no rule.
 func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 	if r.At.Line == 0 || r.Bad {
 		return topology.Rule{}, false
@@ -142,15 +139,14 @@ func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 	}, true
 }
 
-// oneTag warns of one category for region and zone. The CPI's LookupZoneByMoref
-// takes each tag of the category for the zone and fails without a region. The CSI driver's
-// getNodeTopologyInfo labels the zone.
+// oneTag warns of one category for region and zone. The CPI's LookupZoneByMoref takes each tag of
+// the category for the zone and fails without a region. The CSI driver's getNodeTopologyInfo sets
+// only the zone.
 const oneTag = "region and zone have the same tag category, so that both labels come from one tag and each region is one zone: " +
 	"the vSphere CPI loads that and initializes no Node, and the CSI driver, which allows no name to be both, gives its topology the zone alone: " +
 	"write one category for each unless that is meant"
 
-// sameSource refuses a region that would always be the zone, unless both are one tag: the
-// CPI loads that.
+// sameSource rejects a region that always equals the zone, but not a common tag: the CPI loads that.
 func (c *policyChecker) sameSource(region, zone *Section) {
 	later := zone
 	if region.At.Line > zone.At.Line {
@@ -192,8 +188,7 @@ func (c *policyChecker) makeLevels() topology.Rules {
 	return rules
 }
 
-// vcenterNames refuses names of vCenters that a rule would make an invalid label
-// of for each of their Nodes.
+// vcenterNames rejects vCenter names that a rule would turn into invalid labels.
 func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	rules := c.rules()
 	by := slices.IndexFunc(rules, func(r *Section) bool {
@@ -216,7 +211,7 @@ func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	}
 }
 
-// template returns the composition of a label's value, nil if the rule has none.
+// template returns the template of a rule, or nil.
 func (c *policyChecker) template(r *Section) topology.Template {
 	value := r.V("value")
 	if !value.Usable() {
@@ -246,7 +241,7 @@ func (c *policyChecker) template(r *Section) topology.Template {
 // rules returns the rules of region, zone and levels, in this order. Their names are their labels.
 func (c *policyChecker) rules() []*Section { return append([]*Section{c.Region, c.Zone}, c.Levels...) }
 
-// cycle refuses labels that are composed of each other.
+// cycle rejects labels that are composed of each other.
 func (c *policyChecker) cycle(policy topology.Policy) {
 	if labels := policy.Cycle(); labels != nil {
 		rules := c.rules()
@@ -255,7 +250,7 @@ func (c *policyChecker) cycle(policy topology.Policy) {
 	}
 }
 
-// withoutEffect warns of settings that no rule needs.
+// withoutEffect warns of settings that no rule uses.
 func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	tags := slices.DeleteFunc(slices.Clone(policy.Rules), func(r topology.Rule) bool { return r.Category == "" })
 	precedence := c.Topology.V("precedence")
@@ -268,11 +263,11 @@ func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	}
 }
 
-// makeCategories makes rules of the CSI driver's tag categories. All of them are
-// decided together, and each is required, as the driver wants it. One can be the
-// region and one the zone: where no section says so, the one whose name has that word. To the driver neither
-// the order nor the names mean anything, so which of several it is would be a guess. A further category gives
-// a label of its own name, since topology.csi.vmware.com is kubelet's.
+// makeCategories creates rules from the CSI driver's tag categories. As in the driver, all are
+// decided together and required. A section names the region or zone, or else it is the only category
+// with that word in its name: to the driver, order and names mean nothing, so that a choice among
+// several would be a guess. A further category gives a label with its own name, since
+// topology.csi.vmware.com belongs to the kubelet.
 func (c *policyChecker) makeCategories() topology.Rules {
 	names := c.categoryNames()
 	labels := c.categoryLabels(names)
@@ -324,8 +319,7 @@ func (c *policyChecker) categoryNames() []string {
 	return names
 }
 
-// categoryLabels returns the labels that sections give to categories, of those
-// that are a region's or a zone's.
+// categoryLabels returns the categories that sections make region or zone, with these labels.
 func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	labels := make(map[string]string)
 	by := make(map[string]Position)
@@ -353,7 +347,7 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	return labels
 }
 
-// hasWord reports whether a category may be the region or the zone by its name.
+// hasWord reports whether a category's name contains the word.
 func hasWord(name, word string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.Contains(words, word)

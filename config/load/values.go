@@ -23,8 +23,8 @@ import (
 // values checks values, each on its own.
 type values struct{ *Problems }
 
-// A kind checks a usable value. It returns the value in the result, or the mistake. A kind that can find several
-// mistakes reports them itself.
+// A kind checks a usable value and returns it parsed, or its error. A kind that can find several
+// errors reports them itself.
 type kind func(c values, v *Value, f *config.Field) (any, *config.ValueError)
 
 var kinds = map[config.Kind]kind{
@@ -58,12 +58,10 @@ var kinds = map[config.Kind]kind{
 	},
 }
 
-// parsed makes a kind of a function that parses a text.
 func parsed[T any](parse func(string) (T, *config.ValueError)) kind {
 	return func(_ values, v *Value, _ *config.Field) (any, *config.ValueError) { return parse(v.Text) }
 }
 
-// check checks the values of a section, each on its own.
 func (c values) check(s *Section) {
 	for _, f := range config.FieldsOf(s.In) {
 		v := s.values[f.Key]
@@ -82,7 +80,7 @@ func (c values) check(s *Section) {
 	}
 }
 
-// reject reports the mistake in a value, if there is one, and marks the value.
+// reject reports a value's error, if any, and marks the value.
 func (c values) reject(v *Value, wrong *config.ValueError) bool {
 	if wrong == nil {
 		return false
@@ -103,7 +101,7 @@ func (c values) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 	return address, wrong
 }
 
-// underscore warns of a server that is taken although its name has a _.
+// underscore warns of a server with a _ in its name.
 func (c values) underscore(at Position, server string) {
 	if strings.Contains(server, "_") {
 		c.Warnf(at, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
@@ -111,7 +109,7 @@ func (c values) underscore(at Position, server string) {
 	}
 }
 
-// parseDirectory takes the path of a directory that may not be there yet.
+// parseDirectory accepts the path of a directory that may not exist.
 func parseDirectory(s string) (string, *config.ValueError) {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -144,7 +142,7 @@ func parseSelector(s string) (labels.Selector, *config.ValueError) {
 	return selector, nil
 }
 
-// elements parses the elements of a list. For one that the list already has, again is called.
+// elements parses a list, and calls again for a duplicate element.
 func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
 	have := make(map[T]bool)
 	for i := range v.List {
@@ -163,9 +161,8 @@ func elements[T comparable](c values, v *Value, parse func(text string) (T, *con
 	return all
 }
 
-// datacenters splits elements at commas, since Rancher's chart writes all names
-// into one. A list of nothing but blanks, which charts write where no
-// datacenter is given, means all datacenters, as in the CPI.
+// datacenters splits elements at commas, since Rancher's chart writes all names into one element. As
+// in the CPI, a list of blanks means all datacenters: charts write it if none is given.
 func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
 	if areBlank(v.List) {
 		return []string(nil), nil
@@ -216,8 +213,7 @@ func (c values) listedTwice(element *Value) {
 	c.Errorf(element.At, "is listed twice: remove one of the two")
 }
 
-// networks takes names of networks, each as an element of its own: a name may
-// have a comma.
+// networks does not split elements at commas, which a name may contain.
 func (c values) networks(v *Value, f *config.Field) (any, *config.ValueError) {
 	var patterns []string
 	for i := range v.List {
@@ -251,7 +247,6 @@ func (c values) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 	}, c.listedTwice), nil
 }
 
-// subnets reads CIDRs between commas.
 func (c values) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 	var subnets []netip.Prefix
 	for part := range strings.SplitSeq(v.Text, ",") {
@@ -275,8 +270,7 @@ func (c values) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 	return subnets, nil
 }
 
-// parseName takes a name that vSphere chose or was given, which may be nearly
-// anything.
+// parseName accepts almost any text: vSphere does too.
 func parseName(s string) (string, *config.ValueError) {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -289,11 +283,10 @@ func parseName(s string) (string, *config.ValueError) {
 	return s, nil
 }
 
-// isEntryName reports whether a text can be a vCenter's name. It is written onto Nodes and into
-// labels of metrics, so it is no longer than a host name.
+// isEntryName reports whether a text can be a vCenter's name. Nodes and metrics contain it, so it is
+// no longer than a host name.
 func isEntryName(s string) bool { _, wrong := parseName(s); return wrong == nil && len(s) <= 253 }
 
-// alternatives lists words between commas, with an or before the last of several.
 func alternatives(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -302,15 +295,13 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// wantAddress asks for an address.
 const wantAddress = "write a host name or an IP address"
 
 const hostPart = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
 
 var hostParts = regexp.MustCompile(`^` + hostPart + `(\.` + hostPart + `)*$`)
 
-// parseServer returns the address of a vCenter as configured, without brackets
-// around an IPv6 address.
+// parseServer returns a vCenter's address, without brackets around an IPv6 address.
 func parseServer(s string) (string, *config.ValueError) {
 	inner := s
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
@@ -333,14 +324,14 @@ func parseServer(s string) (string, *config.ValueError) {
 		return "", &config.ValueError{Message: "holds a path: " + wantAddress, Found: serverHint("https://" + s)}
 	}
 	wrong := &config.ValueError{Message: "is neither an IP address nor a host name: write one, such as vc.example.com"}
-	// Before and after a colon may be a user and a password.
+	// A colon may separate a user and a password.
 	if !strings.Contains(s, ":") || strings.Trim(s, "0123456789abcdefABCDEF.:[]/") == "" {
 		wrong.Found = config.Found(s)
 	}
 	return "", wrong
 }
 
-// serverHint returns the server and the port of a URL, if they are certain.
+// serverHint suggests the server and port of a URL if they are certain.
 func serverHint(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.User != nil || strings.Contains(s, "@") || !isHost(u.Hostname()) {
@@ -366,24 +357,21 @@ func splitPort(s string) (host, port string, ok bool) {
 	return host, port, err == nil && notPort == nil && n > 0 && isHost(host)
 }
 
-// isHostName follows RFC 1123, but for _, which names of servers have all the same. A
-// name that ends in digits only would be read as an IP address by others, so it is a
-// mistyped one.
+// isHostName follows RFC 1123, but accepts _, which some servers have in their names. It rejects a
+// last label of digits, which other programs read as an IP address.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	last := s[strings.LastIndexByte(s, '.')+1:]
 	return len(s) <= 253 && hostParts.MatchString(s) && strings.Trim(last, "0123456789_") != ""
 }
 
-// isFullAddress reports whether a text can only be meant as an address: an entry's
-// name that is one needs no server besides.
+// isFullAddress reports whether a text can only be an address.
 func isFullAddress(s string) bool {
 	_, wrong := parseServer(s)
 	return wrong == nil && strings.ContainsAny(s, ".:")
 }
 
-// parseHostGroup checks a name of DRS host groups, in which a * stands for any
-// characters. One that no label's value can have is of no use.
+// parseHostGroup rejects a pattern of DRS host groups that no valid label value can match.
 func parseHostGroup(s string) (string, *config.ValueError) {
 	name, wrong := parseName(s)
 	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); wrong == nil && why != "" {
@@ -392,10 +380,10 @@ func parseHostGroup(s string) (string, *config.ValueError) {
 	return name, wrong
 }
 
-// NoThumbprint in place of a fingerprint keeps the global section's from an entry.
+// NoThumbprint in an entry removes the global section's thumbprint.
 const NoThumbprint = "none"
 
-// parseThumbprint returns a fingerprint as upper-case pairs between colons, nothing for NoThumbprint.
+// parseThumbprint returns a fingerprint in upper-case pairs between colons, or "" for NoThumbprint.
 func parseThumbprint(s string) (string, *config.ValueError) {
 	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
 		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// readYAML reads a file in the YAML format. Without a section the file could not be read at all,
-// and the problems have the reason.
+// readYAML reads a file in the YAML format. It returns nil, and reports the reason, if the file cannot
+// be read at all.
 func readYAML(data []byte, p *Problems) *Section {
 	first, second, err := documents(data)
 	switch {
@@ -43,8 +43,8 @@ func readYAML(data []byte, p *Problems) *Section {
 	return root
 }
 
-// documents parses a file. The first document is nil if it has nothing in it, the second if none
-// behind it has something.
+// documents parses a file. first is nil if it is empty, and second is nil if all further documents
+// are.
 func documents(data []byte) (first, second *yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for i := 0; ; i++ {
@@ -64,7 +64,6 @@ func documents(data []byte) (first, second *yaml.Node, err error) {
 	}
 }
 
-// follow returns the node that an alias stands for.
 func follow(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -72,7 +71,6 @@ func follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// rawOf returns a YAML value as a rawValue.
 func rawOf(key string, at Position, y *yaml.Node) *rawValue {
 	raw := &rawValue{key: key, at: at}
 	if y.Kind == yaml.AliasNode || y.Anchor != "" {
@@ -107,8 +105,8 @@ func rawOf(key string, at Position, y *yaml.Node) *rawValue {
 	return raw
 }
 
-// pairsOf returns the keys of a mapping, and behind them those of the mappings that it merges in. It takes
-// each mapping once, so that neither a cycle nor a pyramid of merges costs more than the file is long.
+// pairsOf returns the keys of a mapping, then the keys of the mappings that it merges. It takes each
+// mapping once, so that the cost of cycles and nested merges is bounded by the file's size.
 func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*rawValue) {
 	isTaken := make(map[*yaml.Node]bool)
 	var add func(y *yaml.Node, inherited style)
@@ -153,10 +151,10 @@ func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*rawVal
 
 var lineOf = regexp.MustCompile(`\bline (\d+)`)
 
-// BrokenLine returns the line at which a file stops being YAML, for an error of the parser: the line after the longest
-// beginning that is YAML. The parser itself reports the beginning of the construct around an error, or no line at all.
-// The beginnings are tried from the end of the file downwards, and then from the line that the parser reported, each
-// for a bounded number of bytes, since each takes a run of the parser.
+// BrokenLine returns the line at which a file stops being YAML, given the parser's error: the line
+// after the longest beginning that is YAML. The parser itself reports the beginning of the construct
+// around an error, or no line. Beginnings are tried backwards from the end of the file and then from
+// the reported line, each for a bounded number of bytes.
 func BrokenLine(data []byte, failure error) int {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	reported := 1
