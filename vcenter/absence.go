@@ -24,17 +24,17 @@ import (
 // did not change. The error is topology.ErrUnknown if a vCenter could not be searched; otherwise it
 // names the vCenter with the VM. Templates are ignored.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	asked := f.vcenters.Load()
-	errs := make([]error, len(*asked))
+	vcenters := f.vcenters.Load()
+	errs := make([]error, len(*vcenters))
 	var g errgroup.Group
-	for i, v := range *asked {
+	for i, v := range *vcenters {
 		g.Go(func() error {
 			errs[i] = v.confirmAbsent(ctx, id)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	if f.vcenters.Load() != asked {
+	if f.vcenters.Load() != vcenters {
 		errs = append(errs, topology.Errorf(topology.ErrUnknown, "the configuration has changed meanwhile: the search begins again"))
 	}
 	return joinAnswers(errs)
@@ -89,11 +89,11 @@ func (v *vCenter) catchUp(ctx context.Context) error {
 }
 
 // inParallel stores the error of do for each index in errs. A panic becomes an error.
-func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) error) {
+func (v *vCenter) inParallel(ctx context.Context, errs []error, f func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = v.guard.Run(ctx, "asking whether the VM is there", func() error { return do(i) })
+			errs[i] = v.guard.Run(ctx, "asking whether the VM is there", func() error { return f(i) })
 			return nil
 		})
 	}
@@ -102,9 +102,9 @@ func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) err
 
 // joinAnswers prefers errors that name a vCenter with the VM.
 func joinAnswers(errs []error) error {
-	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
-	if len(has) > 0 {
-		return quote.Errors(quote.Most, has...)
+	found := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
+	if len(found) > 0 {
+		return quote.Errors(quote.Most, found...)
 	}
 	return quote.Errors(quote.Most, errs...)
 }
@@ -113,9 +113,9 @@ func joinAnswers(errs []error) error {
 func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
-	for _, was := range []inventory.LastSeen{{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance, ID: id.Recorded.ID}, id.LastSeen} {
-		if was.IsIn(v.name, instance) && was.ID != "" {
-			ids = append(ids, was.ID)
+	for _, seen := range []inventory.LastSeen{{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance, ID: id.Recorded.ID}, id.LastSeen} {
+		if seen.IsIn(v.name, instance) && seen.ID != "" {
+			ids = append(ids, seen.ID)
 		}
 	}
 	slices.Sort(ids)

@@ -3,39 +3,39 @@ package vcenter
 import "time"
 
 const (
-	// restartMax bounds the first delays if the session is alive and the vCenter was read.
-	restartMax = 2 * time.Second
-	// restartsSoon is the number of delays with restartMax if each watch ends within RetryMax.
-	restartsSoon = 10
-	// restartsAtOnce is the number of restarts per minute that a vCenter can cause without a delay.
-	restartsAtOnce = 3
+	// quickRestartDelay bounds the first delays if the session is alive and the vCenter was read.
+	quickRestartDelay = 2 * time.Second
+	// maxQuickRestarts is the number of delays with quickRestartDelay if each watch ends within RetryMax.
+	maxQuickRestarts = 10
+	// immediateRestarts is the number of restarts per minute that a vCenter can cause without a delay.
+	immediateRestarts = 3
 )
 
 // backoff doubles the delay from least to most while attempts fail soon.
 type backoff struct {
-	least, most, delay time.Duration
-	// soon counts delays with restartMax.
-	soon int
+	minDelay, maxDelay, delay time.Duration
+	// quickRestarts counts delays with quickRestartDelay.
+	quickRestarts int
 }
 
-func newBackoff(least, most time.Duration) *backoff {
-	return &backoff{least: least, most: most, delay: least}
+func newBackoff(minDelay, maxDelay time.Duration) *backoff {
+	return &backoff{minDelay: minDelay, maxDelay: maxDelay, delay: minDelay}
 }
 
-// after returns the next delay, zero for none. vCenters end sessions, so the first lost session has no
+// next returns the next delay, zero for none. vCenters end sessions, so the first lost session has no
 // delay. If each session is lost soon, the delay grows even if the vCenter was read.
-func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
+func (b *backoff) next(took time.Duration, wasRead, sessionLost bool) time.Duration {
 	switch {
-	case took > b.most:
-		b.delay = b.least
-		b.soon = 0
-	case read && !lost && b.soon < restartsSoon:
-		b.delay = min(b.delay, restartMax)
-		b.soon++
+	case took > b.maxDelay:
+		b.delay = b.minDelay
+		b.quickRestarts = 0
+	case wasRead && !sessionLost && b.quickRestarts < maxQuickRestarts:
+		b.delay = min(b.delay, quickRestartDelay)
+		b.quickRestarts++
 	}
 	delay := b.delay
-	b.delay = min(2*b.delay, b.most)
-	if lost && delay == b.least {
+	b.delay = min(2*b.delay, b.maxDelay)
+	if sessionLost && delay == b.minDelay {
 		return 0
 	}
 	return delay
@@ -43,14 +43,14 @@ func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
 
 // restarts are the last restarts that the vCenter caused.
 type restarts struct {
-	times [restartsAtOnce]time.Time
+	times [immediateRestarts]time.Time
 	next  int
 }
 
-// areOften records a restart and reports whether it exceeds restartsAtOnce.
-func (r *restarts) areOften(now time.Time) bool {
+// areTooMany records a restart and reports whether it exceeds immediateRestarts.
+func (r *restarts) areTooMany(now time.Time) bool {
 	first := r.times[r.next]
 	r.times[r.next] = now
-	r.next = (r.next + 1) % restartsAtOnce
+	r.next = (r.next + 1) % immediateRestarts
 	return !first.IsZero() && now.Sub(first) < time.Minute
 }

@@ -24,7 +24,7 @@ func TestLoginsToAVCenterThatEndsEachSession(t *testing.T) {
 			for now < 10*time.Minute {
 				logins = append(logins, now)
 				now += lives
-				now += b.after(lives, read, true)
+				now += b.next(lives, read, true)
 			}
 			for i := range logins {
 				n := 0
@@ -64,7 +64,7 @@ func TestBackoff(t *testing.T) {
 		{11 * time.Second, true, true, 0},
 		{11 * time.Second, true, true, 0},
 	} {
-		if got := b.after(step.took, step.read, step.lost); got != step.want {
+		if got := b.next(step.took, step.read, step.lost); got != step.want {
 			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
 	}

@@ -16,15 +16,15 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// The monitor's own reasons for a restart. otherSpec also ends a login.
+// The monitor's own reasons for a restart. configurationChanged also ends a login.
 const (
-	otherSpec        watch.Restart = "the configuration has changed"
-	otherCredentials watch.Restart = "logged in with the changed credentials"
+	configurationChanged watch.Restart = "the configuration has changed"
+	credentialsReplaced  watch.Restart = "logged in with the changed credentials"
 )
 
 func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
-	if m.now.session != nil {
-		return m.now.session, nil
+	if m.current.session != nil {
+		return m.current.session, nil
 	}
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	s, err := m.logIn(ctx, creds, func(server string) {
 		m.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, m.opts.Timeout, m.opts.LoginTimeout)})
 	})
-	m.now.session = s
+	m.current.session = s
 	m.answered = err == nil
 	m.publish(false)
 	// This outage concerned the replacement of a session.
@@ -53,18 +53,18 @@ func (e *SlowLoginError) Error() string { return e.text }
 func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
-		return errors.Is(err, otherSpec)
+		return errors.Is(err, configurationChanged)
 	}
 	return !m.throttle.Offered(creds)
 }
 
-// readCredentials returns otherSpec if the configured address or trust changed, because neither
-// vCenter may see the credentials of the other.
+// readCredentials returns the current credentials. The error is configurationChanged if the configured address
+// or trust changed, because neither vCenter may see the credentials of the other.
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
 	if m.cfg.Diff(cfg).Has(config.EffectAddress | config.EffectTrust) {
-		return Credentials{}, otherSpec
+		return Credentials{}, configurationChanged
 	}
 	m.await(ctx, func() {
 		err = session.WithDeadline(ctx, m.opts.Timeout, func(ctx context.Context) (err error) {
@@ -75,21 +75,21 @@ func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err e
 	if err != nil {
 		err = &credentialsError{err}
 	}
-	m.noteCredentials(ctx, err)
+	m.publishCredentialsErr(ctx, err)
 	return creds, err
 }
 
-func (m *monitor) noteCredentials(ctx context.Context, err error) {
+func (m *monitor) publishCredentialsErr(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil {
 		err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	}
-	if err == nil && m.now.credentialsErr == nil {
+	if err == nil && m.current.credentialsErr == nil {
 		return
 	}
-	m.now.credentialsErr = err
+	m.current.credentialsErr = err
 	m.publish(false)
 }
 
@@ -101,21 +101,21 @@ func (e *credentialsError) Unwrap() error          { return e.err }
 func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
 // logIn makes one login attempt. slow, which may be nil, is called if it takes longer than other calls.
-// A new configuration returns otherSpec, perhaps together with a session.
+// If the configuration changes, the error is configurationChanged, and there may be a session as well.
 func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
-	endpoint := m.now.endpoint
-	own, cancel := context.WithCancel(ctx)
+	endpoint := m.current.endpoint
+	loginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	over, wait := faults.Go(func() { s, err = session.Open(own, endpoint, creds) })
+	done, wait := faults.Go(func() { s, err = session.Open(loginCtx, endpoint, creds) })
 	// The requests before the login have their own deadline.
-	late := time.NewTimer(m.opts.Timeout * 11 / 10)
-	defer late.Stop()
-	w := awaited{ended: over, timer: late.C, restart: true}
+	slowTimer := time.NewTimer(m.opts.Timeout * 11 / 10)
+	defer slowTimer.Stop()
+	w := awaited{task: done, timer: slowTimer.C, restart: true}
 	for waiting := true; waiting; {
 		switch m.next(ctx, w) {
-		case ended:
+		case taskDone:
 			waiting = false
-		case elapsed:
+		case timerFired:
 			if slow != nil {
 				slow(endpoint.Host())
 			}
@@ -129,14 +129,14 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
 	}
 	if !w.restart {
-		err = otherSpec
+		err = configurationChanged
 	}
 	return s, err
 }
 
 func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
-	old := m.now.session
-	m.now.session = fresh
+	old := m.current.session
+	m.current.session = fresh
 	m.interrupt()
 	if lasted, ended := m.unusable.End(); ended {
 		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
@@ -145,8 +145,8 @@ func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
 }
 
 func (m *monitor) logout(ctx context.Context) {
-	if old := m.now.session; old != nil {
-		m.now.session = nil
+	if old := m.current.session; old != nil {
+		m.current.session = nil
 		m.publish(false)
 		m.closeSession(ctx, old)
 	}

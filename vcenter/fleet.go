@@ -48,25 +48,26 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 }
 
 // Apply replaces the vCenters, which are identified by name. A session survives unless the address or
-// the credentials change, a watch unless the trust, the datacenters or the kinds of requirements change.
-// A new address resets the state. Removed vCenters are logged out and disappear from States at once.
+// the credentials change. A watch survives unless the trust, the datacenters, or the reading of tags, host
+// groups or fault domains change. A new address resets the state. Removed vCenters are logged out and
+// disappear from States at once.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
-	before := make(map[string]*vCenter)
+	existing := make(map[string]*vCenter)
 	for _, v := range *f.vcenters.Load() {
-		before[v.name] = v
+		existing[v.name] = v
 	}
-	now := make([]*vCenter, len(vcenters))
+	next := make([]*vCenter, len(vcenters))
 	for i := range vcenters {
 		s := &spec{vcenters[i], requirements}
-		if now[i] = before[s.cfg.Name]; now[i] == nil {
-			now[i] = newVCenter(s, f.opts)
-			now[i].inbox.Follow(f.interest)
+		if next[i] = existing[s.cfg.Name]; next[i] == nil {
+			next[i] = newVCenter(s, f.opts)
+			next[i].inbox.Follow(f.interest)
 		} else {
-			now[i].configure(s)
+			next[i].configure(s)
 		}
 	}
-	f.vcenters.Store(&now)
+	f.vcenters.Store(&next)
 	f.generation.Add(1)
 	f.mu.Unlock()
 	f.applied.Notify()
@@ -86,21 +87,21 @@ func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
 	running := make(map[*vCenter]context.CancelFunc)
 	for {
-		now := *f.vcenters.Load()
-		for _, v := range now {
+		configured := *f.vcenters.Load()
+		for _, v := range configured {
 			if running[v] != nil {
 				continue
 			}
-			own, cancel := context.WithCancel(ctx)
+			vcCtx, cancel := context.WithCancel(ctx)
 			running[v] = cancel
 			g.Go(func() error {
 				defer cancel()
-				newMonitor(v, f.credentials, f.opts, f.changed).run(own)
+				newMonitor(v, f.credentials, f.opts, f.changed).run(vcCtx)
 				return nil
 			})
 		}
 		for v, cancel := range running {
-			if !slices.Contains(now, v) {
+			if !slices.Contains(configured, v) {
 				klog.FromContext(ctx).Info("The vCenter is no longer in the configuration", "vCenter", v.name)
 				cancel()
 				delete(running, v)
@@ -117,7 +118,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 // States returns the states in the order of the configuration. Callers must not modify the slice.
 func (f *Fleet) States() []inventory.State { return *f.states.Load() }
 
-// Generation returns a number that increases with each Apply.
+// Generation returns a number that increases with each Apply. Results of States and ConfirmAbsent
+// refer to the same vCenters if it did not change in between.
 func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
 // Subscribe returns a channel with at most one pending notification of changed states.
@@ -198,7 +200,7 @@ type OpenSession struct {
 
 // Sessions returns the current sessions in the order of the configuration. The fleet owns them.
 func (f *Fleet) Sessions() []OpenSession {
-	var all []OpenSession
+	var sessions []OpenSession
 	for _, v := range *f.vcenters.Load() {
 		o := OpenSession{VCenter: v.name, Session: v.session()}
 		if o.Session == nil {
@@ -206,7 +208,7 @@ func (f *Fleet) Sessions() []OpenSession {
 				o.Err = topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to", v.name)
 			}
 		}
-		all = append(all, o)
+		sessions = append(sessions, o)
 	}
-	return all
+	return sessions
 }

@@ -27,8 +27,8 @@ type loadMode struct {
 	name string // The key for readLimits.
 	// start sets the mode up before the daemon starts. If nil, the mode starts after the first read.
 	start func(*testing.T, *fleet.VCenter)
-	// goes runs until the context is done.
-	goes func(context.Context, *testing.T, *fleet.VCenter)
+	// run runs until the context is done.
+	run  func(context.Context, *testing.T, *fleet.VCenter)
 	opts func(*Options)
 	// faster is the speed of opts relative to the defaults; 1 if zero.
 	faster int
@@ -83,8 +83,8 @@ func TestLoad(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), loadWindow)
 			defer cancel()
-			if mode.goes != nil {
-				mode.goes(ctx, t, east)
+			if mode.run != nil {
+				mode.run(ctx, t, east)
 			}
 			<-ctx.Done()
 			took := time.Since(began)
@@ -144,8 +144,8 @@ func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context
 	}
 }
 
-// begins starts an activity in the background.
-func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
+// inBackground starts an activity in the background.
+func inBackground(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }
 
@@ -168,19 +168,19 @@ func loadModes() []loadMode {
 		{name: "at rest", faster: 5, opts: fiveTimes},
 		{
 			name: "accepts connections and answers nothing", faster: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
-			goes: begins((*fleet.VCenter).Hang),
+			run: inBackground((*fleet.VCenter).Hang),
 		},
-		{name: "breaks each connection in the middle of an answer", goes: begins((*fleet.VCenter).Drop)},
+		{name: "breaks each connection in the middle of an answer", run: inBackground((*fleet.VCenter).Drop)},
 		{name: "rejects the credentials", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectPassword() }},
 		{name: "does not let the account log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) }},
 		{
 			name: "answers no login in time", start: func(_ *testing.T, v *fleet.VCenter) { v.SlowLogin(time.Minute) },
 			opts: func(o *Options) { o.LoginTimeout = 2 * time.Second },
 		},
-		{name: "ends all sessions three times a second", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil })},
-		{name: "answers each long poll with a fault", goes: begins(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) })},
+		{name: "ends all sessions three times a second", run: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil })},
+		{name: "answers each long poll with a fault", run: inBackground(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) })},
 		{
-			name: "forgets collectors and views three times a second, while the session lives on", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
+			name: "forgets collectors and views three times a second, while the session lives on", run: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
 		},
 		{name: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() }},
 		{name: "has a tagging service that answers nothing", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }},
@@ -201,17 +201,17 @@ func loadModes() []loadMode {
 			},
 		},
 		{
-			name: "moves a Node's VM ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "moves a Node's VM ten times a second", run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
 		},
 		{
-			name: "changes the addresses of a Node's VM fifty times a second", goes: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "changes the addresses of a Node's VM fifty times a second", run: every(20*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.SetIPs("n1", fmt.Sprintf("10.0.0.%d", 1+n%250))
 			}),
 		},
 		{
-			name: "clones ten VMs a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "clones ten VMs a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 3 {
 					if err := v.SetReadable(fmt.Sprintf("clone-%d", n-3), true); err != nil {
 						return err
@@ -221,7 +221,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			name: "creates and deletes ten VMs a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates and deletes ten VMs a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 5 {
 					if err := v.Destroy(fmt.Sprintf("other-%d", n-5)); err != nil {
 						return err
@@ -232,17 +232,17 @@ func loadModes() []loadMode {
 		},
 		{
 			// Just after an idle poll has reported no changes.
-			name: "creates a VM every 26 seconds", faster: 5, opts: fiveTimes, goes: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates a VM every 26 seconds", faster: 5, opts: fiveTimes, run: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
 		{
-			name: "creates a hundred VMs a second", goes: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates a hundred VMs a second", run: every(10*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
-		{name: "switches VMs of others off and on ten times a second", faster: 5, opts: fiveTimes, goes: every(100*time.Millisecond, switchOthers)},
-		{name: "switches VMs of others off and on a hundred times a second", faster: 5, opts: fiveTimes, goes: every(10*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on ten times a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on a hundred times a second", faster: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
 		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {

@@ -29,7 +29,7 @@ type monitor struct {
 	updates chan update
 
 	// now is the status to publish next.
-	now status
+	current status
 	// wanted is the latest spec, cfg the configuration since the last applySpec.
 	wanted *spec
 	cfg    *config.VCenter
@@ -53,7 +53,7 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 	return &monitor{
 		vCenter: v, credentials: credentials, opts: opts, changed: changed,
 		memory: watch.NewMemory(), updates: make(chan update),
-		now: *v.status.Load(), wanted: first, cfg: &first.cfg, tags: v.newTagReader(opts),
+		current: *v.status.Load(), wanted: first, cfg: &first.cfg, tags: v.newTagReader(opts),
 	}
 }
 
@@ -76,7 +76,7 @@ func (m *monitor) run(ctx context.Context) {
 
 func (m *monitor) loop(ctx context.Context) {
 	retries := newBackoff(m.opts.RetryMin, m.opts.RetryMax)
-	var caused restarts
+	var serverRestarts restarts
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := m.guard.Run(ctx, "following the vCenter", func() error {
@@ -89,15 +89,15 @@ func (m *monitor) loop(ctx context.Context) {
 		case errors.As(err, new(watch.Restart)):
 			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
 			m.readDelay = readDelay{}
-			if errors.Is(err, watch.DatacentersChanged) && caused.areOften(time.Now()) {
-				m.pause(ctx, jittered(retries.after(time.Since(began), true, false)))
+			if errors.Is(err, watch.DatacentersChanged) && serverRestarts.areTooMany(time.Now()) {
+				m.pause(ctx, jittered(retries.next(time.Since(began), true, false)))
 			}
 			continue
 		}
 		m.readDelay = newReadDelay(m.memory.Machines(), err)
 		m.interrupt()
 		lost := faults.SessionLost(err)
-		delay := retries.after(time.Since(began), m.now.state.Err == nil, lost)
+		delay := retries.next(time.Since(began), m.current.state.Err == nil, lost)
 		if delay == 0 {
 			// vCenters end sessions. The first loss is not an error.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
@@ -127,7 +127,7 @@ func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
-		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		switch m.next(ctx, awaited{timer: t.C, done: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
 			m.readDelay = readDelay{}
 		case credentialsToCheck:
@@ -153,11 +153,11 @@ func (m *monitor) follow(ctx context.Context) error {
 	switch {
 	case fresh != nil:
 		m.replaceSession(ctx, fresh)
-		return otherCredentials
+		return credentialsReplaced
 	case faults.SessionLost(err):
-		// The tagging session may be alive, or the vCenter lost only the objects of the session.
+		// The tagging session may be alive, or the vCenter lost only the session's objects.
 		m.logout(ctx)
-	case m.now.endpoint.RenewalDue(err):
+	case m.current.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
 		m.logout(ctx)
 	}
@@ -170,9 +170,9 @@ func (m *monitor) applySpec(ctx context.Context) {
 	d := m.cfg.Diff(&m.wanted.cfg)
 	m.cfg = &m.wanted.cfg
 	if !d.ChangesAddress() {
-		m.now.endpoint.Configure(m.cfg)
-		if d.Has(config.EffectTrust) && m.now.session != nil {
-			if err := m.now.session.Retrust(); err != nil {
+		m.current.endpoint.Configure(m.cfg)
+		if d.Has(config.EffectTrust) && m.current.session != nil {
+			if err := m.current.session.Retrust(); err != nil {
 				klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
 			}
 		}
@@ -181,8 +181,8 @@ func (m *monitor) applySpec(ctx context.Context) {
 	// It may be another vCenter. The logout still uses the previous trust.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
 	m.logout(ctx)
-	m.now.endpoint = m.newEndpoint(m.cfg, m.opts)
-	m.now.tags = TagsNotRead
+	m.current.endpoint = m.newEndpoint(m.cfg, m.opts)
+	m.current.tags = TagsNotRead
 	m.interrupt()
 	m.throttle.Moved()
 	m.tags = m.newTagReader(m.opts)
@@ -192,7 +192,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 
 // interrupt ends the reading: the vCenter may have changed unnoticed.
 func (m *monitor) interrupt() {
-	m.now.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
+	m.current.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
 	m.publish(false)
 }
 
@@ -204,11 +204,11 @@ func (m *monitor) fail(ctx context.Context, err error) {
 	m.outage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
 		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
-		if cause != inventory.CausePostponed || m.now.state.Err == nil || m.now.state.Cause == inventory.CauseCredentials {
-			m.now.state.Cause = cause // A postponed login keeps an earlier cause, except missing credentials.
+		if cause != inventory.CausePostponed || m.current.state.Err == nil || m.current.state.Cause == inventory.CauseCredentials {
+			m.current.state.Cause = cause // A postponed login keeps an earlier cause, except missing credentials.
 		}
-		m.now.state.Err = err
-		m.now.state.NextLogin = session.NextAttempt(err)
+		m.current.state.Err = err
+		m.current.state.NextLogin = session.NextAttempt(err)
 		return true
 	})
 }

@@ -12,10 +12,10 @@ import (
 type event int
 
 const (
-	ended event = iota
-	begun
-	elapsed
-	stopped
+	taskDone event = iota
+	watchStarted
+	timerFired
+	contextDone
 	// reconfigured (a spec requires a restart) and credentialsToCheck repeat until applySpec or
 	// readCredentials handles them.
 	reconfigured
@@ -24,7 +24,7 @@ const (
 
 // awaited selects the events of a wait.
 type awaited struct {
-	ended, begun, stop   <-chan struct{}
+	task, started, done  <-chan struct{}
 	timer                <-chan time.Time
 	restart, credentials bool
 }
@@ -47,43 +47,43 @@ func (m *monitor) next(ctx context.Context, w awaited) event {
 			m.update(u)
 		case <-m.untilOverdue():
 			m.publishOverdue(ctx)
-		case <-w.ended:
-			return ended
-		case <-w.begun:
-			return begun
+		case <-w.task:
+			return taskDone
+		case <-w.started:
+			return watchStarted
 		case <-w.timer:
-			return elapsed
-		case <-w.stop:
-			return stopped
+			return timerFired
+		case <-w.done:
+			return contextDone
 		}
 	}
 }
 
 // await handles messages while f runs in another goroutine.
 func (m *monitor) await(ctx context.Context, f func()) {
-	over, wait := faults.Go(f)
-	m.next(ctx, awaited{ended: over})
+	done, wait := faults.Go(f)
+	m.next(ctx, awaited{task: done})
 	wait()
 }
 
 // setSpec keeps the session unless the address changes, and the watch unless a restart is required.
 func (m *monitor) setSpec(s *spec) {
-	before := m.wanted
+	previous := m.wanted
 	m.wanted = s
-	d := before.cfg.Diff(&s.cfg)
+	d := previous.cfg.Diff(&s.cfg)
 	if d.ChangesAddress() {
 		// It may be another vCenter. Further updates from the previous vCenter are dropped.
-		m.now.spec = s
-		m.now.state = inventory.State{VCenter: m.name}
-		m.now.tags = TagsNotRead
-		m.now.credentialsErr = nil
+		m.current.spec = s
+		m.current.state = inventory.State{VCenter: m.name}
+		m.current.tags = TagsNotRead
+		m.current.credentialsErr = nil
 		m.overdue = deadline{configuredAt: time.Now()}
 	}
-	if before.Tags != s.Tags {
-		m.now.tags = TagsNotRead
+	if previous.Tags != s.Tags {
+		m.current.tags = TagsNotRead
 	}
 	m.publish(false)
-	restart := s.needsRestart(before, d)
+	restart := s.needsRestart(previous, d)
 	m.restart = m.restart || restart
 	m.inbox.Require(&s.Requirements, !restart)
 	m.checkCredentials = true // The account may differ.
@@ -101,7 +101,7 @@ func (m *monitor) update(u update) {
 }
 
 func (m *monitor) publish(announce bool) {
-	s := m.now
+	s := m.current
 	m.status.Store(&s)
 	m.changed(announce)
 }

@@ -33,17 +33,17 @@ func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 
 // untilOverdue fires when the vCenter may be overdue. It is nil if that is decided.
 func (m *monitor) untilOverdue() <-chan time.Time {
-	if s := &m.now.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
+	if s := &m.current.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
 		return nil
 	}
-	return time.After(m.overdue.remaining(m.now.endpoint.LastAnswer()))
+	return time.After(m.overdue.remaining(m.current.endpoint.LastAnswer()))
 }
 
 func (m *monitor) publishOverdue(ctx context.Context) {
-	if m.overdue.remaining(m.now.endpoint.LastAnswer()) > 0 {
+	if m.overdue.remaining(m.current.endpoint.LastAnswer()) > 0 {
 		return // An answer moved the deadline.
 	}
-	m.now.state.Overdue = true
+	m.current.state.Overdue = true
 	m.publish(true)
 	klog.FromContext(ctx).Info("Reading the vCenter takes long; new Nodes of other vCenters no longer wait for it")
 }

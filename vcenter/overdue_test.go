@@ -26,7 +26,7 @@ func TestOverdue(t *testing.T) {
 		})
 		a.overdue = deadline{configuredAt: time.Now()}
 		done := make(chan struct{})
-		go func() { defer close(done); a.next(ctx, awaited{stop: ctx.Done()}) }()
+		go func() { defer close(done); a.next(ctx, awaited{done: ctx.Done()}) }()
 		return a, announced, func() { cancel(); <-done }
 	}
 	pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -56,7 +56,7 @@ func TestOverdue(t *testing.T) {
 			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		}, 0},
 		"failed": {silentTime / 2, func(_ context.Context, a *monitor) {
-			a.updates <- func(a *monitor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
+			a.updates <- func(a *monitor) bool { a.current.state.Err = context.DeadlineExceeded; return true }
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

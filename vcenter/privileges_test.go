@@ -22,8 +22,8 @@ type privilege struct {
 	row, what string
 	// datacenters are the configured datacenters of east.
 	datacenters []string
-	// again reports whether earlier results remain valid for some time.
-	again bool
+	// persists reports whether earlier results remain valid for some time.
+	persists bool
 	// take removes the privilege from east's account. give restores it, or is nil if the test
 	// would not notice.
 	take, give func(*deprived) error
@@ -58,8 +58,8 @@ var deprivations = []privilege{
 		take: func(d *deprived) error { d.east.HideCategory("zone", 403); return nil },
 		give: func(d *deprived) error { d.east.ShowCategory("zone"); return nil },
 	},
-	{row: "Tags and categories", what: "no tag", take: forbid(getTag), again: true, give: recovered, lost: nameless},
-	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), again: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no tag", take: forbid(getTag), persists: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), persists: true, give: recovered, lost: nameless},
 	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
 }
 
@@ -118,7 +118,7 @@ func deprive(t *testing.T, p privilege) *deprived {
 	if err := p.take(d); err != nil {
 		t.Fatal(err)
 	}
-	if p.again {
+	if p.persists {
 		d.restart()
 		return d
 	}
@@ -209,16 +209,16 @@ func (d *deprived) nobody() inventory.Identity {
 	return known(identity(d.T, stranger), "east", "vm-99999")
 }
 
-// said waits until the absence of a VM is confirmed.
-func (d *deprived) said() {
+// absenceConfirmed waits until the absence of a VM is confirmed.
+func (d *deprived) absenceConfirmed() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
 	d.until("absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrAbsent) })
 	d.until("its confirmation", func([]inventory.State) bool { return d.fleet.ConfirmAbsent(d.ctx, d.nobody()) == nil })
 }
 
-// unsaid waits until that absence is unknown.
-func (d *deprived) unsaid() {
+// absenceUnknown waits until that absence is unknown.
+func (d *deprived) absenceUnknown() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
 	d.until("no absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrUnknown) })
@@ -240,12 +240,12 @@ func down(d *deprived) {
 	if !d.fresh {
 		d.placed() // From the earlier snapshot.
 	}
-	d.unsaid()
+	d.absenceUnknown()
 }
 
 func harmless(d *deprived) {
 	d.placed()
-	d.said()
+	d.absenceConfirmed()
 	d.until("no error", func(states []inventory.State) bool { return states[0].Err == nil })
 }
 
@@ -291,7 +291,7 @@ func partial(d *deprived) {
 		return states[0].Snapshot.Incomplete != nil && states[0].Err == nil && d.outcome(states, d.n1, topology.ErrUnknown)
 	})
 	d.in(d.n3, "east/c")
-	d.unsaid()
+	d.absenceUnknown()
 }
 
 func unseen(d *deprived) {
@@ -304,7 +304,7 @@ func unseen(d *deprived) {
 		d.Errorf("n1: %v", err)
 	}
 	d.in(d.n2, "east/b")
-	d.said()
+	d.absenceConfirmed()
 }
 
 func unreadable(d *deprived) {
@@ -313,16 +313,16 @@ func unreadable(d *deprived) {
 	})
 	d.in(d.n2, "east/b")
 	if d.fresh {
-		d.unsaid() // Only the Node's record identifies the VM.
+		d.absenceUnknown() // Only the Node's record identifies the VM.
 		return
 	}
-	d.said()
+	d.absenceConfirmed()
 }
 
 func undecided(d *deprived) {
 	d.unplaced(d.n1)
 	d.in(d.n2, "east/b")
-	d.said()
+	d.absenceConfirmed()
 }
 
 // unknownOf waits until a property of n1's host is unknown and n2's host has it.
@@ -340,7 +340,7 @@ func unknownOf(property string) func(*deprived) {
 			return n1 != nil && errors.Is(n1.Err, topology.ErrNotPermitted) && n2 != nil && n2.Err == nil
 		})
 		d.in(d.n2, "east/b")
-		d.said()
+		d.absenceConfirmed()
 	}
 }
 
@@ -354,7 +354,7 @@ func untagged(d *deprived) {
 func nameless(d *deprived) {
 	d.unplaced(d.n1)
 	d.unplaced(d.n2)
-	d.said()
+	d.absenceConfirmed()
 }
 
 func uncategorized(d *deprived) {

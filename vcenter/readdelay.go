@@ -31,7 +31,7 @@ type readDelay struct {
 }
 
 func newReadDelay(machines int, cause error) readDelay {
-	return readDelay{wait: random(readWindow(machines)), cause: cause}
+	return readDelay{wait: randomPart(readWindow(machines)), cause: cause}
 }
 
 func (d *readDelay) take() readDelay {
@@ -48,11 +48,12 @@ func (d *readDelay) log(ctx context.Context) {
 		"wait", d.wait.Round(time.Second), "err", faults.Printable{Err: d.cause})
 }
 
-// random returns a random part of a duration.
-func random(all time.Duration) time.Duration { return rand.N(max(1, all)) }
+// randomPart returns a random part of a duration.
+func randomPart(limit time.Duration) time.Duration { return rand.N(max(1, limit)) }
 
-// waitToRead waits for the read delay. Meanwhile the state has its snapshot and an error, since changes
-// are unknown. A Probe does not end the wait: every daemon with a missing Node would read at once.
+// waitToRead waits for the read delay, or until the configuration or the credentials change. Meanwhile the
+// state has its snapshot and an error, since changes are unknown. A Probe does not end the wait: every
+// daemon with a missing Node would read at once.
 func (m *monitor) waitToRead(ctx context.Context) error {
 	delay := m.readDelay.take()
 	if delay.wait <= 0 {
@@ -63,16 +64,16 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 	t := time.NewTimer(delay.wait)
 	defer t.Stop()
 	for {
-		switch m.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		switch m.next(ctx, awaited{timer: t.C, done: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			return otherSpec
+			return configurationChanged
 		case credentialsToCheck:
 			if !m.credentialsDiffer(ctx) {
 				continue
 			}
 			// The watch logs in with them.
 			m.checkCredentials = true
-		case stopped:
+		case contextDone:
 			return ctx.Err()
 		}
 		return nil
@@ -81,13 +82,13 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 
 // publishReadDelay publishes that the read is pending, unless the vCenter still fails.
 func (m *monitor) publishReadDelay() {
-	if m.now.state.Err != nil && !m.answered {
+	if m.current.state.Err != nil && !m.answered {
 		return // It may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {
-		m.now.state.Cause = inventory.CausePending
-		m.now.state.NextLogin = time.Time{}
-		m.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
+		m.current.state.Cause = inventory.CausePending
+		m.current.state.NextLogin = time.Time{}
+		m.current.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
 		return true
 	})
 }

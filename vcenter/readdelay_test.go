@@ -37,7 +37,7 @@ func large(wait time.Duration) *monitor {
 	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
 	a.readDelay = readDelay{wait: wait}
 	// It was read before, so it is not overdue.
-	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
+	a.current.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
 	a.publish(false)
 	return a
 }
@@ -56,8 +56,8 @@ func TestAReadingThatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
-		began, snapshot := time.Now(), a.now.state.Snapshot
-		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
+		began, snapshot := time.Now(), a.current.state.Snapshot
+		a.current.state.Cause, a.current.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
 		done := waiting(t.Context(), a)
 		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.CausePending) || !s.NextLogin.IsZero() {
 			t.Errorf("while it waits: %+v", s)
@@ -94,7 +94,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 				other := *a.wanted
 				other.cfg.Datacenters = []string{"dc1"}
 				a.configure(&other)
-			}, true, otherSpec},
+			}, true, configurationChanged},
 			"end":              {func(_ *monitor, cancel func()) { cancel() }, true, context.Canceled},
 			"same credentials": {func(a *monitor, _ func()) { a.credentialsChanged.Notify() }, false, nil},
 			"other credentials": {func(a *monitor, _ func()) {

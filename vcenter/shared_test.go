@@ -27,7 +27,7 @@ func TestFleetByClonedSession(t *testing.T) {
 	vcentertest.AcceptClones(vc, east, cfg.User, cfg.Password.Reveal())
 	logins := east.Requests()["Login"]
 	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {
-		return vcentertest.SharedBy(manager), nil
+		return vcentertest.SharedCredentials(manager), nil
 	}, quick)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -66,7 +66,7 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
 	manager, cfg := vcentertest.SessionManager(t, cfg)
 	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {
-		return vcentertest.SharedBy(manager), nil
+		return vcentertest.SharedCredentials(manager), nil
 	}, quick)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -90,7 +90,7 @@ func TestFleetByCertificate(t *testing.T) {
 				return strings.HasPrefix(r.URL.Path, vcentertest.STSPath) && vcentertest.STSFault(w, "FailedAuthentication", "Invalid credentials")
 			})
 		}
-		vcentertest.ByCertificate(t, &cfg)
+		vcentertest.CertificateCredentials(t, &cfg)
 		w := follow(t, nil, cfg, FromFile, quick)
 		if !isRejected {
 			w.until("read", func(states []inventory.State) bool { return states[0].Err == nil && states[0].Snapshot != nil })

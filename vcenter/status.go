@@ -27,14 +27,14 @@ type status struct {
 
 // A reader describes the watch that read a snapshot. It is zero without a snapshot.
 type reader struct {
-	// with is the spec at the start of the watch.
-	with *spec
+	// spec is the spec at the start of the watch.
+	spec *spec
 	// running reports whether the watch updates the snapshot.
 	running bool
 }
 
-// isOf reports whether the status belongs to the address of a spec.
-func (s *status) isOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
+// hasAddressOf reports whether the status belongs to the address of a spec.
+func (s *status) hasAddressOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
 // stateFor returns the state for a spec with the same address. Nothing else decides whether a snapshot
 // is current: without an error, the watch that read it is running and meets the spec.
@@ -43,13 +43,13 @@ func (s *status) stateFor(v *spec) inventory.State {
 	if state.Snapshot == nil {
 		return state
 	}
-	with := s.reader.with
-	needsOther := with == nil || v.needsRestart(with, with.cfg.Diff(&v.cfg))
-	if state.Err == nil && (needsOther || !s.reader.running) {
+	readSpec := s.reader.spec
+	isOutdated := readSpec == nil || v.needsRestart(readSpec, readSpec.cfg.Diff(&v.cfg))
+	if state.Err == nil && (isOutdated || !s.reader.running) {
 		state.Err = fmt.Errorf("vCenter %q is being read again, since its configuration or its session has changed: wait", state.VCenter)
 		state.Cause = inventory.CausePending
 	}
-	state.Outdated = needsOther || state.Cause == inventory.CausePending
+	state.Outdated = isOutdated || state.Cause == inventory.CausePending
 	return state
 }
 
@@ -70,40 +70,41 @@ type Health struct {
 	// Rejected reports whether SOAP or the tagging API rejected the last credentials. An open session
 	// stays valid.
 	Rejected bool
-	// CredentialsErr is the error if the configured credentials are missing or unreadable.
+	// CredentialsErr is the error if the configured credentials are missing or unreadable. An open
+	// session stays valid.
 	CredentialsErr error
 	// Answered reports whether the vCenter has answered at its current address.
 	Answered bool
 	// Tags is the result of the last read of tags.
 	Tags TagReading
-	// CertificateEnds is the earliest expiry of the certificates that verify the vCenter. It is zero
-	// before the first connection, and with trust by thumbprint or any certificate.
+	// CertificateEnds is the earliest expiry in the vCenter's verified certificate chain. It is zero
+	// before the first connection, and if any certificate is accepted or the thumbprint is trusted.
 	CertificateEnds time.Time
 }
 
 // Health returns the health of each vCenter in the order of the configuration.
 func (f *Fleet) Health() []Health {
 	vcenters := *f.vcenters.Load()
-	all := make([]Health, len(vcenters))
+	healths := make([]Health, len(vcenters))
 	for i, v := range vcenters {
-		all[i] = v.health()
+		healths[i] = v.health()
 	}
-	return all
+	return healths
 }
 
 func (v *vCenter) health() Health {
-	now := v.status.Load()
+	published := v.status.Load()
 	configured := v.spec.Load()
 	h := Health{State: v.state(), Rejected: v.throttle.Rejected(configured.Tags), Tags: TagsRead}
 	if configured.Tags {
 		h.Tags = TagsNotRead
 	}
-	if now.isOf(configured) {
-		h.CredentialsErr = now.credentialsErr
-		h.Answered = !now.endpoint.LastAnswer().IsZero()
-		h.CertificateEnds = now.endpoint.CertificateEnds()
+	if published.hasAddressOf(configured) {
+		h.CredentialsErr = published.credentialsErr
+		h.Answered = !published.endpoint.LastAnswer().IsZero()
+		h.CertificateEnds = published.endpoint.CertificateEnds()
 		if configured.Tags {
-			h.Tags = now.tags
+			h.Tags = published.tags
 		}
 	}
 	return h

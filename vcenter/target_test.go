@@ -24,7 +24,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 		return &spec{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
 	}
 	a := monitorOf(at("one.example.com"), source, Options{Timeout: time.Minute}, func(bool) {})
-	publish := func(a *monitor) bool { a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
+	publish := func(a *monitor) bool { a.current.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
 	a.update(publish)
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
@@ -34,12 +34,12 @@ func TestBetweenTwoAddresses(t *testing.T) {
 		t.Errorf("the fleet shows %+v", s)
 	}
 	a.setSpec(at("two.example.com"))
-	if _, err := a.readCredentials(t.Context()); !errors.Is(err, otherSpec) || asked > 0 {
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, configurationChanged) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
 	a.fail(t.Context(), errors.New("of the previous one"))
-	a.update(func(a *monitor) bool { a.now.state.LastContact = time.Now(); return false })
+	a.update(func(a *monitor) bool { a.current.state.LastContact = time.Now(); return false })
 	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)
 	}
@@ -54,7 +54,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	trusts := at("two.example.com")
 	trusts.cfg.Insecure = true
 	a.setSpec(trusts)
-	if _, err := a.readCredentials(t.Context()); !errors.Is(err, otherSpec) || asked != 1 {
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, configurationChanged) || asked != 1 {
 		t.Errorf("trusted otherwise: %v; credentials were read %d times", err, asked)
 	}
 }

@@ -64,7 +64,7 @@ func (v *vCenter) state() inventory.State {
 	published := v.status.Load()
 	configured := v.spec.Load()
 	s := inventory.State{VCenter: v.name}
-	if published.isOf(configured) {
+	if published.hasAddressOf(configured) {
 		s = published.stateFor(configured)
 	}
 	s.Address = configured.cfg.Address()
@@ -89,7 +89,7 @@ type spec struct {
 
 // needsRestart reports whether a watch with the spec before must restart. d is the difference.
 // Changed credentials and address families need no restart.
-func (s *spec) needsRestart(before *spec, d config.Effect) bool {
+func (s *spec) needsRestart(previous *spec, d config.Effect) bool {
 	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
-		before.Tags != s.Tags || before.HostGroups != s.HostGroups || before.FaultDomains != s.FaultDomains
+		previous.Tags != s.Tags || previous.HostGroups != s.HostGroups || previous.FaultDomains != s.FaultDomains
 }

@@ -18,42 +18,42 @@ import (
 // success it ends the watch and returns the new session.
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	with := &spec{*m.cfg, m.wanted.Requirements}
-	r := &reporter{with: with, name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
-	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(with), r)
+	watchSpec := &spec{*m.cfg, m.wanted.Requirements}
+	r := &reporter{with: watchSpec, name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
+	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(watchSpec), r)
 	var failure error
-	over, wait := faults.Go(func() {
+	done, wait := faults.Go(func() {
 		// This also ends a login in progress.
 		defer cancel()
 		failure = w.Run(ctx)
 	})
 	defer func() {
 		cancel()
-		<-over
-		m.now.reader.running = false
+		<-done
+		m.current.reader.running = false
 		m.publish(false)
 	}()
 	// The previous watch may have ended before checking changed credentials.
-	check := time.NewTimer(0)
-	defer check.Stop()
-	for events := (awaited{ended: over, begun: r.started}); ; {
+	checkTimer := time.NewTimer(0)
+	defer checkTimer.Stop()
+	for events := (awaited{task: done, started: r.started}); ; {
 		switch m.next(ctx, events) {
-		case ended:
+		case taskDone:
 			wait()
 			return nil, failure
-		case begun:
-			events = awaited{ended: over, timer: check.C, restart: true, credentials: true}
+		case watchStarted:
+			events = awaited{task: done, timer: checkTimer.C, restart: true, credentials: true}
 			continue
 		case reconfigured:
 			cancel()
-			m.next(ctx, awaited{ended: over})
-			return nil, otherSpec
+			m.next(ctx, awaited{task: done})
+			return nil, configurationChanged
 		}
 		fresh, err := m.logInAgain(ctx, s)
 		switch {
-		case fresh != nil, errors.Is(err, otherSpec):
+		case fresh != nil, errors.Is(err, configurationChanged):
 			cancel()
-			m.next(ctx, awaited{ended: over})
+			m.next(ctx, awaited{task: done})
 			return fresh, err
 		case ctx.Err() != nil:
 			continue
@@ -63,7 +63,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 			}
 			continue
 		}
-		check.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
+		checkTimer.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
 		m.unusable.Log(withNextLogin(klog.FromContext(ctx), err), faults.CauseOf(err), faults.Printable{Err: err},
 			"Cannot use the changed credentials; the session that was opened with the previous ones stays in use", "Still cannot use the changed credentials")
 	}
@@ -88,9 +88,9 @@ func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.
 	return m.logIn(ctx, creds, nil)
 }
 
-func (m *monitor) watchOptions(with *spec) watch.Options {
+func (m *monitor) watchOptions(spec *spec) watch.Options {
 	return watch.Options{
-		VCenter: m.name, Datacenters: with.cfg.Datacenters, Requirements: with.Requirements,
+		VCenter: m.name, Datacenters: spec.cfg.Datacenters, Requirements: spec.Requirements,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
 		Guard: m.guard, Slots: m.slots,
@@ -98,16 +98,16 @@ func (m *monitor) watchOptions(with *spec) watch.Options {
 }
 
 // read adopts a snapshot from the running watch and ends the outage.
-func (m *monitor) read(ctx context.Context, with *spec, p watch.Publication) {
-	m.now.endpoint.Useful()
+func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication) {
+	m.current.endpoint.Useful()
 	if lasted, ended := m.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
-	if last := m.now.reading.Reading; last.Since.IsZero() {
-		m.now.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterBreak: last.AfterBreak}}
+	if last := m.current.reading.Reading; last.Since.IsZero() {
+		m.current.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterBreak: last.AfterBreak}}
 	}
-	m.now.state = inventory.State{VCenter: m.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
-	m.now.reader = reader{with: with, running: true}
+	m.current.state = inventory.State{VCenter: m.current.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
+	m.current.reader = reader{spec: watchSpec, running: true}
 }
 
 // A reporter sends a watch's results to its monitor.
@@ -142,26 +142,26 @@ func (r *reporter) Started() {
 }
 
 // Contact sends the time of an answer. Only a probe notifies subscribers.
-func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
+func (r *reporter) Contact(ctx context.Context, answered time.Time, probed bool) {
 	r.send(ctx, func(m *monitor) bool {
-		m.now.endpoint.Useful()
-		m.now.state.LastContact = at
+		m.current.endpoint.Useful()
+		m.current.state.LastContact = answered
 		return probed
 	})
 }
 
 func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 	r.send(ctx, func(m *monitor) bool {
-		m.now.state.TagNames = named
+		m.current.state.TagNames = named
 		return true
 	})
 }
 
 func (r *reporter) TagsRead(ctx context.Context, err error) {
 	r.send(ctx, func(m *monitor) bool {
-		m.now.tags = TagsRead
+		m.current.tags = TagsRead
 		if err != nil {
-			m.now.tags = TagsFailed
+			m.current.tags = TagsFailed
 		}
 		return false
 	})

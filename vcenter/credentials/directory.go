@@ -14,9 +14,9 @@ import (
 // fs.ErrNotExist.
 func FromDirectory(dir, server string) (Credentials, error) {
 	for tries := 3; ; tries-- {
-		now := current(dir)
-		data, revision, err := readFiles(now, server)
-		if tries > 1 && current(dir) != now {
+		versionDir := currentVersion(dir)
+		data, revision, err := readFiles(versionDir, server)
+		if tries > 1 && currentVersion(dir) != versionDir {
 			// The kubelet replaced the volume and is removing the previous files.
 			continue
 		}
@@ -32,9 +32,9 @@ func FromDirectory(dir, server string) (Credentials, error) {
 	}
 }
 
-// current returns the target of the link ..data, which the kubelet changes atomically, so that
+// currentVersion returns the target of the link ..data, which the kubelet changes atomically, so that
 // old and new files are never mixed.
-func current(dir string) string {
+func currentVersion(dir string) string {
 	target, err := os.Readlink(filepath.Join(dir, "..data"))
 	switch {
 	case err != nil:

@@ -58,7 +58,7 @@ func choose(data map[string][]byte, server string) (keys, error) {
 	}
 	switch {
 	case byAddress == nil && bySuffix == nil:
-		return keys{}, none(data, server)
+		return keys{}, noKeysError(data, server)
 	case bySuffix == nil:
 		return *byAddress, nil
 	case byAddress == nil:
@@ -70,19 +70,19 @@ func choose(data map[string][]byte, server string) (keys, error) {
 }
 
 func withAddress(data map[string][]byte, server string) (*keys, error) {
-	written := map[string]bool{}
+	spellings := map[string]bool{}
 	for key := range data {
 		if prefix, ok := address(key); ok && Same(prefix, server) {
-			written[prefix] = true
+			spellings[prefix] = true
 		}
 	}
 	var sets []keys
-	for _, w := range slices.Sorted(maps.Keys(written)) {
-		if w == server || !written[server] {
+	for _, w := range slices.Sorted(maps.Keys(spellings)) {
+		if w == server || !spellings[server] {
 			sets = append(sets, keys{w + "." + keyUser, w + "." + keyPassword, w + "." + keyURL, w + "." + keyToken})
 		}
 	}
-	return only(data, sets, func(k keys) string { return k.present(data) })
+	return unambiguous(data, sets, func(k keys) string { return k.firstPresent(data) })
 }
 
 func withSuffix(data map[string][]byte, server string) (*keys, error) {
@@ -93,11 +93,11 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 			sets = append(sets, keys{user: prefixUser + suffix, password: prefixPassword + suffix})
 		}
 	}
-	return only(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
+	return unambiguous(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
 }
 
 // only rejects sets with different values and returns the first set.
-func only(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
+func unambiguous(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
 	if len(sets) == 0 {
 		return nil, nil
 	}
@@ -110,10 +110,10 @@ func only(data map[string][]byte, sets []keys, name func(keys) string) (*keys, e
 	return &sets[0], nil
 }
 
-func (k keys) all() []string { return []string{k.user, k.password, k.url, k.token} }
+func (k keys) names() []string { return []string{k.user, k.password, k.url, k.token} }
 
-func (k keys) present(data map[string][]byte) string {
-	for _, key := range k.all() {
+func (k keys) firstPresent(data map[string][]byte) string {
+	for _, key := range k.names() {
 		if _, ok := data[key]; ok {
 			return key
 		}
@@ -121,13 +121,13 @@ func (k keys) present(data map[string][]byte) string {
 	return ""
 }
 
-func (k keys) only(data map[string][]byte, some ...string) bool {
-	first := k.present(data)
-	return first != "" && slices.Contains(some, first)
+func (k keys) hasOnly(data map[string][]byte, names ...string) bool {
+	first := k.firstPresent(data)
+	return first != "" && slices.Contains(names, first)
 }
 
 func (k keys) equal(other keys, data map[string][]byte) bool {
-	return slices.EqualFunc(k.all(), other.all(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
+	return slices.EqualFunc(k.names(), other.names(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
 }
 
 // address returns the address in a key.
@@ -150,25 +150,25 @@ func canonical(server string) string {
 	return strings.ToLower(strings.TrimSuffix(server, "."))
 }
 
-func none(data map[string][]byte, server string) error {
-	meant := ""
-	var others []string
+func noKeysError(data map[string][]byte, server string) error {
+	hint := ""
+	var similar []string
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		kind, suffix, ok := strings.Cut(key, "_")
-		if _, has := data[prefixServer+suffix]; ok && !has && (kind == keyUser || kind == keyPassword) && meant == "" {
-			meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
+		if _, hasServer := data[prefixServer+suffix]; ok && !hasServer && (kind == keyUser || kind == keyPassword) && hint == "" {
+			hint = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
 		} else if address, ok := strings.CutSuffix(key, "."+keyUser); ok && address != "" {
-			others = append(others, fmt.Sprintf("%q", key))
+			similar = append(similar, fmt.Sprintf("%q", key))
 		}
 	}
-	if len(others) > 0 {
-		meant += "; there are keys of other names: " + strings.Join(others[:min(len(others), 6)], ", ")
+	if len(similar) > 0 {
+		hint += "; there are keys of other names: " + strings.Join(similar[:min(len(similar), 6)], ", ")
 	}
 	if strings.Contains(server, ":") {
 		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone, server,
-			prefixServer+"0", prefixUser+"0", prefixPassword+"0", meant)
+			prefixServer+"0", prefixUser+"0", prefixPassword+"0", hint)
 	}
-	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone, server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, meant)
+	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone, server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, hint)
 }
 
 func (k keys) read(data map[string][]byte) (Credentials, error) {
@@ -177,14 +177,14 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 	}
 	user := trimmed(data[k.user])
 	password := trimmed(data[k.password])
-	if k.only(data, k.url, k.token) {
-		return Credentials{}, k.missing(data, k.url, k.token, "the session manager's address")
+	if k.hasOnly(data, k.url, k.token) {
+		return Credentials{}, k.missingKeyError(data, k.url, k.token, "the session manager's address")
 	}
 	if user == "" {
-		return Credentials{}, k.missing(data, k.user, k.password, "the user name")
+		return Credentials{}, k.missingKeyError(data, k.user, k.password, "the user name")
 	}
 	if password == "" {
-		return Credentials{}, k.missing(data, k.password, k.user, "the password")
+		return Credentials{}, k.missingKeyError(data, k.password, k.user, "the password")
 	}
 	if isPEM(user) {
 		c := Credentials{Certificate: user, Key: config.NewPassword(password)}
@@ -193,7 +193,7 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 		}
 		return c, nil
 	}
-	if err := cmp.Or(plain(k.user, user), plain(k.password, password)); err != nil {
+	if err := cmp.Or(checkPlain(k.user, user), checkPlain(k.password, password)); err != nil {
 		return Credentials{}, err
 	}
 	return Credentials{User: user, Password: config.NewPassword(password)}, nil
@@ -202,14 +202,14 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	address := trimmed(data[k.url])
 	token := trimmed(data[k.token])
-	if err := plain(k.token, token); err != nil {
+	if err := checkPlain(k.token, token); err != nil {
 		return Credentials{}, err
 	}
 	if err := CheckURL(address); err != nil {
 		return Credentials{}, fmt.Errorf("the key %q %w", k.url, err)
 	}
 	if token == "" {
-		return Credentials{}, k.missing(data, k.token, k.url, "the session manager's token (the Pod's own is never sent)")
+		return Credentials{}, k.missingKeyError(data, k.token, k.url, "the session manager's token (the Pod's own is never sent)")
 	}
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
@@ -231,15 +231,15 @@ func CheckURL(s string) error {
 	return nil
 }
 
-func (k keys) missing(data map[string][]byte, key, beside, what string) error {
+func (k keys) missingKeyError(data map[string][]byte, key, related, content string) error {
 	if _, ok := data[key]; ok {
-		return fmt.Errorf("the key %q is empty: write %s into it", key, what)
+		return fmt.Errorf("the key %q is empty: write %s into it", key, content)
 	}
-	if _, ok := data[beside]; !ok {
+	if _, ok := data[related]; !ok {
 		// The keys have a suffix, so prefixServer exists.
-		beside = prefixServer + strings.TrimPrefix(k.user, prefixUser)
+		related = prefixServer + strings.TrimPrefix(k.user, prefixUser)
 	}
-	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, beside, what)
+	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, related, content)
 }
 
 // trimmed removes the line break that editors and echo append. The CPI keeps it in keys with a
@@ -248,7 +248,7 @@ func trimmed(value []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 }
 
-func plain(key, value string) error {
+func checkPlain(key, value string) error {
 	if !utf8.ValidString(value) {
 		return fmt.Errorf("the key %q holds bytes that are not UTF-8 text: write its value as text", key)
 	}

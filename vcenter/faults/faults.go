@@ -13,12 +13,12 @@ func Gone(err error) bool { return Is[*types.ManagedObjectNotFound](err) }
 // Is reports whether an error contains a vSphere fault of type F, including causes of faults.
 // A base type such as types.BaseInvalidLogin also matches extensions such as PasswordExpired.
 func Is[F any](err error) bool {
-	_, ok := Of[F](err)
+	_, ok := Find[F](err)
 	return ok
 }
 
-// Of returns the first fault of type F.
-func Of[F any](err error) (found F, ok bool) {
+// Find returns the first fault of type F.
+func Find[F any](err error) (found F, ok bool) {
 	ok = anyFault(err, func(f types.BaseMethodFault) (is bool) {
 		found, is = f.(F)
 		return is
@@ -29,10 +29,10 @@ func Of[F any](err error) (found F, ok bool) {
 // ErrRejected means that a vCenter rejects credentials.
 var ErrRejected = errors.New("the user name or password is rejected")
 
-// A RefusedAnswer is the reason to reject a server's answer.
-type RefusedAnswer string
+// A RejectedAnswer is the reason to reject a server's answer.
+type RejectedAnswer string
 
-func (r RefusedAnswer) Error() string { return string(r) }
+func (r RejectedAnswer) Error() string { return string(r) }
 
 // FromServer reports whether an error contains a SOAP fault.
 func FromServer(err error) bool {

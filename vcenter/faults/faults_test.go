@@ -53,7 +53,7 @@ func TestFaultsCountByWhatTheyExtend(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	f, ok := faults.Of[types.BaseNoPermission](vcentertest.SOAPFault(types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}))
+	f, ok := faults.Find[types.BaseNoPermission](vcentertest.SOAPFault(types.NotAuthenticated{NoPermission: types.NoPermission{PrivilegeId: "System.View"}}))
 	if !ok || f.GetNoPermission().PrivilegeId != "System.View" {
 		t.Errorf("Of NoPermission in a NotAuthenticated fault: %v, found %t, want the privilege System.View", f, ok)
 	}
@@ -74,7 +74,7 @@ func TestOutage(t *testing.T) {
 		}
 		for range 2 {
 			for i, want := range []bool{true, false, true, false} {
-				if got := o.Begins([]inventory.Cause{"down", "down", "rejected", "down"}[i]); got != want {
+				if got := o.Record([]inventory.Cause{"down", "down", "rejected", "down"}[i]); got != want {
 					t.Errorf("cause number %d begins a part of the outage: %t, want %t", i, got, want)
 				}
 			}

@@ -92,13 +92,13 @@ func bounded(value any) (result any) {
 
 func boundedError(err error) error { return errors.New(quote.Line(err.Error())) }
 
-func boundedStrings(all []string) []string {
+func boundedStrings(texts []string) []string {
 	var shown []string
 	size := 0
-	for i, s := range all {
+	for i, s := range texts {
 		line := quote.Line(s)
 		if size += len(line); size > quote.LongestLine {
-			return append(shown, fmt.Sprintf("and %d more", len(all)-i))
+			return append(shown, fmt.Sprintf("and %d more", len(texts)-i))
 		}
 		shown = append(shown, line)
 	}

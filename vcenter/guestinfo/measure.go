@@ -29,9 +29,9 @@ var (
 	errDepth = fmt.Errorf("the text is nested more than %d deep", maxDepth)
 )
 
-// measure rejects a text that is expensive to parse. It counts YAML's indicators, even in quotes and
+// checkCost rejects a text that is expensive to parse. It counts YAML's indicators, even in quotes and
 // comments, so there are no more nodes.
-func measure(text []byte) error {
+func checkCost(text []byte) error {
 	if len(text) > MaxPlain {
 		return ErrSize
 	}

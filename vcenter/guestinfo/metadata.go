@@ -54,7 +54,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{left: maxNodes}
+	r := reader{budget: maxNodes}
 	network := r.get(root, "network")
 	if network != nil && network.Kind == scalarNode {
 		if network, err = document(network.Value); err != nil {
@@ -68,7 +68,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 	r.version1(network)
 	r.version2(network)
 	switch {
-	case r.left < 0:
+	case r.budget < 0:
 		return nil, errNodes
 	case len(r.found) > maxAddresses:
 		return nil, errAddresses
@@ -82,7 +82,7 @@ func document(text string) (*node, error) {
 	if err != nil || len(plain) == 0 {
 		return nil, err
 	}
-	if err := measure(plain); err != nil {
+	if err := checkCost(plain); err != nil {
 		return nil, err
 	}
 	var doc node

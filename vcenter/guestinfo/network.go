@@ -12,40 +12,40 @@ const maxAddresses = 256
 // A reader collects addresses. Like the guest, it skips other content.
 type reader struct {
 	found []netip.Addr
-	// left is the number of nodes that may still be visited.
-	left int
+	// budget is the number of nodes that may still be visited.
+	budget int
 }
 
 // version1 reads a list of devices with subnets.
 func (r *reader) version1(network *node) {
 	for device := range r.items(r.get(network, "config")) {
 		for subnet := range r.items(r.get(device, "subnets")) {
-			r.address(r.get(subnet, "address"))
+			r.addAddress(r.get(subnet, "address"))
 		}
 	}
 }
 
-// kinds are netplan's device types with addresses.
-var kinds = []string{"ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "dummy-devices", "vrfs"}
+// deviceTypes are netplan's device types with addresses.
+var deviceTypes = []string{"ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "dummy-devices", "vrfs"}
 
 // version2 reads mappings of devices by type.
 func (r *reader) version2(network *node) {
-	for _, kind := range kinds {
+	for _, kind := range deviceTypes {
 		for _, device := range r.pairs(r.get(network, kind)) {
 			for address := range r.items(r.get(device, "addresses")) {
 				if address.Kind == mappingNode { // The value contains options.
 					for key := range r.pairs(address) {
-						r.address(key)
+						r.addAddress(key)
 					}
 					continue
 				}
-				r.address(address)
+				r.addAddress(address)
 			}
 		}
 	}
 }
 
-func (r *reader) address(n *node) {
+func (r *reader) addAddress(n *node) {
 	if n == nil || n.Kind != scalarNode || len(r.found) > maxAddresses {
 		return
 	}
@@ -97,8 +97,8 @@ func (r *reader) items(n *node) iter.Seq[*node] {
 }
 
 func (r *reader) take() bool {
-	r.left--
-	return r.left >= 0
+	r.budget--
+	return r.budget >= 0
 }
 
 // follow resolves an alias.

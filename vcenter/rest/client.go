@@ -16,8 +16,8 @@ import (
 
 const (
 	sessionHeader = "vmware-api-session-id"
-	// drained bounds the read of an unused body, so that the connection is reused.
-	drained = 64 << 10
+	// maxDrain bounds the read of an unused body, so that the connection is reused.
+	maxDrain = 64 << 10
 )
 
 // A Client is one session. After Login it is safe for concurrent use.
@@ -25,8 +25,8 @@ type Client struct {
 	http    *soap.Client
 	session string
 	// legacy selects the root of requests, initially home. found means that a response confirmed it.
-	legacy, found atomic.Bool
-	home          root
+	legacy, confirmed atomic.Bool
+	loginRoot         root
 }
 
 // A root is a path prefix. vCenters before 7.0 U2 have resources only below /rest, later vCenters
@@ -40,9 +40,9 @@ const (
 
 // NewClient returns a client with the transport, trust and cookies of a SOAP client.
 func NewClient(c *soap.Client) *Client {
-	own := c.NewServiceClient("/api", "")
-	own.Jar = c.Jar
-	return &Client{http: own}
+	client := c.NewServiceClient("/api", "")
+	client.Jar = c.Jar
+	return &Client{http: client}
 }
 
 // Login opens a session below /rest if legacy is set, otherwise below /api. If the path does not
@@ -53,15 +53,15 @@ func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, lega
 		req.Header.Set("vmware-use-header-authn", "true") // The header prevents a cookie.
 		return sign(req)
 	}}
-	c.home = root(legacy)
-	err := c.send(ctx, c.home, &login, &c.session)
+	c.loginRoot = root(legacy)
+	err := c.send(ctx, c.loginRoot, &login, &c.session)
 	if isPathMissing(err, &login) {
-		if other := c.send(ctx, !c.home, &login, &c.session); !isPathMissing(other, &login) {
-			c.home = !c.home
-			err = other
+		if otherErr := c.send(ctx, !c.loginRoot, &login, &c.session); !isPathMissing(otherErr, &login) {
+			c.loginRoot = !c.loginRoot
+			err = otherErr
 		}
 	}
-	c.legacy.Store(bool(c.home))
+	c.legacy.Store(bool(c.loginRoot))
 	if err == nil && c.session == "" {
 		err = errors.New("the answer to the login has no session ID")
 	}
@@ -73,7 +73,7 @@ func (c *Client) Join(session string) { c.session = session }
 
 // Logout ends the session that Login opened.
 func (c *Client) Logout(ctx context.Context) error {
-	return c.send(ctx, c.home, &Request{Method: http.MethodDelete, Resource: resourceSession}, nil)
+	return c.send(ctx, c.loginRoot, &Request{Method: http.MethodDelete, Resource: resourceSession}, nil)
 }
 
 const resourceSession = "session"
@@ -93,21 +93,21 @@ type Request struct {
 	prepare func(*http.Request) error
 }
 
-func (r *Request) address(at root) (path, query string) {
+func (r *Request) address(base root) (path, query string) {
 	switch {
-	case at == rest:
+	case base == rest:
 		path = "/rest/com/vmware/cis/" + r.Resource
 	case r.Resource == resourceSession:
 		path = "/api/" + r.Resource
 	default:
 		path = "/api/cis/" + r.Resource
 	}
-	if id := cmp.Or(r.ID, r.LegacyID); id != "" && at == rest {
+	if id := cmp.Or(r.ID, r.LegacyID); id != "" && base == rest {
 		path += "/id:" + id
 	} else if r.ID != "" {
 		path += "/" + r.ID
 	}
-	if r.Action != "" && at == rest {
+	if r.Action != "" && base == rest {
 		query = "~action=" + r.Action
 	} else if r.Action != "" {
 		query = "action=" + r.Action
@@ -119,18 +119,18 @@ func (r *Request) address(at root) (path, query string) {
 // unsuccessful HTTP status is a *StatusError. Until a request succeeds, Do also tries the second
 // root if the path does not exist, and keeps the root where it exists.
 func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
-	at := root(c.legacy.Load())
-	err := c.send(ctx, at, r, answer)
-	if !c.found.Load() && isPathMissing(err, r) {
-		if other := c.send(ctx, !at, r, answer); !isPathMissing(other, r) {
-			if class := ClassOf(other); other == nil || class == Denied || class == NotFound {
-				c.legacy.Store(bool(!at))
+	base := root(c.legacy.Load())
+	err := c.send(ctx, base, r, answer)
+	if !c.confirmed.Load() && isPathMissing(err, r) {
+		if otherErr := c.send(ctx, !base, r, answer); !isPathMissing(otherErr, r) {
+			if class := ClassOf(otherErr); otherErr == nil || class == Denied || class == NotFound {
+				c.legacy.Store(bool(!base))
 			}
-			err = other
+			err = otherErr
 		}
 	}
 	if err == nil {
-		c.found.Store(true)
+		c.confirmed.Store(true)
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func isPathMissing(err error, r *Request) bool {
 	return class == NoSuchPath || class == NotFound && r.Resource == resourceSession
 }
 
-func (c *Client) send(ctx context.Context, at root, r *Request, answer any) error {
+func (c *Client) send(ctx context.Context, base root, r *Request, answer any) error {
 	var body io.Reader
 	if r.Body != nil {
 		content, err := json.Marshal(r.Body)
@@ -151,7 +151,7 @@ func (c *Client) send(ctx context.Context, at root, r *Request, answer any) erro
 		body = bytes.NewReader(content)
 	}
 	u := *c.http.URL()
-	u.Path, u.RawQuery = r.address(at)
+	u.Path, u.RawQuery = r.address(base)
 	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
 	if err != nil {
 		return err
@@ -169,13 +169,13 @@ func (c *Client) send(ctx context.Context, at root, r *Request, answer any) erro
 		}
 	}
 	return c.http.Do(ctx, req, func(res *http.Response) error {
-		defer func() { _, _ = io.CopyN(io.Discard, res.Body, drained) }()
-		return read(at, res, answer, r.NotNull)
+		defer func() { _, _ = io.CopyN(io.Discard, res.Body, maxDrain) }()
+		return read(base, res, answer, r.NotNull)
 	})
 }
 
 // read parses a response. Below /rest it has an envelope.
-func read(at root, res *http.Response, answer any, notNull bool) error {
+func read(base root, res *http.Response, answer any, notNull bool) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)
 	}
@@ -186,7 +186,7 @@ func read(at root, res *http.Response, answer any, notNull bool) error {
 		Value json.RawMessage `json:"value"`
 	}
 	var into any = &envelope.Value
-	if at == rest {
+	if base == rest {
 		into = &envelope
 	}
 	err := json.NewDecoder(res.Body).Decode(into)
@@ -197,7 +197,7 @@ func read(at root, res *http.Response, answer any, notNull bool) error {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &syntax) || errors.As(err, &mismatch) || err == nil && notNull && string(envelope.Value) == "null" {
 		// The body may be a proxy's page.
-		return &unusable{requestOf(res.Request)}
+		return &notAPIError{requestOf(res.Request)}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: reading the answer: %w", requestOf(res.Request), err)

@@ -30,8 +30,8 @@ const (
 	Unauthenticated
 	// Busy means that the service or a proxy is throttling or starting.
 	Busy
-	// Refused means that the service failed, perhaps because of an object in the request.
-	Refused
+	// Failed means that the service failed, perhaps because of an object in the request.
+	Failed
 )
 
 // ClassOf returns the class of an error.
@@ -54,7 +54,7 @@ func ClassOf(err error) Class {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return Busy
 	case http.StatusBadRequest, http.StatusInternalServerError:
-		return Refused
+		return Failed
 	}
 	return Unclassified
 }
@@ -81,10 +81,10 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Call, e.Code, http.StatusText(e.Code))
 }
 
-// unusable is a successful response that is not from the API.
-type unusable struct{ call string }
+// notAPIError is a successful response that is not from the API.
+type notAPIError struct{ call string }
 
-func (e *unusable) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
+func (e *notAPIError) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
 
 // HasStatus reports whether an error is a response with this HTTP status.
 func HasStatus(err error, code int) bool {
@@ -95,8 +95,8 @@ func HasStatus(err error, code int) bool {
 // Answered reports whether an error is a response, not a failed connection or a timeout.
 func Answered(err error) bool {
 	var status *StatusError
-	var other *unusable
-	return errors.As(err, &status) || errors.As(err, &other)
+	var notAPI *notAPIError
+	return errors.As(err, &status) || errors.As(err, &notAPI)
 }
 
 // RetryAfter returns the requested pause, or zero.
@@ -145,8 +145,8 @@ func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(0, min(seconds, 24*60*60))) * time.Second
 	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(0, at.Sub(now))
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, date.Sub(now))
 	}
 	return 0
 }

@@ -70,11 +70,11 @@ func (c *hostileAnswer) play(t *testing.T, timeout time.Duration, answer func(ht
 	}
 	creds := credentials.Credentials{User: cfg.User, Password: cfg.Password}
 	if c.byCertificate {
-		creds = vcentertest.ByCertificate(t, &cfg)
+		creds = vcentertest.CertificateCredentials(t, &cfg)
 	}
 	if c.byManager {
 		f, cfg = vcentertest.SessionManager(t, cfg)
-		creds = vcentertest.SharedBy(f)
+		creds = vcentertest.SharedCredentials(f)
 	}
 	cfg.Insecure = !c.byManager
 	f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {

@@ -156,7 +156,7 @@ func decided(err error) bool {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)
 	}
 	var fault interface{ Fault() types.BaseMethodFault }
-	var refused faults.RefusedAnswer
+	var refused faults.RejectedAnswer
 	status := statusOf(err)
 	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer && refused != deepAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
 }

@@ -42,7 +42,7 @@ func asRejection(err error, of rejection) error {
 	if faults.Is[types.BaseInvalidLogin](err) {
 		return of
 	}
-	if f, ok := faults.Of[types.BaseNoPermission](err); ok && !faults.SessionLost(err) {
+	if f, ok := faults.Find[types.BaseNoPermission](err); ok && !faults.SessionLost(err) {
 		privilege := ""
 		if id := f.GetNoPermission().PrivilegeId; id != "" {
 			privilege = " (it lacks the privilege " + id + ")"

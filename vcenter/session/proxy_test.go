@@ -103,7 +103,7 @@ func TestErrand(t *testing.T) {
 	creds := credentials.Credentials{User: cfg.User, Password: cfg.Password}
 	switch e.Way {
 	case "certificate":
-		creds = vcentertest.ByCertificate(t, &cfg)
+		creds = vcentertest.CertificateCredentials(t, &cfg)
 	case "session manager":
 		creds = credentials.Credentials{SessionManagerURL: e.Manager, SessionManagerToken: config.NewPassword("made-up-token")}
 	}

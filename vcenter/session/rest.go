@@ -166,7 +166,7 @@ func (r *REST) open(ctx context.Context, c *rest.Client) error {
 	case rest.Unauthenticated:
 		r.endpoint.legacyLogin.Store(!legacy)
 		return rejected
-	case rest.Refused:
+	case rest.Failed:
 		r.endpoint.legacyLogin.Store(!legacy)
 	}
 	return withoutRequest(err)

@@ -86,7 +86,7 @@ func (s *Session) Classify(err error) error {
 	if err == nil || faults.SessionLost(err) {
 		return err
 	}
-	if notFound, ok := faults.Of[*types.ManagedObjectNotFound](err); ok && s.Created(notFound.Obj) {
+	if notFound, ok := faults.Find[*types.ManagedObjectNotFound](err); ok && s.Created(notFound.Obj) {
 		return &faults.SessionLostError{Err: err}
 	}
 	return err

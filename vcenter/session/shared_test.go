@@ -69,7 +69,7 @@ func TestSessionManagerErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			manager.Answer(c.instead)
-			creds, cfg := vcentertest.SharedBy(manager), cfg
+			creds, cfg := vcentertest.SharedCredentials(manager), cfg
 			if c.change != nil {
 				c.change(&creds, &cfg)
 			}
@@ -118,7 +118,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 			before := len(manager.Requests("/", ""))
 			cfg := cfg
 			c.change(&cfg)
-			s, err := open(t, &cfg, vcentertest.SharedBy(manager), 5*time.Second)
+			s, err := open(t, &cfg, vcentertest.SharedCredentials(manager), 5*time.Second)
 			if c.want == "" {
 				if err != nil {
 					t.Fatal(err)

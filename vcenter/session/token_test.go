@@ -17,7 +17,7 @@ import (
 
 func TestLoginByCertificate(t *testing.T) {
 	f, cfg := vcentertest.WithTokens(t)
-	creds := vcentertest.ByCertificate(t, &cfg)
+	creds := vcentertest.CertificateCredentials(t, &cfg)
 	e, n := endpoint(&cfg, 5*time.Second)
 	s, err := session.Open(t.Context(), e, creds)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestLoginByCertificate(t *testing.T) {
 	closing(t, s)
 	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "service versions": 1, "token service: get token": 2, "LoginByToken": 1,
 		"tagging: log in": 1, "Login": 0} {
-		if got := n.Of(call); got != want {
+		if got := n.Count(call); got != want {
 			t.Errorf("%d calls of %s, want %d", got, call, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestTokenErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, cfg := vcentertest.WithTokens(t)
 			f.Answer(c.instead)
-			creds := vcentertest.ByCertificate(t, &cfg)
+			creds := vcentertest.CertificateCredentials(t, &cfg)
 			s, err := open(t, &cfg, creds, 5*time.Second)
 			if c.want == "" {
 				if err != nil {
@@ -151,7 +151,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, cfg := vcentertest.WithTokens(t)
-			creds := vcentertest.ByCertificate(t, &cfg)
+			creds := vcentertest.CertificateCredentials(t, &cfg)
 			e, n := endpoint(&cfg, 5*time.Second)
 			s, err := session.Open(t.Context(), e, creds)
 			if err != nil {

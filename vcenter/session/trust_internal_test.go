@@ -26,7 +26,7 @@ import (
 // TestTrustIsReplaced checks that a client applies the last valid trust.
 func TestTrustIsReplaced(t *testing.T) {
 	old := vcentertest.Issue(t, x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, nil)
-	port, requests := vcentertest.Shows(t, old)
+	port, requests := vcentertest.ServeChain(t, old)
 	cfg := config.VCenter{Server: "127.0.0.1", Port: port, Thumbprint: soap.ThumbprintSHA1(old.Cert)}
 	accept, err := newTrust(&cfg)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 			`it is for "sm.example.com", not for 127.0.0.1: write a name that it is for into the session manager's address; insecureFlag and thumbprint do not count for it`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			port, requests := vcentertest.Shows(t, c.shown)
+			port, requests := vcentertest.ServeChain(t, c.shown)
 			accept, err := newTrust(&c.cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -221,7 +221,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 		})
 	}
 	// Only the configured CA verifies the vCenter.
-	port, requests := vcentertest.Shows(t, leaf)
+	port, requests := vcentertest.ServeChain(t, leaf)
 	cfg := config.VCenter{Server: "127.0.0.1", Port: port, CA: private.PEM()}
 	res, err := clientOf(t, &cfg).Get("https://127.0.0.1:" + strconv.Itoa(port))
 	if err == nil {

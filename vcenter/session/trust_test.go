@@ -90,7 +90,7 @@ func TestTrust(t *testing.T) {
 		"SHA-1 of another":               {[]vcentertest.Issued{good}, config.VCenter{Thumbprint: sha1(other)}, notPinned + unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			port, requests := vcentertest.Shows(t, c.chain...)
+			port, requests := vcentertest.ServeChain(t, c.chain...)
 			cfg := c.cfg
 			cfg.Server, cfg.Port, cfg.User, cfg.Password, cfg.TrustAt = cmp.Or(cfg.Server, "127.0.0.1"), port, "me", config.NewPassword("made-up"), "vsphere.yaml:12: vcenter.east.caFile"
 			err := tryLogin(t, &cfg)
@@ -153,7 +153,7 @@ func TestNegativeSerial(t *testing.T) {
 	if issued.Cert, err = x509.ParseCertificate(der); err != nil || issued.Cert.SerialNumber.Sign() >= 0 {
 		t.Fatalf("parsing a certificate with a negative serial number: %v, error %v", issued.Cert, err)
 	}
-	port, requests := vcentertest.Shows(t, issued)
+	port, requests := vcentertest.ServeChain(t, issued)
 	if err := tryLogin(t, &config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: issued.PEM(), User: "me"}); requests.Load() == 0 {
 		t.Errorf("the server is not trusted: %v", err)
 	}

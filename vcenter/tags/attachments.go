@@ -25,20 +25,20 @@ type Attachments struct {
 	Present []string
 	// Err means that no tags could be read. If nil, single objects may still have errors.
 	Err error
-	// Kept is the error if names could not be refreshed and older names are in use.
-	Kept error
-	// Named is the time of the oldest read of a relevant name.
-	Named time.Time
-	// More reports whether the next read should come soon, because objects are still queued.
-	More bool
+	// RefreshErr is the error if names could not be refreshed and older names are in use.
+	RefreshErr error
+	// NamesRead is the time of the oldest read of a relevant name.
+	NamesRead time.Time
+	// Incomplete reports whether the next read should come soon, because objects are still queued.
+	Incomplete bool
 
 	// Every requested object has an entry in tags or in errs.
 	tags map[Ref][]topology.Tag
 	errs map[Ref]error
 }
 
-// Of returns an object's tags. If they were not read, the error is topology.ErrNotRead.
-func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
+// TagsOf returns an object's tags. If they were not read, the error is topology.ErrNotRead.
+func (a Attachments) TagsOf(ref Ref) ([]topology.Tag, error) {
 	if a.Err != nil {
 		return nil, a.Err
 	}

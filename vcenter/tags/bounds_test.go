@@ -42,10 +42,10 @@ func TestLargeAnswers(t *testing.T) {
 		}
 		for range 10 {
 			a := reading(t, c, f, refs, "zone")
-			if _, err := a.Of(refs[7]); err == nil {
+			if _, err := a.TagsOf(refs[7]); err == nil {
 				t.Errorf("tags of an object with 1002 tags are known, want an error")
 			}
-			if zone := zoneOf(a, refs[9]); zone != "zone=zone-a" && !a.More {
+			if zone := zoneOf(a, refs[9]); zone != "zone=zone-a" && !a.Incomplete {
 				t.Errorf("tags of another object: %s, want zone=zone-a", zone)
 			}
 			time.Sleep(refresh)

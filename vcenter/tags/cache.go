@@ -15,8 +15,8 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// forbiddenFor is the pause before an unreadable tag is read again, in refresh intervals.
-const forbiddenFor = 4
+// unreadablePause is the pause before an unreadable tag is read again, in refresh intervals.
+const unreadablePause = 4
 
 // A cache contains names, attachments and unreadable objects of one vCenter. One goroutine uses it.
 type cache struct {
@@ -26,8 +26,8 @@ type cache struct {
 	objects    objects
 	tags       names
 	categories names
-	// listed is the time of the last list of all categories.
-	listed time.Time
+	// listedAt is the time of the last list of all categories.
+	listedAt time.Time
 
 	// attached are the tag IDs at the last read. withheld disappeared because the account lost access.
 	attached map[Ref][]string
@@ -39,34 +39,34 @@ type cache struct {
 func newCache(refresh time.Duration, parallel int) *cache {
 	return &cache{
 		refresh: refresh, parallel: parallel,
-		tags: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
-		categories: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
+		tags: names{byID: map[string]cachedName{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
+		categories: names{byID: map[string]cachedName{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
 			category, err := s.Category(ctx, id)
 			return Tag{Name: category.Name}, err
 		}},
 	}
 }
 
-// forgetRefusals is for changed privileges.
-func (c *cache) forgetRefusals() {
+// forgetUnreadable is for changed privileges.
+func (c *cache) forgetUnreadable() {
 	c.objects = objects{}
 	for _, n := range []*names{&c.tags, &c.categories} {
 		for id, known := range n.byID {
-			if known.refused != nil {
+			if known.readErr != nil {
 				delete(n.byID, id)
 			}
 		}
 	}
-	c.listed = time.Time{}
+	c.listedAt = time.Time{}
 }
 
 // read reads the tags and the absent categories. On an error the cached data stays.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
-	c.tags.forget(c.needed(), now, NamesFor) // Also after failed reads.
+	c.tags.forget(c.needed(), now, NameLifetime) // Also after failed reads.
 	refs := q.Objects
 	wanted := q.Categories
-	q.Age = cmp.Or(q.Age, NamesFor)
+	q.MaxNameAge = cmp.Or(q.MaxNameAge, NameLifetime)
 	l, err := c.objects.list(ctx, s, refs, now, c.refresh)
 	if err != nil {
 		return Attachments{}, fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
@@ -75,32 +75,32 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	if err != nil {
 		return Attachments{}, err
 	}
-	kept, err := c.learn(ctx, s, l, gone, &q)
+	refreshErr, err := c.learn(ctx, s, l, gone, &q)
 	if err != nil {
 		return Attachments{}, err
 	}
 	used := c.inUse(l)
-	absent, keptCategories, err := c.absent(ctx, s, wanted, used, now)
+	absent, categoriesErr, err := c.absent(ctx, s, wanted, used, now)
 	if err != nil {
 		return Attachments{}, err
 	}
 	c.remember(refs, l, gone, used)
-	c.tags.forget(c.needed(), now, NamesFor)
-	c.categories.forget(used, now, namesAtMost)
+	c.tags.forget(c.needed(), now, NameLifetime)
+	c.categories.forget(used, now, maxNameLifetime)
 	a := Attachments{
-		Absent: absent, Named: c.named(l, used, &q), Kept: quote.Errors(2, kept, keptCategories), More: len(c.objects.queue) > 0,
+		Absent: absent, NamesRead: c.named(l, used, &q), RefreshErr: quote.Errors(2, refreshErr, categoriesErr), Incomplete: len(c.objects.queue) > 0,
 		tags: make(map[Ref][]topology.Tag, len(refs)), errs: c.objects.errs(l, refs),
 	}
 	if len(absent) > 0 {
 		for _, known := range c.categories.byID {
-			if known.refused == nil {
+			if known.readErr == nil {
 				a.Present = append(a.Present, known.Name)
 			}
 		}
 		slices.Sort(a.Present)
 	}
 	for ref, ids := range l.attached {
-		if tags, err := c.name(ref, ids); err != nil {
+		if tags, err := c.resolve(ref, ids); err != nil {
 			a.errs[ref] = err
 		} else {
 			a.tags[ref] = tags
@@ -113,7 +113,7 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	gone := make(map[Ref]map[string]bool)
 	n := 0
-	note := func(ref Ref, id string) {
+	add := func(ref Ref, id string) {
 		if gone[ref] == nil {
 			gone[ref] = make(map[string]bool)
 		}
@@ -123,12 +123,12 @@ func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	for ref, ids := range l.attached {
 		for _, id := range c.attached[ref] {
 			if !slices.Contains(ids, id) {
-				note(ref, id)
+				add(ref, id)
 			}
 		}
 		for id := range c.withheld[ref] {
 			if !slices.Contains(ids, id) {
-				note(ref, id)
+				add(ref, id)
 			}
 		}
 	}
@@ -149,17 +149,17 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 			if _, listed := attached[ref]; listed {
 				continue
 			}
-			if before, ok := c.attached[ref]; ok {
-				attached[ref] = before
+			if previous, ok := c.attached[ref]; ok {
+				attached[ref] = previous
 			}
-			if before := c.withheld[ref]; len(before) > 0 {
-				withheld[ref] = before
+			if previous := c.withheld[ref]; len(previous) > 0 {
+				withheld[ref] = previous
 			}
 		}
 	}
 	for ref, ids := range gone {
 		for id := range ids {
-			if rest.ClassOf(c.tags.byID[id].refused) != rest.Denied {
+			if rest.ClassOf(c.tags.byID[id].readErr) != rest.Denied {
 				continue
 			}
 			if withheld[ref] == nil {
@@ -189,19 +189,19 @@ func (c *cache) needed() map[string]bool {
 }
 
 // name resolves tag IDs. An unreadable or withheld tag makes the object's tags unknown.
-func (c *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
+func (c *cache) resolve(ref Ref, ids []string) ([]topology.Tag, error) {
 	for id := range c.withheld[ref] {
 		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))
 	}
 	var tags []topology.Tag
 	for _, id := range ids {
 		tag := c.tags.byID[id]
-		if tag.refused != nil {
-			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", c.describe(id), tag.refused)
+		if tag.readErr != nil {
+			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", c.describe(id), tag.readErr)
 		}
 		category := c.categories.byID[tag.Category]
-		if category.refused != nil {
-			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", c.describe(id), category.refused)
+		if category.readErr != nil {
+			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", c.describe(id), category.readErr)
 		}
 		tags = append(tags, topology.Tag{Category: category.Name, Name: tag.Name})
 	}
@@ -221,7 +221,7 @@ func (c *cache) describe(id string) string {
 func (c *cache) inUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
-		if tag := c.tags.byID[id]; tag.refused == nil && tag.Category != "" {
+		if tag := c.tags.byID[id]; tag.readErr == nil && tag.Category != "" {
 			used[tag.Category] = true
 		}
 	}
@@ -239,25 +239,25 @@ func tagsOf(l *listing) map[string]bool {
 }
 
 // absent returns the requested categories that are not visible. It lists all categories only if no
-// attached tag is in a requested category. If that fails, the previous list applies until namesAtMost.
-func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
-	left := make(map[string]bool)
+// attached tag is in a requested category. If that fails, the previous list applies until maxNameLifetime.
+func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, refreshErr, err error) {
+	unused := make(map[string]bool)
 	for id := range c.used {
 		if !used[id] {
-			left[id] = true // The account may have lost access.
+			unused[id] = true // The account may have lost access.
 		}
 	}
-	if err := c.categories.verify(ctx, s, left, c.parallel, now); err != nil {
+	if err := c.categories.verify(ctx, s, unused, c.parallel, now); err != nil {
 		return nil, nil, fmt.Errorf("reading tag categories that are not in use any more: %w", err)
 	}
-	if now.Sub(c.listed) < NamesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !c.has(category, used) }) {
-		return c.without(wanted), nil, nil
+	if now.Sub(c.listedAt) < NameLifetime || !slices.ContainsFunc(wanted, func(category string) bool { return !c.hasName(category, used) }) {
+		return c.unknownOf(wanted), nil, nil
 	}
 	err = c.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(c.listed) < namesAtMost && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
-		return c.without(wanted), err, nil
+	if err != nil && now.Sub(c.listedAt) < maxNameLifetime && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
+		return c.unknownOf(wanted), err, nil
 	}
-	return c.without(wanted), nil, err
+	return c.unknownOf(wanted), nil, err
 }
 
 // listCategories reads all categories. Without permission there are none.
@@ -266,36 +266,36 @@ func (c *cache) listCategories(ctx context.Context, s Service, used map[string]b
 	if err != nil && rest.ClassOf(err) != rest.Denied {
 		return fmt.Errorf("listing the tag categories: %w", err)
 	}
-	there := make(map[string]bool)
+	visible := make(map[string]bool)
 	for _, id := range ids {
-		there[id] = true
+		visible[id] = true
 	}
-	if err := c.categories.verify(ctx, s, c.stale(&c.categories, there, NamesFor), c.parallel, now); err != nil {
+	if err := c.categories.verify(ctx, s, c.stale(&c.categories, visible, NameLifetime), c.parallel, now); err != nil {
 		return fmt.Errorf("reading tag categories: %w", err)
 	}
 	for id := range c.categories.byID {
-		if !there[id] && !used[id] {
+		if !visible[id] && !used[id] {
 			delete(c.categories.byID, id)
 		}
 	}
-	c.listed = now
+	c.listedAt = now
 	return nil
 }
 
-func (c *cache) has(category string, ids map[string]bool) bool {
+func (c *cache) hasName(category string, ids map[string]bool) bool {
 	for id := range ids {
-		if known := c.categories.byID[id]; known.refused == nil && known.Name == category {
+		if known := c.categories.byID[id]; known.readErr == nil && known.Name == category {
 			return true
 		}
 	}
 	return false
 }
 
-// without returns the requested categories that are unknown.
-func (c *cache) without(wanted []string) []string {
+// unknownOf returns the requested categories that are unknown.
+func (c *cache) unknownOf(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
 		for _, known := range c.categories.byID {
-			if known.refused == nil && known.Name == category {
+			if known.readErr == nil && known.Name == category {
 				return true
 			}
 		}

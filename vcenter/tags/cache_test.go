@@ -111,7 +111,7 @@ func reading(t *testing.T, r *cache, f *fake, refs []Ref, wanted ...string) Atta
 }
 
 func zoneOf(a Attachments, ref Ref) string {
-	tags, err := a.Of(ref)
+	tags, err := a.TagsOf(ref)
 	if err != nil {
 		return err.Error()
 	}
@@ -143,7 +143,7 @@ func TestRefusedObjects(t *testing.T) {
 				refused := func(a Attachments) (n int) {
 					t.Helper()
 					for _, object := range refs {
-						_, err := a.Of(object)
+						_, err := a.TagsOf(object)
 						if rest.HasStatus(err, c.code) || c.code == 0 && errors.Is(err, topology.ErrNotPermitted) {
 							n++
 						}
@@ -161,13 +161,13 @@ func TestRefusedObjects(t *testing.T) {
 				for n := 1; ; n++ {
 					f.lists = 0
 					a = reading(t, r, f, refs)
-					if f.lists > requestsPerReading+rechecked+1 {
+					if f.lists > requestsPerReading+recheckedSingly+1 {
 						t.Fatalf("%d listings in one reading", f.lists)
 					}
 					if got := zoneOf(a, ref("Cluster", 7)); got != "zone=zone-a" {
 						t.Fatalf("reading %d: a cluster has %s", n, got)
 					}
-					if !a.More {
+					if !a.Incomplete {
 						break
 					}
 					if n == c.readings {
@@ -184,12 +184,12 @@ func TestRefusedObjects(t *testing.T) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
-				if f.lists > 120+10*(rechecked+1) {
+				if f.lists > 120+10*(recheckedSingly+1) {
 					t.Errorf("%d listings in 120 readings", f.lists)
 				}
 				// First one object becomes readable, then all.
 				f.refused[ref("Host", 0)] = false
-				for range 20 * (1 + c.refused/rechecked) {
+				for range 20 * (1 + c.refused/recheckedSingly) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
@@ -226,9 +226,9 @@ func TestAServiceThatHasNoOperations(t *testing.T) {
 			t.Error(got)
 		}
 		f.broken["a"], f.broken["z"] = starts, starts
-		time.Sleep(NamesFor)
-		if a := reading(t, r, f, refs); zoneOf(a, refs[0]) != "zone=zone-a" || !errors.Is(a.Kept, starts) {
-			t.Errorf("%s, kept for %v", zoneOf(a, refs[0]), a.Kept)
+		time.Sleep(NameLifetime)
+		if a := reading(t, r, f, refs); zoneOf(a, refs[0]) != "zone=zone-a" || !errors.Is(a.RefreshErr, starts) {
+			t.Errorf("%s, kept for %v", zoneOf(a, refs[0]), a.RefreshErr)
 		}
 	})
 }
@@ -286,16 +286,16 @@ func TestNamesAreReadAgain(t *testing.T) {
 		f.tags["a"] = Tag{"zone-x", "z"}
 		f.broken["a"] = status(http.StatusServiceUnavailable)
 		time.Sleep(refresh)
-		if a := want("zone=zone-a"); rest.ClassOf(a.Kept) != rest.Busy {
-			t.Errorf("kept for %v", a.Kept)
+		if a := want("zone=zone-a"); rest.ClassOf(a.RefreshErr) != rest.Busy {
+			t.Errorf("kept for %v", a.RefreshErr)
 		}
 		delete(f.broken, "a")
 		time.Sleep(refresh)
-		if a := want("zone=zone-x"); a.Kept != nil {
-			t.Errorf("kept for %v", a.Kept)
+		if a := want("zone=zone-x"); a.RefreshErr != nil {
+			t.Errorf("kept for %v", a.RefreshErr)
 		}
 		f.broken["a"] = errors.New("connection refused")
-		time.Sleep(namesAtMost - time.Second)
+		time.Sleep(maxNameLifetime - time.Second)
 		want("zone=zone-x")
 		time.Sleep(time.Second)
 		if _, err := r.read(t.Context(), f, Query{Objects: refs}); err == nil {
@@ -335,7 +335,7 @@ func TestTagsThatGo(t *testing.T) {
 					}
 				}
 				f.broken["a"], f.tags["a"], f.attached[refs[0]] = nil, Tag{"zone-a", "z"}, []string{"a"}
-				time.Sleep(forbiddenFor * refresh)
+				time.Sleep(unreadablePause * refresh)
 				if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
 					t.Errorf("back: %q", got)
 				}
@@ -411,12 +411,12 @@ func TestOldNames(t *testing.T) {
 		read := func(age time.Duration, gets int, named time.Time) Attachments {
 			t.Helper()
 			f.gets = 0
-			a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: age})
+			a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, MaxNameAge: age})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.gets != gets || !a.Named.Equal(named) {
-				t.Errorf("%d names were read, want %d; the oldest is of %v, want %v", f.gets, gets, a.Named, named)
+			if f.gets != gets || !a.NamesRead.Equal(named) {
+				t.Errorf("%d names were read, want %d; the oldest is of %v, want %v", f.gets, gets, a.NamesRead, named)
 			}
 			return a
 		}
@@ -439,8 +439,8 @@ func TestOldNames(t *testing.T) {
 		before := time.Now()
 		time.Sleep(refresh)
 		f.gets = 0
-		if a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: refresh / 2}); err != nil || !a.Named.Equal(before) || a.Kept == nil {
-			t.Errorf("%v, read at %v, kept for %v", err, a.Named, a.Kept)
+		if a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, MaxNameAge: refresh / 2}); err != nil || !a.NamesRead.Equal(before) || a.RefreshErr == nil {
+			t.Errorf("%v, read at %v, kept for %v", err, a.NamesRead, a.RefreshErr)
 		}
 	})
 }

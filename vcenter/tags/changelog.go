@@ -14,17 +14,17 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// refusedNamed bounds the objects in the log for one read.
-const refusedNamed = 20
+// maxLoggedObjects bounds the objects in the log for one read.
+const maxLoggedObjects = 20
 
 // A changeLog logs problems of reading tags, once for each change.
 type changeLog struct {
 	vcenter string
 	outage  faults.Outage
 	// kept reports whether names could not be refreshed.
-	kept bool
+	isRefreshFailing bool
 	// refused maps the unreadable objects to their paths.
-	refused map[Ref]string
+	unreadable map[Ref]string
 }
 
 // failed returns the error with a stable text, and logs it once for each outage and cause.
@@ -54,37 +54,37 @@ func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]strin
 	if lasted, ended := l.outage.End(); ended {
 		logger.Info("Reading tags again", "after", lasted.Round(time.Second))
 	}
-	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
-		l.kept = true
-		logger.Error(faults.Printable{Err: a.Kept}, "Cannot read the names of all tags again; the previous ones stay in use")
+	if l.isRefreshFailing = l.isRefreshFailing && a.RefreshErr != nil; a.RefreshErr != nil && !l.isRefreshFailing {
+		l.isRefreshFailing = true
+		logger.Error(faults.Printable{Err: a.RefreshErr}, "Cannot read the names of all tags again; the previous ones stay in use")
 	}
-	l.logRefused(ctx, a, paths)
+	l.logUnreadable(ctx, a, paths)
 }
 
-// logRefused logs objects whose tags became unreadable or readable.
-func (l *changeLog) logRefused(ctx context.Context, a Attachments, paths map[Ref]string) {
+// logUnreadable logs objects whose tags became unreadable or readable.
+func (l *changeLog) logUnreadable(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
-	refused := make(map[Ref]string)
+	unreadable := make(map[Ref]string)
 	found := 0
 	for _, ref := range a.NotPermitted() {
-		refused[ref] = paths[ref]
-		if _, before := l.refused[ref]; before {
+		unreadable[ref] = paths[ref]
+		if _, wasUnreadable := l.unreadable[ref]; wasUnreadable {
 			continue
 		}
-		if found++; found <= refusedNamed {
+		if found++; found <= maxLoggedObjects {
 			logger.Info("Cannot read the tags of an object", "object", quote.Name(paths[ref]), "type", ref.Type, "moid", ref.Value, "err", errForbidden)
 		}
 	}
-	if found > refusedNamed {
-		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "err", errForbidden)
+	if found > maxLoggedObjects {
+		logger.Info("Cannot read the tags of further objects", "objects", found-maxLoggedObjects, "err", errForbidden)
 	}
-	for ref, path := range l.refused {
-		if _, still := refused[ref]; still {
+	for ref, path := range l.unreadable {
+		if _, isUnreadable := unreadable[ref]; isUnreadable {
 			continue
 		}
-		if _, err := a.Of(ref); !errors.Is(err, topology.ErrNotRead) {
+		if _, err := a.TagsOf(ref); !errors.Is(err, topology.ErrNotRead) {
 			logger.Info("Can read the tags of the object again", "object", quote.Name(path), "type", ref.Type, "moid", ref.Value)
 		}
 	}
-	l.refused = refused
+	l.unreadable = unreadable
 }

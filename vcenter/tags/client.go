@@ -23,8 +23,8 @@ func NewClient(session *rest.Client, caller Caller) Client { return Client{sessi
 
 var _ Service = Client{}
 
-// do makes one call and validates the answer with check, unless check is nil.
-func (c Client) do(ctx context.Context, name string, r *rest.Request, answer any, check func() error) error {
+// call makes one call and validates the answer with check, unless check is nil.
+func (c Client) call(ctx context.Context, name string, r *rest.Request, answer any, check func() error) error {
 	return c.caller(ctx, name, func(ctx context.Context) error {
 		if err := c.rest.Do(ctx, r, answer); err != nil || check == nil {
 			return err
@@ -36,18 +36,18 @@ func (c Client) do(ctx context.Context, name string, r *rest.Request, answer any
 // Attached implements Service.
 func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, error) {
 	var body struct {
-		Objects []object `json:"object_ids"`
+		Objects []objectID `json:"object_ids"`
 	}
 	for _, ref := range objects {
-		body.Objects = append(body.Objects, object{ID: ref.Value, Type: ref.Type})
+		body.Objects = append(body.Objects, objectID{ID: ref.Value, Type: ref.Type})
 	}
 	var answer []struct {
-		Object object   `json:"object_id"`
+		Object objectID `json:"object_id"`
 		Tags   []string `json:"tag_ids"`
 	}
 	// Null does not mean that the objects have no tags.
 	r := rest.Request{Method: http.MethodPost, Resource: "tagging/tag-association", Action: "list-attached-tags-on-objects", Body: body, NotNull: true}
-	if err := c.do(ctx, "tagging: list attached tags", &r, &answer, nil); err != nil {
+	if err := c.call(ctx, "tagging: list attached tags", &r, &answer, nil); err != nil {
 		return nil, err
 	}
 	attached := make(map[Ref][]string, len(answer))
@@ -67,7 +67,7 @@ func (c Client) Attached(ctx context.Context, objects []Ref) (map[Ref][]string, 
 	return attached, nil
 }
 
-type object struct {
+type objectID struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
 }
@@ -75,7 +75,7 @@ type object struct {
 // Tag implements Service.
 func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/tag", ID: id}
-	err = c.do(ctx, "tagging: get tag", &r, &t, func() error {
+	err = c.call(ctx, "tagging: get tag", &r, &t, func() error {
 		if t.Name == "" || t.Category == "" {
 			return fmt.Errorf("tag %s has no name or no category", id)
 		}
@@ -87,7 +87,7 @@ func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 // Category implements Service.
 func (c Client) Category(ctx context.Context, id string) (category Category, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category", ID: id}
-	err = c.do(ctx, "tagging: get category", &r, &category, func() error {
+	err = c.call(ctx, "tagging: get category", &r, &category, func() error {
 		if category.Name == "" {
 			return fmt.Errorf("tag category %s has no name", id)
 		}
@@ -99,7 +99,7 @@ func (c Client) Category(ctx context.Context, id string) (category Category, err
 // Categories implements Service.
 func (c Client) Categories(ctx context.Context) (ids []string, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category"}
-	err = c.do(ctx, "tagging: list categories", &r, &ids, func() error {
+	err = c.call(ctx, "tagging: list categories", &r, &ids, func() error {
 		if len(ids) > faults.MaxTags {
 			return faults.ManyTags
 		}

@@ -12,14 +12,14 @@ import (
 
 // learn reads unknown and outdated names, and the tags in gone. It reads categories before tags, since
 // names in irrelevant categories are not refreshed. kept is the error of a failed refresh.
-func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
+func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (refreshErr, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
 			return
 		}
 		now := time.Now()
-		k, failed := n.read(ctx, s, c.stale(n, ids, age), c.parallel, now)
-		kept = quote.Errors(quote.Most, kept, k)
+		failedRefresh, failed := n.read(ctx, s, c.stale(n, ids, age), c.parallel, now)
+		refreshErr = quote.Errors(quote.Most, refreshErr, failedRefresh)
 		if failed != nil {
 			err = fmt.Errorf("reading %s: %w", what, failed)
 		}
@@ -30,51 +30,51 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	}
 	read(&c.tags, attached, forever, "tags")
 	used := c.inUse(l)
-	read(&c.categories, c.relevant(used, q), q.Age, "tag categories")
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.has(name, used) }) {
+	read(&c.categories, c.relevant(used, q), q.MaxNameAge, "tag categories")
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
 		// A category may have been renamed. Names of categories are unique.
-		read(&c.categories, used, q.Age, "tag categories")
+		read(&c.categories, used, q.MaxNameAge, "tag categories")
 	}
-	read(&c.tags, c.tagsIn(attached, c.relevant(used, q)), q.Age, "tags")
+	read(&c.tags, c.tagsIn(attached, c.relevant(used, q)), q.MaxNameAge, "tags")
 	if err != nil {
 		return nil, err
 	}
-	left := make(map[string]bool)
+	toVerify := make(map[string]bool)
 	now := time.Now()
 	for ref, tags := range gone {
 		for id := range tags {
-			if !c.withheld[ref][id] || c.tags.stale(id, now, forbiddenFor*c.refresh, NamesFor) {
-				left[id] = true
+			if !c.withheld[ref][id] || c.tags.stale(id, now, unreadablePause*c.refresh, NameLifetime) {
+				toVerify[id] = true
 			}
 		}
 	}
-	if err := c.tags.verify(ctx, s, left, c.parallel, now); err != nil {
+	if err := c.tags.verify(ctx, s, toVerify, c.parallel, now); err != nil {
 		return nil, fmt.Errorf("reading tags that are not attached any more: %w", err)
 	}
-	return kept, nil
+	return refreshErr, nil
 }
 
 const forever = time.Duration(1<<63 - 1)
 
 // relevant returns the categories with a relevant or unknown name.
 func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
-	matter := make(map[string]bool)
+	result := make(map[string]bool)
 	for id := range categories {
-		if known, ok := c.categories.byID[id]; !ok || known.refused != nil || q.matters(known.Name) {
-			matter[id] = true
+		if known, ok := c.categories.byID[id]; !ok || known.readErr != nil || q.isRelevant(known.Name) {
+			result[id] = true
 		}
 	}
-	return matter
+	return result
 }
 
 func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
-	in := make(map[string]bool)
+	result := make(map[string]bool)
 	for id := range tags {
 		if categories[c.tags.byID[id].Category] {
-			in[id] = true
+			result[id] = true
 		}
 	}
-	return in
+	return result
 }
 
 // stale returns the IDs to read.
@@ -82,7 +82,7 @@ func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[stri
 	now := time.Now()
 	stale := make(map[string]bool)
 	for id := range ids {
-		if n.stale(id, now, forbiddenFor*c.refresh, age) {
+		if n.stale(id, now, unreadablePause*c.refresh, age) {
 			stale[id] = true
 		}
 	}
@@ -92,18 +92,18 @@ func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[stri
 // named returns the time of the oldest read of a relevant name, or now.
 func (c *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
-	note := func(n *names, ids map[string]bool) {
+	update := func(n *names, ids map[string]bool) {
 		for id := range ids {
-			if known := n.byID[id]; known.refused == nil && known.read.Before(oldest) {
-				oldest = known.read
+			if known := n.byID[id]; known.readErr == nil && known.readAt.Before(oldest) {
+				oldest = known.readAt
 			}
 		}
 	}
-	matter := c.relevant(used, q)
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.has(name, used) }) {
-		matter = used
+	matching := c.relevant(used, q)
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
+		matching = used
 	}
-	note(&c.categories, matter)
-	note(&c.tags, c.tagsIn(tagsOf(l), matter))
+	update(&c.categories, matching)
+	update(&c.tags, c.tagsIn(tagsOf(l), matching))
 	return oldest
 }

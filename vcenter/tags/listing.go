@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// objectsPerRequest bounds a batch. After too large an answer it is halved, down to objectsAtLeast.
-	objectsPerRequest = 2000
-	objectsAtLeast    = 125
+	// objectsPerRequest bounds a batch. After too large an answer it is halved, down to minObjectsPerRequest.
+	objectsPerRequest    = 2000
+	minObjectsPerRequest = 125
 	// requestsPerReading bounds the lists of one read. The queue keeps the rest.
 	requestsPerReading = 64
 	// requestsWithoutAnswer rejected lists without a success mean that the account may not list tags.
 	requestsWithoutAnswer = 16
-	// rechecked is the number of refused objects per recheck if their batch is rejected.
-	rechecked = 8
+	// recheckedSingly is the number of refused objects per recheck if their batch is rejected.
+	recheckedSingly = 8
 	// recheckMin and recheckMax bound the pause, which doubles, in refresh intervals.
 	recheckMin = 2
 	recheckMax = 20
@@ -33,12 +33,12 @@ const (
 // objects are the objects whose lists failed.
 type objects struct {
 	// refused are unreadable, unknown to the service or cause an error.
-	refused map[Ref]refusal
+	unreadable map[Ref]unreadableObject
 	// queue contains the parts of rejected batches to request.
 	queue [][]Ref
-	// recheck is the time of the next recheck, pause the following interval.
-	recheck time.Time
-	pause   time.Duration
+	// recheckAt is the time of the next recheck, pause the following interval.
+	recheckAt time.Time
+	pause     time.Duration
 	// barred reports whether the account may not list tags. probe counts the attempts to list one object.
 	barred bool
 	probe  int
@@ -46,9 +46,9 @@ type objects struct {
 	halvings int
 }
 
-func (o *objects) perRequest() int { return max(objectsPerRequest>>o.halvings, objectsAtLeast) }
+func (o *objects) perRequest() int { return max(objectsPerRequest>>o.halvings, minObjectsPerRequest) }
 
-type refusal struct {
+type unreadableObject struct {
 	err   error
 	asked time.Time
 }
@@ -60,24 +60,24 @@ type listing struct {
 	attached map[Ref][]string
 	// requests counts the lists, answered the successful lists. last is the last rejection.
 	requests, answered int
-	last               error
+	lastErr            error
 	// tooLarge reports whether an answer was too large. tags counts attachments.
 	tooLarge bool
 	tags     int
 }
 
 // list requests a batch. refused means that it must be divided.
-func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
+func (l *listing) list(ctx context.Context, batch []Ref) (rejected bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
 	switch rest.ClassOf(err) {
-	case rest.Denied, rest.NotFound, rest.Refused:
-		l.last = err
+	case rest.Denied, rest.NotFound, rest.Failed:
+		l.lastErr = err
 		return true, nil
 	}
 	if errors.Is(err, session.LargeAnswer) {
-		l.last = err
-		l.tooLarge = l.tooLarge || len(batch) > objectsAtLeast
+		l.lastErr = err
+		l.tooLarge = l.tooLarge || len(batch) > minObjectsPerRequest
 		return true, nil
 	}
 	if err != nil {
@@ -111,58 +111,58 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 			queued[ref] = true
 		}
 	}
-	known := slices.DeleteFunc(slices.Clone(refs), func(ref Ref) bool {
-		_, refused := o.refused[ref]
+	listable := slices.DeleteFunc(slices.Clone(refs), func(ref Ref) bool {
+		_, refused := o.unreadable[ref]
 		return refused || queued[ref]
 	})
-	var refused [][]Ref
-	for batch := range slices.Chunk(known, o.perRequest()) {
-		no, err := l.list(ctx, batch)
+	var rejectedBatches [][]Ref
+	for batch := range slices.Chunk(listable, o.perRequest()) {
+		rejected, err := l.list(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
-		if no {
-			refused = append(refused, batch)
+		if rejected {
+			rejectedBatches = append(rejectedBatches, batch)
 		}
 	}
-	if o.barred && len(refused) > 0 && l.answered == 0 {
-		still, err := o.tryOne(ctx, l, known)
+	if o.barred && len(rejectedBatches) > 0 && l.answered == 0 {
+		isBarred, err := o.tryOne(ctx, l, listable)
 		if err != nil {
 			return nil, err
 		}
-		if still {
+		if isBarred {
 			return nil, l.barredError(len(refs))
 		}
 	}
 	o.barred = false
-	if l.tooLarge && o.perRequest() > objectsAtLeast {
+	if l.tooLarge && o.perRequest() > minObjectsPerRequest {
 		o.halvings++
 	}
-	for _, batch := range refused {
+	for _, batch := range rejectedBatches {
 		o.queue = append(o.queue, divide(batch)...)
 	}
 	if err := o.narrow(ctx, l, refresh); err != nil {
 		return nil, err
 	}
-	if len(known) > 0 && l.answered == 0 && l.last != nil {
+	if len(listable) > 0 && l.answered == 0 && l.lastErr != nil {
 		o.barred = true
 		o.queue = nil
-		o.refused = nil
+		o.unreadable = nil
 		return nil, l.barredError(len(refs))
 	}
-	return l, o.recheckRefused(ctx, l, refresh)
+	return l, o.recheckUnreadable(ctx, l, refresh)
 }
 
 func (l *listing) barredError(n int) error {
 	reason := ""
-	if rest.ClassOf(l.last) == rest.Denied {
+	if rest.ClassOf(l.lastErr) == rest.Denied {
 		reason = "; the account needs the privilege System.Read on them"
 	}
-	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.last)
+	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.lastErr)
 }
 
 // tryOne requests a different object in each attempt.
-func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused bool, err error) {
+func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (rejected bool, err error) {
 	if len(refs) == 1 {
 		return true, nil
 	}
@@ -177,13 +177,13 @@ func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration)
 			return nil
 		}
 		batch := o.queue[0]
-		refused, err := l.list(ctx, batch)
+		rejected, err := l.list(ctx, batch)
 		switch {
 		case err != nil:
 			return err
-		case !refused:
+		case !rejected:
 		case len(batch) == 1:
-			o.refuse(batch[0], l, refresh)
+			o.markUnreadable(batch[0], l, refresh)
 		default:
 			o.queue = append(o.queue, divide(batch)...)
 		}
@@ -191,74 +191,74 @@ func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration)
 	return nil
 }
 
-func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
-	if o.refused == nil {
-		o.refused = make(map[Ref]refusal)
+func (o *objects) markUnreadable(ref Ref, l *listing, refresh time.Duration) {
+	if o.unreadable == nil {
+		o.unreadable = make(map[Ref]unreadableObject)
 	}
-	if _, before := o.refused[ref]; !before {
+	if _, isKnown := o.unreadable[ref]; !isKnown {
 		o.pause = recheckMin * refresh
-		o.recheck = l.now.Add(o.pause)
+		o.recheckAt = l.now.Add(o.pause)
 	}
 	err := errForbidden
-	class := rest.ClassOf(l.last)
+	class := rest.ClassOf(l.lastErr)
 	switch {
-	case errors.Is(l.last, session.LargeAnswer):
-		err = fmt.Errorf("its tags cannot be read: %w", l.last)
+	case errors.Is(l.lastErr, session.LargeAnswer):
+		err = fmt.Errorf("its tags cannot be read: %w", l.lastErr)
 	case class == rest.NotFound:
 		err = ErrDeleted
-	case class == rest.Refused:
-		err = fmt.Errorf("the tagging service answers with an error where the object is asked for: %w", l.last)
+	case class == rest.Failed:
+		err = fmt.Errorf("the tagging service answers with an error where the object is asked for: %w", l.lastErr)
 	}
-	o.refused[ref] = refusal{err, l.now}
+	o.unreadable[ref] = unreadableObject{err, l.now}
 }
 
-// recheckRefused requests the refused objects in one batch. If that is rejected, it requests the objects
+// recheckUnreadable requests the refused objects in one batch. If that is rejected, it requests the objects
 // with the oldest requests one by one.
-func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.Duration) error {
-	if len(o.refused) == 0 || l.now.Before(o.recheck) {
+func (o *objects) recheckUnreadable(ctx context.Context, l *listing, refresh time.Duration) error {
+	if len(o.unreadable) == 0 || l.now.Before(o.recheckAt) {
 		return nil
 	}
 	o.pause = min(2*o.pause, recheckMax*refresh)
-	o.recheck = l.now.Add(o.pause)
-	refs := make([]Ref, 0, len(o.refused))
-	for ref := range o.refused {
+	o.recheckAt = l.now.Add(o.pause)
+	refs := make([]Ref, 0, len(o.unreadable))
+	for ref := range o.unreadable {
 		refs = append(refs, ref)
 	}
 	slices.SortFunc(refs, func(a, b Ref) int {
-		return cmp.Or(o.refused[a].asked.Compare(o.refused[b].asked), compareRefs(a, b))
+		return cmp.Or(o.unreadable[a].asked.Compare(o.unreadable[b].asked), compareRefs(a, b))
 	})
 	if len(refs) > 1 {
-		if refused, err := l.list(ctx, refs[:min(len(refs), o.perRequest())]); err != nil || !refused {
-			o.allow(l)
+		if rejected, err := l.list(ctx, refs[:min(len(refs), o.perRequest())]); err != nil || !rejected {
+			o.dropReadable(l)
 			return err
 		}
 	}
-	for _, ref := range refs[:min(len(refs), rechecked)] {
-		refused, err := l.list(ctx, []Ref{ref})
+	for _, ref := range refs[:min(len(refs), recheckedSingly)] {
+		rejected, err := l.list(ctx, []Ref{ref})
 		if err != nil {
 			return err
 		}
-		if refused {
-			o.refuse(ref, l, refresh)
+		if rejected {
+			o.markUnreadable(ref, l, refresh)
 		}
 	}
-	o.allow(l)
+	o.dropReadable(l)
 	return nil
 }
 
-func (o *objects) allow(l *listing) {
-	for ref := range o.refused {
+func (o *objects) dropReadable(l *listing) {
+	for ref := range o.unreadable {
 		if _, listed := l.attached[ref]; listed {
-			delete(o.refused, ref)
+			delete(o.unreadable, ref)
 		}
 	}
 }
 
 // forget drops objects that are no longer requested.
 func (o *objects) forget(wanted map[Ref]bool) {
-	for ref := range o.refused {
+	for ref := range o.unreadable {
 		if !wanted[ref] {
-			delete(o.refused, ref)
+			delete(o.unreadable, ref)
 		}
 	}
 	unwanted := func(ref Ref) bool { return !wanted[ref] }
@@ -275,7 +275,7 @@ func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 		if _, listed := l.attached[ref]; listed {
 			continue
 		}
-		if errs[ref] = o.refused[ref].err; errs[ref] == nil {
+		if errs[ref] = o.unreadable[ref].err; errs[ref] == nil {
 			errs[ref] = topology.ErrNotRead
 		}
 	}

@@ -13,42 +13,42 @@ import (
 )
 
 const (
-	// NamesFor is the lifetime of a name. The API has no batch request that all accounts may use.
-	NamesFor = 5 * time.Minute
-	// namesAtMost is the lifetime if a refresh fails.
-	namesAtMost = time.Hour
+	// NameLifetime is the lifetime of a name. The API has no batch request that all accounts may use.
+	NameLifetime = 5 * time.Minute
+	// maxNameLifetime is the lifetime if a refresh fails.
+	maxNameLifetime = time.Hour
 )
 
 // A name is the state of a tag, or of a category, which has Tag.Name only.
-type name struct {
+type cachedName struct {
 	Tag
-	// read is the last success, tried the last attempt.
-	read, tried time.Time
+	// readAt is the last success, tried the last attempt.
+	readAt, triedAt time.Time
 	// refused is the error if it is unreadable (403) or does not exist (404).
-	refused error
+	readErr error
 }
 
 // names are tags or categories by ID.
 type names struct {
 	get  func(context.Context, Service, string) (Tag, error)
-	byID map[string]name
+	byID map[string]cachedName
 }
 
 // stale reports whether an ID must be read.
-func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
+func (n *names) stale(id string, now time.Time, unreadablePause, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {
-	case !ok, rest.ClassOf(known.refused) == rest.NotFound:
+	case !ok, rest.ClassOf(known.readErr) == rest.NotFound:
 		return true
-	case known.refused != nil:
-		return now.Sub(known.tried) >= refusedFor
+	case known.readErr != nil:
+		return now.Sub(known.triedAt) >= unreadablePause
 	}
-	return now.Sub(known.read) >= age
+	return now.Sub(known.readAt) >= age
 }
 
 // read reads IDs with up to parallel requests. If a refresh fails, the name stays valid and kept is the
 // error. Denied and NotFound are results, not errors.
-func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (kept, err error) {
+func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (refreshErr, err error) {
 	if len(ids) > faults.MaxTags {
 		return nil, faults.ManyTags
 	}
@@ -58,10 +58,10 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 	for id := range ids {
 		mu.Lock()
 		known, ok := n.byID[id]
-		failed := kept != nil
+		hasFailed := refreshErr != nil
 		mu.Unlock()
-		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
-		if failed && serves {
+		isValid := ok && known.readErr == nil && now.Sub(known.readAt) < maxNameLifetime
+		if hasFailed && isValid {
 			// This request would fail too.
 			continue
 		}
@@ -73,11 +73,11 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			switch {
 			case err == nil:
 				read := time.Now() // Requests may take long.
-				n.byID[id] = name{Tag: tag, read: read, tried: read}
+				n.byID[id] = cachedName{Tag: tag, readAt: read, triedAt: read}
 			case class == rest.NotFound, class == rest.Denied:
-				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
-			case serves && class != rest.Unauthenticated && ctx.Err() == nil:
-				kept = err
+				n.byID[id] = cachedName{Tag: known.Tag, triedAt: now, readErr: err}
+			case isValid && class != rest.Unauthenticated && ctx.Err() == nil:
+				refreshErr = err
 			default:
 				return err
 			}
@@ -85,13 +85,13 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 		})
 	}
 	err = g.Wait()
-	return kept, err
+	return refreshErr, err
 }
 
 // verify is read without the fallback to older names.
 func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) error {
-	kept, err := n.read(ctx, s, ids, parallel, now)
-	return quote.Errors(2, err, kept)
+	refreshErr, err := n.read(ctx, s, ids, parallel, now)
+	return quote.Errors(2, err, refreshErr)
 }
 
 // forget drops unused names that are outdated or unreadable, or all unused names if there are too many.
@@ -100,7 +100,7 @@ func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
 		age = 0
 	}
 	for id, known := range n.byID {
-		if !used[id] && (known.refused != nil || now.Sub(known.read) >= age) {
+		if !used[id] && (known.readErr != nil || now.Sub(known.readAt) >= age) {
 			delete(n.byID, id)
 		}
 	}

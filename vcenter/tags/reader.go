@@ -37,7 +37,7 @@ func (r *Reader) Wait() error { return r.rest.Wait() }
 // Read reads tags. The result contains the error.
 func (r *Reader) Read(ctx context.Context, q Query) Attachments {
 	if !r.creds.Equal(r.rest.Credentials()) {
-		r.cache.forgetRefusals()
+		r.cache.forgetUnreadable()
 		r.creds = r.rest.Credentials()
 	}
 	var a Attachments

@@ -97,7 +97,7 @@ func (w *simulated) logged(text string) int { return strings.Count(w.log.String(
 
 func (w *simulated) want(a tags.Attachments, object int, want ...topology.Tag) {
 	w.Helper()
-	if got, err := a.Of(w.objects[object]); err != nil || !slices.Equal(got, want) {
+	if got, err := a.TagsOf(w.objects[object]); err != nil || !slices.Equal(got, want) {
 		w.Errorf("%s: %v, %v, want %v", w.paths[w.objects[object]], got, err, want)
 	}
 }
@@ -107,7 +107,7 @@ func TestRead(t *testing.T) {
 	w := simulate(t)
 	for range 3 {
 		a := w.read("region", "zone", "rack")
-		if a.Err != nil || a.Kept != nil || a.More || !slices.Equal(a.Absent, []string{"rack"}) {
+		if a.Err != nil || a.RefreshErr != nil || a.Incomplete || !slices.Equal(a.Absent, []string{"rack"}) {
 			t.Fatalf("the reading: %+v, want no error and only the category rack absent", a)
 		}
 		w.want(a, 0, topology.Tag{Category: "region", Name: "east"})
@@ -168,7 +168,7 @@ func TestTheLastError(t *testing.T) {
 		if rest.ClassOf(a.Err) != rest.Busy || !rest.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
 			t.Errorf("the reading of a throttled tagging service: error %v, want a busy answer that names the vCenter", a.Err)
 		}
-		if _, err := a.Of(w.objects[0]); err == nil {
+		if _, err := a.TagsOf(w.objects[0]); err == nil {
 			t.Error("tags that were not read are none")
 		}
 	}

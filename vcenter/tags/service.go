@@ -57,10 +57,10 @@ type Query struct {
 	Paths   map[Ref]string
 	// Categories are the relevant names; empty means all.
 	Categories []string
-	// Age is the maximum age of a relevant name; NamesFor if zero.
-	Age time.Duration
+	// MaxNameAge is the maximum age of a relevant name; NameLifetime if zero.
+	MaxNameAge time.Duration
 }
 
-func (q *Query) matters(category string) bool {
+func (q *Query) isRelevant(category string) bool {
 	return len(q.Categories) == 0 || slices.Contains(q.Categories, category)
 }

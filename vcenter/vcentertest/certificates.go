@@ -35,7 +35,7 @@ func (i Issued) PEM() []byte {
 }
 
 // Issue creates a certificate, self-signed without an issuer.
-func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
+func Issue(t *testing.T, template x509.Certificate, issuer *Issued) Issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -48,12 +48,12 @@ func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 	if template.NotAfter.IsZero() {
 		template.NotAfter = time.Now().Add(time.Hour)
 	}
-	if by == nil {
+	if issuer == nil {
 		template.IsCA = true
 		template.BasicConstraintsValid = true
-		by = &Issued{&template, key}
+		issuer = &Issued{&template, key}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, by.Cert, &key.PublicKey, by.Key)
+	der, err := x509.CreateCertificate(rand.Reader, &template, issuer.Cert, &key.PublicKey, issuer.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +64,8 @@ func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 	return Issued{cert, key}
 }
 
-// Shows starts a server with a certificate chain, leaf first. It returns the port and the request count.
-func Shows(t *testing.T, chain ...Issued) (int, *atomic.Int32) {
+// ServeChain starts a server with a certificate chain, leaf first. It returns the port and the request count.
+func ServeChain(t *testing.T, chain ...Issued) (int, *atomic.Int32) {
 	t.Helper()
 	requests := new(atomic.Int32)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -101,8 +101,8 @@ func UserCertificate(t *testing.T, name string) (cert, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
 }
 
-// ByCertificate sets a client certificate in a configuration and returns its credentials.
-func ByCertificate(t *testing.T, cfg *config.VCenter) credentials.Credentials {
+// CertificateCredentials sets a client certificate in a configuration and returns its credentials.
+func CertificateCredentials(t *testing.T, cfg *config.VCenter) credentials.Credentials {
 	t.Helper()
 	user, key := UserCertificate(t, "vzones-solution-user")
 	cfg.User = user

@@ -33,8 +33,8 @@ func (c *Counter) LoggedIn(_ string, err error) {
 // WatchStarted does nothing.
 func (*Counter) WatchStarted(string) {}
 
-// Of returns the number of calls with a name.
-func (c *Counter) Of(call string) int {
+// Count returns the number of calls with a name.
+func (c *Counter) Count(call string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls[call]

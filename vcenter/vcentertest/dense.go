@@ -39,11 +39,11 @@ func (d DenseType) Value(elements int) string {
 }
 
 // Densest returns the type in a registry with the highest density.
-func Densest(t *testing.T, known types.Func) DenseType {
+func Densest(t *testing.T, registry types.Func) DenseType {
 	t.Helper()
 	var densest DenseType
 	for _, name := range typeNames(t) {
-		kind, ok := known(name)
+		kind, ok := registry(name)
 		if !ok || kind.Kind() != reflect.Struct {
 			continue
 		}
@@ -72,18 +72,18 @@ func findDense(kind reflect.Type, path []string, seen map[reflect.Type]bool, fou
 		if f.Anonymous {
 			below = path
 		}
-		of := f.Type
-		switch of.Kind() {
+		elem := f.Type
+		switch elem.Kind() {
 		case reflect.Slice:
-			of = of.Elem()
-			if name != "" && of.Kind() != reflect.Uint8 {
-				found(below, int(of.Size()))
+			elem = elem.Elem()
+			if name != "" && elem.Kind() != reflect.Uint8 {
+				found(below, int(elem.Size()))
 			}
 		case reflect.Pointer:
-			of = of.Elem()
+			elem = elem.Elem()
 		}
-		if of.Kind() == reflect.Struct && (name != "" || f.Anonymous) {
-			findDense(of, below, seen, found)
+		if elem.Kind() == reflect.Struct && (name != "" || f.Anonymous) {
+			findDense(elem, below, seen, found)
 		}
 	}
 }

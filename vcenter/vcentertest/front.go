@@ -24,17 +24,17 @@ type Front struct {
 	// Cert is the server certificate.
 	Cert Issued
 
-	mu   sync.Mutex
-	seen []Request
-	// instead answers a request, or returns false.
-	instead func(w http.ResponseWriter, r *http.Request, body string) bool
+	mu       sync.Mutex
+	received []Request
+	// override answers a request, or returns false.
+	override func(w http.ResponseWriter, r *http.Request, body string) bool
 }
 
 // A Request is a request that a Front received.
 type Request struct{ Path, Body, Authorization string }
 
 // NewFront starts a front for a handler.
-func NewFront(t *testing.T, behind http.Handler) *Front {
+func NewFront(t *testing.T, handler http.Handler) *Front {
 	t.Helper()
 	f := &Front{Cert: Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "front"},
 		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, DNSNames: []string{"vc.example.test", "sessions.example.test", "vc_1.example.test", "session_s.example.test"}}, nil)}
@@ -44,14 +44,14 @@ func NewFront(t *testing.T, behind http.Handler) *Front {
 			panic(http.ErrAbortHandler)
 		}
 		f.mu.Lock()
-		f.seen = append(f.seen, Request{r.URL.Path, string(body), r.Header.Get("Authorization")})
-		instead := f.instead
+		f.received = append(f.received, Request{r.URL.Path, string(body), r.Header.Get("Authorization")})
+		override := f.override
 		f.mu.Unlock()
-		if instead != nil && instead(w, r, string(body)) {
+		if override != nil && override(w, r, string(body)) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		behind.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	}))
 	f.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{f.Cert.Cert.Raw}, PrivateKey: f.Cert.Key}}}
 	f.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -61,10 +61,10 @@ func NewFront(t *testing.T, behind http.Handler) *Front {
 }
 
 // Answer sets the function that may answer requests in place of the handler.
-func (f *Front) Answer(instead func(w http.ResponseWriter, r *http.Request, body string) bool) {
+func (f *Front) Answer(override func(w http.ResponseWriter, r *http.Request, body string) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.instead = instead
+	f.override = override
 }
 
 // Requests returns the requests with a path prefix and a text in the body.
@@ -72,7 +72,7 @@ func (f *Front) Requests(path, body string) []Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var found []Request
-	for _, a := range f.seen {
+	for _, a := range f.received {
 		if strings.HasPrefix(a.Path, path) && strings.Contains(a.Body, body) {
 			found = append(found, a)
 		}

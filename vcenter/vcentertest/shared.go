@@ -23,7 +23,7 @@ import (
 )
 
 // SessionManager starts a session manager that shares its vCenter session in exchange for the token
-// of SharedBy. The returned configuration trusts both servers.
+// of SharedCredentials. The returned configuration trusts both servers.
 func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	t.Helper()
 	sc := soap.NewClient(&url.URL{Scheme: "https", Host: net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)), Path: vim25.Path}, true)
@@ -63,16 +63,16 @@ func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	return f, cfg
 }
 
-// SharedBy returns the credentials for a session manager.
-func SharedBy(f *Front) credentials.Credentials {
+// SharedCredentials returns the credentials for a session manager.
+func SharedCredentials(f *Front) credentials.Credentials {
 	return credentials.Credentials{SessionManagerURL: f.URL + "/session?key=made-up-query", SessionManagerToken: config.NewPassword("made-up-token")}
 }
 
 // AcceptClones makes the tagging API behind a front accept SOAP sessions, as vCenter 8.0 U3 does. The
 // simulator does not.
-func AcceptClones(f *Front, behind http.Handler, user, password string) {
+func AcceptClones(f *Front, vcenter http.Handler, user, password string) {
 	var mu sync.Mutex
-	known := map[string]string{}
+	sessions := map[string]string{}
 	f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
 		id := r.Header.Get("vmware-api-session-id")
 		cookie, err := r.Cookie(soap.SessionCookieName)
@@ -81,20 +81,20 @@ func AcceptClones(f *Front, behind http.Handler, user, password string) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if known[id] == "" {
+		if sessions[id] == "" {
 			rec := httptest.NewRecorder()
 			req := httptest.NewRequestWithContext(r.Context(), http.MethodPost, "/rest/com/vmware/cis/session", nil)
 			req.SetBasicAuth(user, password)
-			behind.ServeHTTP(rec, req)
+			vcenter.ServeHTTP(rec, req)
 			var answer struct{ Value string }
 			if json.Unmarshal(rec.Body.Bytes(), &answer) != nil {
 				return false
 			}
-			known[id] = answer.Value
+			sessions[id] = answer.Value
 		}
-		r.Header.Set("vmware-api-session-id", known[id])
+		r.Header.Set("vmware-api-session-id", sessions[id])
 		r.Body = io.NopCloser(strings.NewReader(body))
-		behind.ServeHTTP(w, r)
+		vcenter.ServeHTTP(w, r)
 		return true
 	})
 }

@@ -74,12 +74,12 @@ func (l *tagLoop) run(ctx context.Context) error {
 // wait prepares the next query and reports whether it was requested.
 func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bool, err error) {
 	for {
-		l.query.Age = tags.NamesFor
+		l.query.MaxNameAge = tags.NameLifetime
 		select {
 		case objects := <-l.wanted:
 			l.query.Objects = objects.refs
 			l.query.Paths = objects.paths
-			l.query.Age = l.refresh / 2
+			l.query.MaxNameAge = l.refresh / 2
 			return false, nil
 		case <-l.inbox.readNames:
 			if remaining := min(requestedReadPause, l.refresh) - time.Since(l.lastRequested); remaining > 0 {
@@ -94,7 +94,7 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bo
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		l.query.Age = l.refresh / 2
+		l.query.MaxNameAge = l.refresh / 2
 		l.lastRequested = time.Now()
 		l.postponed = nil
 		return true, nil
@@ -127,7 +127,7 @@ func (l *tagLoop) pauseAfter(a tags.Attachments, retries *wait.Backoff) time.Dur
 	switch {
 	case a.Err != nil:
 		return max(retries.Step(), min(rest.RetryAfter(a.Err), retryAfterMax))
-	case a.More:
+	case a.Incomplete:
 		return min(partialReadPause, l.refresh)
 	}
 	return l.refresh

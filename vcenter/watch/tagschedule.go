@@ -86,7 +86,7 @@ func (t *tagSchedule) request() {
 
 // apply reports whether the model has changed.
 func (t *tagSchedule) apply(r tagReading, m *model.Model) (changed bool) {
-	tagNames := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
+	tagNames := inventory.TagNames{ReadAt: r.NamesRead, Categories: r.categories}
 	t.unpublished = t.unpublished || r.requested || tagNames.ReadAt != t.tagNames.ReadAt || !slices.Equal(tagNames.Categories, t.tagNames.Categories)
 	t.tagNames = tagNames
 	return m.SetTags(r.Attachments)

@@ -222,7 +222,7 @@ func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*
 	objects := map[types.ManagedObjectReference]*Object{}
 	for _, ref := range r.refs() {
 		o := &topology.Object{Ref: r.ref(ref), Name: r.tree.Name(ref), Path: r.tree.Path(ref)}
-		o.Tags, o.TagsErr = attached.Of(ref)
+		o.Tags, o.TagsErr = attached.TagsOf(ref)
 		o.TagsErr = cmp.Or(r.confirmed[ref], o.TagsErr)
 		o.HostGroups, o.FaultDomain = hosts.Of(r.tree, ref)
 		objects[ref] = &Object{Object: o}

@@ -190,7 +190,7 @@ func (p *snapshotBuilder) object(ref types.ManagedObjectReference) *topology.Obj
 		Name: p.tree.Name(ref),
 		Path: p.tree.Path(ref),
 	}
-	o.Tags, o.TagsErr = p.tags.Of(ref)
+	o.Tags, o.TagsErr = p.tags.TagsOf(ref)
 	o.HostGroups, o.FaultDomain = p.hosts.Of(p.tree, ref)
 	o = unchanged(p.previous.objects[ref], o)
 	p.objects[ref] = o

@@ -34,7 +34,7 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 // maxWeight is in bytes. A VM takes 3 KiB, a host 2 KiB.
 const maxWeight = 64 << 20
 
-const errWeight = faults.RefusedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
+const errWeight = faults.RejectedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
 
 // Err returns the bound that the tree exceeds, if any. The tree then lacks objects.
 func (t *Tree) Err() error { return t.err }
@@ -159,8 +159,8 @@ func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
 }
 
 const (
-	// maxDepth exceeds any vCenter's depth. Parents may form a loop: a VM may move between two pages
-	// of a read, and a vCenter may report anything.
+	// maxDepth exceeds any vCenter's depth. Parents may form a loop: an object may move between two
+	// pages of a read, and a vCenter may report anything.
 	maxDepth = 100
 	// vCenter limits names to 80 characters.
 	maxPath = 1024
