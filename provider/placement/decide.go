@@ -20,71 +20,64 @@ import (
 )
 
 var (
-	// ErrShared means that two Nodes have one VM. It comes with topology.ErrUnknown, because either
-	// Node may be running on the VM.
+	// ErrShared means that two Nodes have one VM. It comes with topology.ErrUnknown.
 	ErrShared = errors.New("two Nodes have one VM")
-	// ErrQuiet means that a vCenter has not answered recently, although no read has failed. It comes
-	// with topology.ErrUnknown.
+	// ErrQuiet means that a vCenter has not answered recently. It comes with topology.ErrUnknown.
 	ErrQuiet = errors.New("checking whether the vCenter still answers")
 )
 
 // A Decision contains everything known about a Node at one moment. It is immutable.
 type Decision struct {
-	// Machine is nil if the VM is uncertain, or if the vCenter of an initialized Node does not answer.
+	// Machine is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
 	Machine *inventory.Machine
-	// MachineErr is the reason for a nil Machine, or wraps ErrShared if another Node has the same VM.
+	// MachineErr is the reason for a nil Machine, or wraps ErrShared.
 	MachineErr error
-	// Shared reports whether another Node has the same VM. Machine is nil if that Node takes precedence.
+	// Shared reports whether another Node has the VM. Machine is nil if that Node takes precedence.
 	Shared bool
-	// VCenter is the name of the first entry of the VM's vCenter, as in Placement, or empty if no VM was
-	// found.
+	// VCenter is the name of the first entry of the VM's vCenter, as in Placement.
 	VCenter string
 	// WasFound reports whether vzones has found the initialized Node's VM, now or earlier.
 	WasFound bool
-	// Annotations record the VM's location. The caller writes them to the Node.
+	// Annotations record the VM's location on the Node.
 	Annotations map[string]string
 
 	Placement topology.Placement
-	// PlaceErr is the reason for a missing placement. Without a VM it is MachineErr.
+	// PlaceErr is the reason for a missing placement.
 	PlaceErr error
-	// Topology contains the rules of the placement. It is set even without a VM.
-	Topology *config.Topology
-	// NodeLabels are the labels that the configuration gives each Node.
+	// Topology is set even without a VM.
+	Topology   *config.Topology
 	NodeLabels map[string]string
 
-	// Addresses are selected from the VM's addresses. An initialized Node gets them only if
-	// AddressesChange is true. AddressErr is the reason why a required address is missing.
+	// An initialized Node gets Addresses only if AddressesChange is true. AddressErr is the reason why a
+	// required address is missing.
 	Addresses       addresses.Selection
 	AddressesChange bool
 	AddressErr      error
 
 	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the name of the same type in releases that knew fewer guest systems, or empty if it
-	// does not differ. A running Node keeps it.
+	// FormerType is the name of the same type in older releases, if it differs. A running Node keeps it.
 	FormerType string
 
-	// Err is the reason why the Node cannot be initialized. It is also determined for initialized Nodes.
+	// Err is the reason why the Node cannot be initialized, or could not if it were uninitialized.
 	Err error
-	// Metadata is the framework's input for the initialization. It is nil if the Node is already
-	// initialized or Err is not nil.
+	// Metadata is nil if the Node is already initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
 	// Contact is the time of the last answer of the VM's vCenter.
 	Contact time.Time
-	// OldNames reports whether a tag may have been renamed since TagNamesReadAt, the time at which the
-	// tag names were read. TagNamesReadAt is zero if a required name was not read.
+	// OldNames reports whether a tag may have been renamed since TagNamesReadAt. That time is zero if a
+	// required name was not read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 
-	// in is the state of the VM's vCenter, or zero if no VM was found. states are those of all vCenters.
+	// in is the state of the VM's vCenter. states are those of all vCenters.
 	in     inventory.State
 	states []inventory.State
 }
 
-// Decide decides everything about a Node from the current states of the vCenters and the other Nodes. It
-// reserves nothing. It remembers where it found the VM of an initialized Node, and asks the fleet only
-// about a VM that its home no longer shows.
+// Decide decides everything about a Node from the current states and the other Nodes. It reserves nothing,
+// but remembers where it found the VM of an initialized Node.
 func (p *Placer) Decide(node *v1.Node) *Decision {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -155,7 +148,6 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	return d
 }
 
-// fail completes the decision about a Node whose VM is uncertain.
 func (d *Decision) fail(err error) *Decision {
 	d.MachineErr = err
 	d.PlaceErr = err
@@ -163,8 +155,8 @@ func (d *Decision) fail(err error) *Decision {
 	return d
 }
 
-// tooOld returns an error if a state is too old to initialize a Node: it is outdated, or its vCenter has
-// not answered for longer than maxAge. The error contains maxAge and not the age, so its text is stable.
+// tooOld returns an error if a state is too old to initialize a Node. The error contains maxAge and not the
+// age, so that its text is stable.
 func tooOld(s inventory.State, maxAge time.Duration) error {
 	if s.Outdated {
 		return topology.Errorf(topology.ErrUnknown, "%w", s.CheckReachable())
@@ -198,8 +190,7 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// namesAgeRunning is the minimum for the maximum age of tag names before a write to a running Node,
-// whatever the refresh interval.
+// namesAgeRunning is the minimum for the maximum age of tag names before a write to a running Node.
 const namesAgeRunning = 15 * time.Second
 
 // Join decides about an uninitialized Node. The error is Decision.Err, or means that the tag names are too
@@ -252,8 +243,7 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	return d, err
 }
 
-// metadata returns the framework's input for the initialization. every contains the labels that each Node
-// gets; the validation of the configuration ensures that no level has one of them.
+// metadata adds every, the labels of each Node. The validated configuration has no level with such a label.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
 	further := map[string]string{}
 	maps.Copy(further, every)
@@ -274,7 +264,7 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 	}
 }
 
-// Log logs the placement of a Node that is being initialized, and the objects that decided it.
+// Log logs the placement of a Node that is being initialized.
 func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 	log := klog.FromContext(ctx).V(2)
 	if !log.Enabled() {
@@ -288,17 +278,16 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
-// namesBefore reports whether a required tag name was last read before t. It is false if no tag name
-// could ever be read.
+// namesBefore reports whether a required tag name was last read before t.
 func (d *Decision) namesBefore(t time.Time) bool {
 	names := &d.in.TagNames
 	categories := d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
-// NewAddresses returns and reserves the new addresses of an initialized Node. It returns none if the Node
-// keeps its addresses, for example because its VM is uncertain. former is the annotation to write with
-// them. The error is the reason why a required address is missing.
+// NewAddresses returns and reserves the new addresses of an initialized Node, or none if the Node keeps its
+// addresses. former is the annotation to write with them. The error is the reason why a required address is
+// missing.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -327,8 +316,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-// location returns the annotations that record a VM's location. It returns nil if the Node already has
-// them, or if they cannot represent the location.
+// location returns the annotations that record a VM's location, or nil if the Node already has them.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, in) {

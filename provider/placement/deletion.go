@@ -23,24 +23,20 @@ type ConditionName string
 
 // The conditions for deleting a Node, in the order in which they are checked.
 const (
-	// Managed means that the Node has no other provider's ID and matches the configuration's selector.
-	Managed ConditionName = "managed"
-	// NotReady means that the Node is not ready. The framework asks only about such Nodes.
+	Managed  ConditionName = "managed"
 	NotReady ConditionName = "not_ready"
 	// Named means that the Node identifies its VM.
 	Named ConditionName = "names_vm"
 	// Absent means that every vCenter was read completely and none has the VM.
 	Absent ConditionName = "absent"
-	// FoundBefore means that the Node has a provider ID and that vzones has found its VM before.
+	// FoundBefore means that vzones has found the VM of the Node, which has a provider ID.
 	FoundBefore ConditionName = "found_before"
-	// Enabled means that nodes.skipDeletion is not set.
-	Enabled ConditionName = "deletion_enabled"
+	Enabled     ConditionName = "deletion_enabled"
 	// Searched means that a later direct search of every vCenter did not find the VM.
 	Searched ConditionName = "searched"
 )
 
-// conditions are the checks that need only the Node and the snapshots. Each returns the reason why its
-// condition does not hold.
+// conditions are the checks that need no search.
 var conditions = []struct {
 	name  ConditionName
 	check func(*deletion) error
@@ -53,7 +49,6 @@ var conditions = []struct {
 	{Enabled, (*deletion).isEnabled},
 }
 
-// A deletion evaluates whether a Node may be deleted.
 type deletion struct {
 	placer *Placer
 	states []inventory.State
@@ -120,8 +115,8 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns the first condition that does not hold, considering NotReady last. It returns nil if the
-// Node may be deleted once a search has confirmed that no vCenter has its VM.
+// whyKept returns the first condition that does not hold, considering NotReady last. It returns nil if only
+// a search has to confirm the absence.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -153,8 +148,7 @@ func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 	return &Checker{fleet: fleet, placer: placer, confirmer: confirmer{fleet: fleet, memories: placer.memories, queues: searches}}
 }
 
-// Run searches for absent VMs until the context is done. It calls ended, which must not block, for each
-// Node whose search has a result.
+// Run searches for absent VMs. It calls ended, which must not block, for each Node with a new result.
 func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
 // Outside returns inventory.ErrOutside if a search found an absent VM outside the configured datacenters,
@@ -190,9 +184,8 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// CheckAhead is CheckExists before the framework asks: it starts a single search for an absent VM, so that
-// the result is ready by then. absent reports whether no snapshot has the VM; if it is true and the error
-// is nil, the Node may be deleted. KeptBy classifies the error.
+// CheckAhead is CheckExists before the framework asks: it starts a single search, so that the result is ready
+// by then. absent reports whether no snapshot has the VM.
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
@@ -204,8 +197,7 @@ func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	return absent, err
 }
 
-// HasAnswer reports whether CheckExists would return no error. Like CheckExists, it starts the search for an
-// absent VM.
+// HasAnswer reports whether CheckExists would return no error. It starts a search, too.
 func (c *Checker) HasAnswer(node *v1.Node) bool {
 	_, _, err := c.decide(node, true)
 	return err == nil || errors.Is(err, errExists)
@@ -235,17 +227,17 @@ func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, er
 // A Condition is a prerequisite for deleting a Node.
 type Condition struct {
 	Name ConditionName
-	// Err is the reason why the condition does not hold. It is nil if it holds or was not checked.
+	// Err is nil if the condition holds or was not checked.
 	Err error
-	// Asked is false if another failed condition makes this one meaningless.
+	// Asked is false if an earlier failure makes the condition meaningless.
 	Asked bool
 }
 
 // Holds reports whether the condition was checked and holds.
 func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
 
-// Conditions checks every condition for deleting a Node, without stopping at the first failure. If no
-// snapshot has the VM, it searches each vCenter directly, as Run would, and waits for the result.
+// Conditions checks every condition, without stopping at the first failure. If no snapshot has the VM, it
+// waits for a direct search of each vCenter.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
 	all := make([]Condition, 0, len(conditions)+1)
@@ -273,11 +265,10 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 // ReasonNotDeleted is the reason of the Event about a Node that is not deleted.
 const ReasonNotDeleted = "NodeDeletionBlocked"
 
-// kept are the reasons for keeping a Node that is not ready and whose VM is not found. The first match
-// applies, and the last entry covers every other error.
+// kept are the reasons for keeping a Node whose VM is not found. The first match applies, and the last entry
+// covers every other error.
 var kept = []struct {
-	err error
-	// name is the value of the metric's label.
+	err  error
 	name string
 }{
 	{errDisabled, "deletion_disabled"},
@@ -290,8 +281,7 @@ var kept = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason for an error of CheckAhead. It is empty if the Node is not kept: its VM exists,
-// the framework does not ask, or the Node may be deleted.
+// KeptBy returns the reason for an error of CheckAhead, or "" if the Node is not kept.
 func KeptBy(err error) string {
 	if err == nil || errors.Is(err, errExists) {
 		return ""
@@ -304,13 +294,12 @@ func KeptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// IsSearching reports whether the only cause of a CheckAhead error is a search in progress.
+// IsSearching reports whether the only cause of the error is a search in progress.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
-// KeptKey returns the same key for errors with the same meaning. A failed search has the same key for all
-// VMs.
+// KeptKey returns the same key for errors with the same meaning.
 func KeptKey(err error) string {
 	reason := KeptBy(err)
 	if errors.Is(err, ErrSearchFailed) {
@@ -319,7 +308,7 @@ func KeptKey(err error) string {
 	return reason + " " + strings.Join(inventory.UnreachableIn(err), " ")
 }
 
-// KeptHelp describes the reasons in the help text of a metric.
+// KeptHelp describes the reasons.
 const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be), " +
 	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (one that may be it), unknown (something else is)"
 

@@ -14,57 +14,49 @@ import (
 )
 
 const (
-	// reservedFor limits the reservation of a VM and addresses that the Node does not show yet.
+	// reservedFor limits a reservation that the Node does not show yet.
 	reservedFor = time.Minute
-	// namesServeFor is how long tag names that were read during a Node's wait remain valid for that
-	// Node, even if a read takes longer than the refresh interval.
+	// namesServeFor is how long tag names from a Node's wait remain valid for it.
 	namesServeFor = time.Minute
 )
 
-// A Memory contains the facts about one Node that this process remembers and the Node does not report. The zero value is
-// the memory of a new Node.
+// A Memory contains facts about one Node that the Node does not report. The zero value is for a new Node.
 type Memory struct {
-	// lastSeen is the place and time of the VM's last sighting.
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is when the Node was first seen ready while its home is powered off, or zero.
+	// readyWithoutHome is the time since which the Node is ready although its home is powered off.
 	readyWithoutHome time.Time
-	// seen is Identity.Seen.
-	seen bool
+	seen             bool
 	// confirmed are the addresses that the Node claims and its VM had when last read.
 	confirmed []netip.Addr
-	// confirmedBy is the input from which confirmed and lost were computed.
+	// confirmedBy is the input of confirmed and lost.
 	confirmedBy struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost maps each claimed address to the time at which the VM stopped reporting it, while the VM is
-	// not powered off and reports other addresses.
+	// lost maps each claimed address to the time at which the running VM stopped reporting it.
 	lost map[netip.Addr]time.Time
-	// reserved is the Node's last reservation. It is valid while the Node is in reservations.index.
+	// reserved is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait
 	placed   placed
-	// absence is the search of every vCenter for a VM that no snapshot has, or nil.
-	absence *search
-	// outside is the search for that VM in all datacenters that are not configured, or nil.
+	absence  *search
+	// outside is the search in datacenters that are not configured.
 	outside *search
 }
 
 // Memories contains the memory of each Node, under one lock. nodes.Store implements it.
 type Memories interface {
 	sync.Locker
-	// Of returns the memory of a Node, for use under the lock. It exists until the Node is deleted.
+	// Of returns the memory of a Node, for use under the lock.
 	Of(*v1.Node) *Memory
 	// Kept returns the memory of a Node, or nil if there is none.
 	Kept(types.UID) *Memory
 }
 
-// nameWait is a Node's wait for tag names. began is zero unless tag names are all that the Node waits for.
-// served is the first time at which names read since began were available, or zero.
+// nameWait is a Node's wait for nothing but tag names. served is the first time at which they were available.
 type nameWait struct{ began, served time.Time }
 
-// start returns the start of the wait. A new wait begins if there is none, or if names became available
-// more than namesServeFor ago.
+// start returns the start of the wait. A new wait begins if names became available long ago.
 func (w *nameWait) start() time.Time {
 	if w.began.IsZero() || !w.served.IsZero() && time.Since(w.served) > namesServeFor {
 		*w = nameWait{began: time.Now()}
@@ -72,7 +64,6 @@ func (w *nameWait) start() time.Time {
 	return w.began
 }
 
-// serve records that names were read since the wait began.
 func (w *nameWait) serve() {
 	if w.served.IsZero() {
 		w.served = time.Now()
@@ -104,7 +95,6 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	k.lost = lost
 }
 
-// nothing is the memory of a Node that is not known.
 var nothing Memory
 
 // kept returns the memory of a Node for reading only.

@@ -1,9 +1,8 @@
 // Package placement decides about one Node: its VM, place, addresses, labels and deletion.
 //
-// It contains the search for a Node's VM, the memory of a Node, the precedence of Nodes that share a VM or
-// claim an address, the placement from a VM's tags, and the conditions of a deletion with the direct
-// searches that confirm an absence. It writes to no Node and deletes none. A Placer contacts no vCenter: it
-// only asks the fleet to read tags, or to check whether a VM exists.
+// It contains the search for a Node's VM, the precedence of Nodes that share a VM or claim an address, the
+// placement from a VM's tags, and the conditions of a deletion with the searches that confirm an absence.
+// It writes to no Node and deletes none.
 package placement
 
 import (
@@ -24,25 +23,23 @@ import (
 
 // Fleet is the Placer's view of the vCenters.
 type Fleet interface {
-	// States returns the current state of each vCenter, in configured order.
+	// States returns the states in configured order.
 	States() []inventory.State
-	// ReadTags requests a read of a vCenter's tags, including the names of required tags. Subscribers are
-	// notified when it ends, even if it failed.
+	// ReadTags requests a read of a vCenter's tags and tag names.
 	ReadTags(vcenter string)
-	// AskHome asks a vCenter whether a VM exists that the vCenter does not show, by its managed object
-	// ID. Subscribers are notified of the answer.
+	// AskHome asks a vCenter whether a managed object exists that it does not show.
 	AskHome(vcenter, id string)
 }
 
-// Options tune a Placer. The zero value contains the defaults of the daemon.
+// Options tune a Placer. Zero values select the defaults.
 type Options struct {
 	// MaxSnapshotAge limits the time since a vCenter's last answer when a Node is initialized; 5 minutes
-	// if zero.
+	// by default.
 	MaxSnapshotAge time.Duration
-	// TagRefresh is the interval between tag reads; 30 s if zero.
+	// TagRefresh is the interval between tag reads; 30 s by default.
 	TagRefresh time.Duration
-	// AddressWait is how long an initialized Node keeps an address after its VM reports only other
-	// addresses, for example while an interface starts; 3 minutes if zero.
+	// AddressWait is how long an initialized Node keeps an address that its VM no longer reports, while it
+	// reports different addresses; 3 minutes by default.
 	AddressWait time.Duration
 }
 
@@ -53,15 +50,15 @@ type Nodes interface {
 	// Has reports whether this Node, and not a later Node of its name, still exists. It returns true
 	// until the Nodes are known.
 	Has(*v1.Node) bool
-	// Get returns the Node of a name, even if vzones does not manage it.
+	// Get returns the Node of a name, managed or not.
 	Get(name string) (*v1.Node, error)
-	// ByAddress returns the Nodes that claim an address, including those that vzones does not manage.
+	// ByAddress returns the Nodes that claim an address, managed or not.
 	ByAddress(address string) ([]*v1.Node, error)
-	// ByMachine returns the Nodes that may run on a VM, by a form of its UUID or a nodeinfo.NameKey.
+	// ByMachine returns the Nodes for a form of a VM's UUID or a nodeinfo.NameKey.
 	ByMachine(key string) ([]*v1.Node, error)
 }
 
-// A Placer decides about Nodes from the states of a fleet.
+// A Placer decides about Nodes.
 type Placer struct {
 	fleet  Fleet
 	nodes  Nodes
@@ -71,22 +68,21 @@ type Placer struct {
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// memories' lock also guards the fields below. It is held during a whole decision, from the first
-	// lookup to the reservation, and never across I/O.
+	// memories' lock also guards the fields below. It is held during a whole decision, and never across
+	// I/O.
 	memories     Memories
 	reservations reservations
 	basis        basis
 	reports      reports
 }
 
-// settings are the configuration and values derived from it.
 type settings struct {
 	cfg      *config.Config
 	families map[string][]string
 	selector labels.Selector
 }
 
-// New returns a Placer with its first configuration.
+// New returns a Placer.
 func New(fleet Fleet, nodes Nodes, memories Memories, cfg *config.Config, opts Options) *Placer {
 	p := &Placer{
 		fleet:        fleet,
@@ -120,14 +116,13 @@ func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 // Topology returns the rules for labels. The pointer changes with the configuration.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
-// IsForeign reports whether vzones does not manage a Node: it has another provider's ID, or the
-// configuration's selector does not match it.
+// IsForeign reports whether a Node has another provider's ID or is not selected by the configuration.
 func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// OtherProvider returns the scheme of a Node's provider ID if that is another provider's although a vCenter
-// has a VM with the Node's system UUID. It returns "" for any other Node, and if the selector does not match.
+// OtherProvider returns the scheme of another provider's ID on a selected Node, if a vCenter has a VM with the
+// Node's system UUID, and otherwise "".
 func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	id := node.Spec.ProviderID
 	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
@@ -139,8 +134,8 @@ func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	return nodeinfo.Scheme(id)
 }
 
-// Statement returns the identity that a Node reports. Without a UUID, a VM is found by the Node's name only
-// if the Node is uninitialized and the configuration allows it, because any guest can report that name.
+// Statement returns the identity that a Node reports. A VM is found by the Node's name only if the Node is
+// uninitialized and the configuration allows it, because any guest can report that name.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {
@@ -153,7 +148,7 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns the identity that a Node reports, with the facts that this process remembers.
+// Identify returns the identity that a Node reports, with the facts remembered about it.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()

@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	// searchesAtOnce and searchesPerSecond limit the searches for absent VMs, however many there are:
-	// each costs a few requests to every vCenter.
+	// Each search costs a few requests to every vCenter.
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
-	// searchTimeout limits a whole search. Each of its requests has a deadline of its own.
+	// searchTimeout limits a whole search.
 	searchTimeout = time.Minute
 	// confirmationLasts is the maximum age of a search when a Node is deleted. The framework asks every
 	// five seconds; a question after repeatAfter starts the next search.
@@ -35,7 +34,6 @@ const (
 	outsideLasts   = 5 * time.Minute
 )
 
-// searchRetries is the backoff after failed searches.
 var searchRetries = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Steps: 4, Cap: 30 * time.Second}
 
 var (
@@ -49,24 +47,23 @@ var (
 
 // SearchedFleet is the Checker's view of the vCenters.
 type SearchedFleet interface {
-	// States returns the current state of each vCenter, in configured order.
+	// States returns the states in configured order.
 	States() []inventory.State
-	// ConfirmAbsent searches every vCenter. It returns nil only if each answered and none has the VM. An
-	// error other than topology.ErrUnknown tells where the VM is.
+	// ConfirmAbsent searches every vCenter. Nil means that each answered and none has the VM. An error
+	// other than topology.ErrUnknown tells where the VM is.
 	ConfirmAbsent(context.Context, inventory.Identity) error
-	// SearchOutside returns inventory.ErrOutside if a VM that no index has is in none of the configured
-	// datacenters. Nil proves nothing.
+	// SearchOutside returns inventory.ErrOutside if a VM is in none of the configured datacenters. Nil
+	// proves nothing.
 	SearchOutside(context.Context, inventory.Identity) error
 	// Generation changes whenever the set of vCenters does.
 	Generation() uint64
 }
 
-// A confirmer searches every vCenter for VMs that no snapshot has. A search begins after all snapshots lack
-// the VM. Its result is dropped if anything contradicts that later.
+// A confirmer searches for VMs that no snapshot has. Contradicting facts drop the result.
 type confirmer struct {
 	fleet SearchedFleet
-	// queues contain the searches to run, by wanted.outside. Searches outside the configured datacenters
-	// have their own queue, so that they delay no deletion.
+	// queues contain the searches to run, by wanted.outside: searches outside the configured datacenters
+	// delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
 	// memories contain the searches. Their lock also guards lastErr.
@@ -75,14 +72,12 @@ type confirmer struct {
 	lastErr error
 }
 
-// wanted is a requested search for a Node's VM. If outside is true, it covers only datacenters that are not
-// configured, and confirms nothing.
+// wanted is a requested search for a Node's VM. If outside is true, it confirms nothing.
 type wanted struct {
 	node    types.UID
 	outside bool
 }
 
-// in returns the field for this search in the Node's memory.
 func (w wanted) in(k *Memory) **search {
 	if w.outside {
 		return &k.outside
@@ -90,17 +85,15 @@ func (w wanted) in(k *Memory) **search {
 	return &k.absence
 }
 
-// A search is for one identity of a Node's VM. A changed identity needs a new search.
+// A search is for one identity of a Node's VM.
 type search struct {
 	id inventory.Identity
-	// done is the end of the last run, or zero. err is the reason why that run confirms nothing, and
-	// generation is the fleet's at its start.
+	// done is the end of the last run, or zero. err is the reason why it confirms nothing.
 	done       time.Time
 	err        error
 	generation uint64
-	// due is the earliest time for another run.
-	due     time.Time
-	retries wait.Backoff
+	due        time.Time
+	retries    wait.Backoff
 }
 
 // ask returns nil if a recent search confirmed that the VM is absent. Otherwise it starts a search if one is
@@ -128,14 +121,13 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, agai
 	return of.err
 }
 
-// isOf reports whether a search is for this identity and, once it has run, covered the current vCenters.
+// isOf reports whether a search is for this identity, and did not run with other vCenters.
 func (of *search) isOf(id inventory.Identity, generation uint64) bool {
 	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
 		(of.done.IsZero() || of.generation == generation)
 }
 
-// drop discards a search, even a running one, because the VM is no longer known to be absent, or because
-// the framework does not ask.
+// drop discards a search, even a running one.
 func (c *confirmer) drop(node types.UID) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -144,7 +136,7 @@ func (c *confirmer) drop(node types.UID) {
 	}
 }
 
-// wantedBy returns the search in the Node's memory, or nil if it was dropped. The caller holds the lock.
+// wantedBy returns nil if the search was dropped. The caller holds the lock.
 func (c *confirmer) wantedBy(w wanted) *search {
 	k := c.memories.Kept(w.node)
 	if k == nil {
@@ -153,8 +145,7 @@ func (c *confirmer) wantedBy(w wanted) *search {
 	return *w.in(k)
 }
 
-// run searches until the context is done, and returns when no search is running. It calls ended, which must
-// not block, for each Node whose search has a result.
+// run searches until the context is done, and returns when no search is running.
 func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup
@@ -183,7 +174,7 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	workers.Wait()
 }
 
-// dueOf returns a search to run, or nil if it was dropped or ended recently.
+// dueOf returns nil if the search was dropped or ended recently.
 func (c *confirmer) dueOf(w wanted) *search {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -193,7 +184,7 @@ func (c *confirmer) dueOf(w wanted) *search {
 	return nil
 }
 
-// search returns the generation of the vCenters that it searched, and nil if none has the VM.
+// search returns nil if no vCenter of the returned generation has the VM.
 func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -203,7 +194,6 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 		defer cancel()
 		return generation, c.fleet.SearchOutside(ctx, id)
 	}
-	// The search may have been queued for a while.
 	if err := inventory.Exists(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
 	}
@@ -224,7 +214,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	}
 }
 
-// finish records the result of a search, and reports whether the search was not dropped meanwhile.
+// finish records a result, and reports whether the search was not dropped.
 func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) bool {
 	c.memories.Lock()
 	defer c.memories.Unlock()
