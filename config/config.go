@@ -51,8 +51,8 @@ type Topology struct {
 	// Backfill, true by default, adds missing labels to initialized Nodes.
 	Backfill bool
 	Drift    Drift
-	// Settle is how long a label must be wrong before the reaction: 60 s by default, at most
-	// 24 h.
+	// Settle is the time that a label must be wrong before the reaction: 60 s by default, at
+	// most 24 h.
 	Settle time.Duration
 }
 

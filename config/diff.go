@@ -110,7 +110,6 @@ func changes(s Section, prefix string, of func(*Field) (before, now any)) (all [
 	return all
 }
 
-// labelChanges describes changes of the rules and their order.
 func labelChanges(before, now *Config) (all []string) {
 	was, order := before.labels()
 	is, newOrder := now.labels()
@@ -129,7 +128,6 @@ func change(key, before, now string) []string {
 	return []string{fmt.Sprintf("%s from %s to %s", key, quote.Name(cmp.Or(before, "none")), quote.Name(cmp.Or(now, "none")))}
 }
 
-// shown formats the value behind a pointer.
 func (f *Field) shown(pointer any) string {
 	v := reflect.ValueOf(pointer).Elem()
 	switch {

@@ -88,10 +88,8 @@ type Field struct {
 	Kind Kind
 	// INISection is the INI section for a root key.
 	INISection string
-	// Of is the section of a mapping, an entry or an element.
-	Of Section
-	// Env is the environment variable that overrides the key.
-	Env string
+	Of         Section
+	Env        string
 	// Default is the default if it is a single value.
 	Default any
 	// Words are the values of a KindWord, Min and Max the limits of a KindInt, named What in
@@ -171,7 +169,7 @@ const (
 // SetByCPI is the NoEffect of a key that the vSphere CPI sets itself.
 const SetByCPI = "has no effect: the vSphere CPI sets it"
 
-// SkipDeletionVariable sets its key to true if it exists, whatever its value.
+// SkipDeletionVariable sets its key to true with any value.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
 
 // Fields are all keys of the YAML format; the INI format is derived from them. The reader, the

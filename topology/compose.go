@@ -48,7 +48,6 @@ func (p Part) String() string {
 
 func (p Part) isSource() bool { return p.Text == "" }
 
-// format returns the template in the syntax of the configuration of label.
 func (t Template) format(label string) string {
 	var b strings.Builder
 	for _, part := range t {
@@ -301,7 +300,6 @@ type composed struct {
 	is   Decision
 }
 
-// invalidComposed describes a composed value that is not a valid label value.
 type invalidComposed struct {
 	rule  Rule
 	value string

@@ -93,7 +93,6 @@ func Contenders(policy Policy, paths []Path) []Contender {
 	return all
 }
 
-// ofRule returns the contenders of a rule in Policy.Rules.
 func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 	order := s.policy.paths()
 	by := t.chosen(s.policy.Precedence)
@@ -120,7 +119,6 @@ func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 	})
 }
 
-// ofLevel returns the contenders of a rule that is decided alone.
 func (s *search) ofLevel(rule *Rule) []Contender {
 	var by hit
 	decides := -1
@@ -150,7 +148,6 @@ func (s *search) ofLevel(rule *Rule) []Contender {
 	})
 }
 
-// fate returns the fate of a tag whose object decides.
 func (r *Rule) fate(by hit) Fate {
 	switch {
 	case by.several:

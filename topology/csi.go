@@ -87,7 +87,6 @@ func (r *resolution) conflict(kind ConflictKind, label string, why func() string
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
 
-// noteUnread records a conflict if objects were treated as untagged.
 func (r *resolution) noteUnread() {
 	c := Conflict{Kind: ConflictUnread}
 	for i := range r.placement.Decisions {
@@ -167,7 +166,6 @@ func (d disagreement) objects() []*Object {
 	return objects
 }
 
-// levels lists the tags of the objects.
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
@@ -207,7 +205,6 @@ func (d disagreement) tagOrder() string {
 		d.levels(d.objects()...), d.either(t.before), d.either(t.far), t.far.by.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
 }
 
-// offPath lists the values that the CSI driver does not find.
 type offPath []unseen
 
 type unseen struct {
@@ -296,7 +293,6 @@ func (p Policy) categoryOf(label string) string {
 	return ""
 }
 
-// labelsOf returns the labels, region or zone, that have a category.
 func (p Policy) labelsOf(category string) []string {
 	var labels []string
 	for _, label := range [...]string{LabelRegion, LabelZone} {
@@ -320,7 +316,6 @@ func (t tagPair) compare(with tagPair) int {
 	return cmp.Or(cmp.Compare(t.Region, with.Region), cmp.Compare(t.Zone, with.Zone), cmp.Compare(t.region, with.region), cmp.Compare(t.zone, with.zone))
 }
 
-// A domain contains the objects that gave a tagPair.
 type domain struct {
 	// tags are the names of the deciding tags, by label.
 	tags map[string]string
@@ -329,8 +324,8 @@ type domain struct {
 }
 
 type volumes struct {
-	// uses are the vCenters in which a tag gives a label its value, and names the tag names in
-	// each vCenter, whatever their label.
+	// uses contains the vCenters in which a tag gives a label its value, and names the tag
+	// names in each vCenter.
 	uses    map[tagUse]map[string]bool
 	names   map[string]map[string]bool
 	domains map[tagPair]*domain
@@ -381,7 +376,6 @@ func (v *volumes) place(placed Placement) {
 	}
 }
 
-// tag returns the name of the deciding tag.
 func (d Decision) tag() (string, bool) {
 	if d.Category == "" || d.By == nil {
 		return "", false
@@ -426,7 +420,6 @@ func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	}}}
 }
 
-// has reports whether a vCenter has a pair, whatever its tags.
 func (v *volumes) has(pair Pair, vcenter string) bool {
 	for other, d := range v.domains {
 		if other.Pair == pair && d.by[vcenter] != nil {
@@ -436,7 +429,6 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 	return false
 }
 
-// regionAndZone returns a conflict for each tag name that is both a region and a zone.
 func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
@@ -459,7 +451,6 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 
 func (d *domain) objects() []*Object { return slices.SortedFunc(maps.Values(d.by), CompareObjects) }
 
-// list names the tags, the region first.
 func (d *domain) list() string {
 	names := []string{d.tags[LabelZone]}
 	if region, ok := d.tags[LabelRegion]; ok && region != names[0] {

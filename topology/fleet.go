@@ -10,17 +10,15 @@ import (
 	"vzones/internal/quote"
 )
 
-// FleetConflicts are the conflicts that only the placements of a whole fleet show.
+// FleetConflicts are the conflicts that only the placements of a whole fleet show, as found by
+// Spanning, Policy.Unnested and Policy.Volumes.
 type FleetConflicts struct {
-	// Spanning contains the pairs in several vCenters.
 	Spanning map[Pair]Conflict
-	// Unnested contains the values that lie in several values of an outer label.
 	Unnested map[Value]Conflict
-	// Volumes contains the conflicts that keep the CSI driver from placing volumes.
-	Volumes map[Pair][]Conflict
+	Volumes  map[Pair][]Conflict
 }
 
-// FleetConflicts returns the conflicts of the placements of a whole fleet.
+// FleetConflicts returns the conflicts of a whole fleet.
 func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
 	return FleetConflicts{
 		Spanning: Spanning(slices.Values(placements)),
@@ -185,7 +183,6 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-// noteOuterValues records the outer values of the placement.
 func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
 	for i := range in {
 		if p.WhyUndecided(labels[i]) != nil {

@@ -8,7 +8,6 @@ import (
 	"vzones/internal/quote"
 )
 
-// decideByInventory decides a rule by the name of an inventory object, host group or fault domain.
 func (r *resolution) decideByInventory(rule *Rule) {
 	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
 		r.decideByMembership(rule)
@@ -53,7 +52,6 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	})
 }
 
-// searchedPath lists the searched objects for an error.
 func (a ancestors) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
@@ -270,7 +268,6 @@ func member(rule *Rule, host, cluster *Object) ([]string, error) {
 	return names, nil
 }
 
-// outside describes a host that belongs to nothing the rule matches.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)

@@ -179,7 +179,6 @@ type Path struct {
 	Broken error
 }
 
-// ancestors are the paths of one VM.
 type ancestors []Path
 
 var errNoPath = errors.New("the VM is not said to have one")

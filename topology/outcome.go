@@ -29,7 +29,8 @@ var ErrNoCategory = errors.New("no such tag category that the account can see")
 // read its tags.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
-// ErrNotRead means that the first read has not completed. If it fails, its error replaces this one.
+// ErrNotRead means that the first read has not completed. A failed read replaces it with its own
+// error.
 var ErrNotRead = errors.New("not read yet")
 
 // Errorf returns an error of a kind, such as ErrUnknown, for errors.Is. The text does not contain

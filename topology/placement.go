@@ -28,9 +28,8 @@ type Decision struct {
 	Value string
 	// Plain is the value of the rule's own source if Value is composed: the tag name that the
 	// CSI driver reads. Parts are the decisions that Value is composed of, without literal text.
-	Plain string
-	Parts []Decision
-	// Category, Inventory and HostGroup are copied from the rule.
+	Plain     string
+	Parts     []Decision
 	Category  string
 	Inventory Inventory
 	HostGroup string

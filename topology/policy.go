@@ -81,7 +81,6 @@ func (p Policy) Labels() []string {
 	return labels
 }
 
-// rule returns the rule of a label, or nil.
 func (p *Policy) rule(label string) *Rule {
 	for _, rules := range []Rules{p.Rules, p.Levels} {
 		for i := range rules {
@@ -121,9 +120,7 @@ func (p Policy) paths() []PathKind {
 // A Rule gives one Node label its value. One of Category, Inventory and HostGroup is set, or none
 // if Value does not need it.
 type Rule struct {
-	// Label is the key of the Node label.
-	Label string
-	// Category is the name of a vSphere tag category.
+	Label    string
 	Category string
 	// Inventory is the object whose name is the value.
 	Inventory Inventory

@@ -64,7 +64,6 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 	return r.placement, nil
 }
 
-// resolution is the state of one call of Resolve.
 type resolution struct {
 	search
 	placement Placement
@@ -169,7 +168,6 @@ func (r *Rule) whyInvalid(name string) string {
 	return InvalidLabelValue(name)
 }
 
-// decideByTag gives a label the name of the deciding tag. over are the objects treated as untagged.
 func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
 	if h.several {
 		names := h.by.tagNames(rule.Category)

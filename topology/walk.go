@@ -9,7 +9,6 @@ import (
 	"vzones/internal/quote"
 )
 
-// A search finds the tags of a policy's categories above one VM.
 type search struct {
 	ancestors
 	policy *Policy
@@ -51,14 +50,12 @@ func (t *trace) dependsOnTagOrder() bool { return t.before.by != nil }
 // A reach describes how far a walk came.
 type reach struct {
 	// complete is true if every category has a value.
-	complete bool
-	// unreadable is the object whose tags cannot be read, or nil.
+	complete   bool
 	unreadable *Object
 	// broken is the reason why the path ends before the root, or nil.
 	broken error
 	// nothing is true if the path is empty.
 	nothing bool
-	// skipped are the objects treated as untagged.
 	skipped skipped
 	// walked is the number of objects that were examined.
 	walked int
@@ -146,7 +143,6 @@ func (s *search) notSeen(traces []trace, all bool) []string {
 	return categories
 }
 
-// unknown returns the error of categories on a truncated path.
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
@@ -191,7 +187,6 @@ func kindsOf(paths []*Path) string {
 	return strings.Join(kinds[:last], ", ") + " or " + kinds[last] + " path"
 }
 
-// taggable names the objects of the first path that an operator is likely to tag.
 func taggable(paths []*Path) string {
 	switch paths[0].Kind {
 	case PoolPath:
@@ -202,7 +197,6 @@ func taggable(paths []*Path) string {
 	return "its host, cluster or datacenter"
 }
 
-// A choice is the result of the walks.
 type choice struct {
 	// path is the deciding path, or nil. Its first walked objects were examined.
 	path   *Path
@@ -214,8 +208,7 @@ type choice struct {
 	// invisible is a category that the vCenter does not show. It leaves open where the walk of
 	// precedence csi ends, so only values that agree up to the root are certain.
 	invisible string
-	// skipped are the objects treated as untagged, on all paths walked.
-	skipped skipped
+	skipped   skipped
 }
 
 // choose finds the deciding path and leaves its traces, or empty traces.
@@ -386,7 +379,6 @@ func IsSystemFolder(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-// notPermitted returns the error of categories without a readable tag.
 func notPermitted(categories []string, over skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))

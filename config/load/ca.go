@@ -279,7 +279,6 @@ func (c values) password(password *Value, _ *config.Field) (any, *config.ValueEr
 	return password.Data, nil
 }
 
-// leaf returns a user's certificate.
 func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	sound, damaged := Certificates([]byte(user))
 	first, _ := pem.Decode([]byte(user))
@@ -331,7 +330,7 @@ const (
 	maxCABytes = 64 << 20
 )
 
-// A Reader reads a file of at most most bytes, like config.ReadFileAtMost.
+// A Reader is a function like config.ReadFileAtMost.
 type Reader func(path string, most int64) ([]byte, error)
 
 // caFile is the content of a CA file, or the error in it.

@@ -138,7 +138,6 @@ func (c *fleetChecker) isOneMore(entries []*Section) bool {
 	return true
 }
 
-// hasOwnSecret reports whether the entry itself names a Secret.
 func (c *fleetChecker) hasOwnSecret(e *Section) bool {
 	return e.V("secret").Set && e.V("secret").At != c.Global.V("secret").At
 }

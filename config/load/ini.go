@@ -145,7 +145,6 @@ type scan struct {
 	isOpen bool
 }
 
-// scanINI returns the blocks of a file and reports syntax errors.
 func scanINI(data []byte, p *Problems) []*block {
 	r := &scan{Problems: p, blocks: []*block{{}}}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -270,7 +269,6 @@ func (r *scan) header() {
 	r.fail("", noHeader)
 }
 
-// header returns a section's header.
 func header(section, name string) string {
 	section = strings.Trim(quote.Value(shownKey(section)), `"`)
 	if name != "" {

@@ -3,11 +3,11 @@
 //
 // A format's reader, yaml.go or ini.go, turns text into raw values with their positions. The decoder
 // puts them into Sections according to the table config.Fields. Environment variables override them.
-// The checker turns the Sections into a Config, whatever the format.
+// The checker turns the Sections of either format into a Config.
 //
-// The YAML format is the vSphere CPI's (kubernetes/cloud-provider-vsphere). The INI format is the one
-// of earlier releases of the CPI, of the in-tree provider before it, and of the vSphere CSI driver. A
-// file that they load means the same here, except as listed in
+// The YAML format is the vSphere CPI's (kubernetes/cloud-provider-vsphere). The INI format is shared
+// by earlier releases of the CPI, the in-tree provider before it, and the vSphere CSI driver. A file
+// that they load means the same here, except as listed in
 // docs/reference/compared-with-the-cpi.md.
 //
 // The package reads the configuration file and its CA files, but not the directory with credentials.
@@ -34,7 +34,7 @@ type Options struct {
 	// SkipFiles leaves the CA files unread and CA empty, for callers without the daemon's files.
 	SkipFiles bool
 	// ReadFile, if set, replaces config.ReadFileAtMost, for example to read the files of a Pod.
-	// Its errors are those of os.Open.
+	// It returns the errors of os.Open.
 	ReadFile func(path string, most int64) ([]byte, error)
 }
 
@@ -187,7 +187,6 @@ func (c *checker) makeConfig() *config.Config {
 	return cfg
 }
 
-// assign copies the values of a section, or the defaults, into the result.
 func assign(s *Section, cfg *config.Config, vc *config.VCenter) {
 	for _, f := range config.FieldsOf(s.In) {
 		if f.Ref == nil {

@@ -31,7 +31,6 @@ const maxProblems = 1000
 // stopped is the panic that ends the reading of a file after too many errors.
 type stopped struct{}
 
-// where returns a position as FILE:LINE: FIELD, or names an environment variable.
 func (p *Problems) where(at Position) string {
 	if at.Line == InEnvironment {
 		return at.Path
@@ -49,7 +48,6 @@ func (p *Problems) Errorf(at Position, format string, args ...any) {
 	}
 }
 
-// stop reports a last error and ends the reading.
 func (p *Problems) stop(at Position, format string, args ...any) {
 	p.Errors = append(p.Errors, p.message(at, format, args))
 	if p.stops {
@@ -169,7 +167,6 @@ func variable(name string) Position {
 	return Position{Line: InEnvironment, Path: "environment variable " + name}
 }
 
-// child returns the path to a key of a mapping.
 func child(path, key string) string {
 	switch {
 	case !bareKey.MatchString(key):

@@ -9,7 +9,6 @@ import (
 	"vzones/topology"
 )
 
-// policyChecker creates the rules of Node labels.
 type policyChecker struct {
 	values
 	*Document
@@ -35,7 +34,6 @@ func (c *policyChecker) makePolicy(policy *topology.Policy, fleet []config.VCent
 	c.withoutEffect(*policy)
 }
 
-// sources returns the source keys that a rule sets.
 func sources(r *Section) []string {
 	return slices.DeleteFunc([]string{"tag", "inventory", "hostGroup"}, func(key string) bool { return !r.V(key).Set })
 }
@@ -211,7 +209,6 @@ func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	}
 }
 
-// template returns the template of a rule, or nil.
 func (c *policyChecker) template(r *Section) topology.Template {
 	value := r.V("value")
 	if !value.Usable() {
@@ -250,7 +247,6 @@ func (c *policyChecker) cycle(policy topology.Policy) {
 	}
 }
 
-// withoutEffect warns of settings that no rule uses.
 func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	tags := slices.DeleteFunc(slices.Clone(policy.Rules), func(r topology.Rule) bool { return r.Category == "" })
 	precedence := c.Topology.V("precedence")
