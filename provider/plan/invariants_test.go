@@ -23,7 +23,7 @@ import (
 	"vzones/topology"
 )
 
-// merged is RFC 7386: what an API server makes of a merge patch.
+// merged applies an RFC 7386 merge patch.
 func merged(doc, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -43,7 +43,6 @@ func merged(doc, patch any) any {
 	return out
 }
 
-// applied returns a Node after a patch.
 func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
 	data, err := json.Marshal(n)
 	if err != nil {
@@ -76,13 +75,12 @@ func (p *Plan) appliedTo(t *testing.T, n *v1.Node) *v1.Node {
 	return after
 }
 
-// situation is a random Node, place and policy. Few keys and values make every
-// combination common.
+// situation is a random Node, placement and policy. Few keys and values make every combination common.
 type situation struct {
 	policy *Policy
 	node   *v1.Node
 	placed topology.Placement
-	// lost reports whether the decision has no placement.
+	// lost means that the decision has no placement.
 	lost bool
 	age  time.Duration
 }
@@ -135,7 +133,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	return reflect.ValueOf(s)
 }
 
-// plan decides as the controller does at its second look.
+// plan returns the second plan of the controller, after s.age.
 func (s situation) plan(n *v1.Node, before []Timed) *Plan {
 	if s.lost {
 		return s.policy.For(n, &placement.Decision{PlaceErr: errors.New("unknown")}, nil, nil, noon)
@@ -146,7 +144,7 @@ func (s situation) plan(n *v1.Node, before []Timed) *Plan {
 	return s.policy.For(n, &placement.Decision{Placement: s.placed}, before, nil, noon.Add(s.age))
 }
 
-// written are the keys of labels that differ between two Nodes.
+// written returns the keys of labels that differ between two Nodes.
 func written(a, b *v1.Node) []string {
 	var keys []string
 	for key := range merged(asAny(a.Labels), asAny(b.Labels)).(map[string]any) {
@@ -167,7 +165,7 @@ func asAny(m map[string]string) any {
 	return out
 }
 
-// broken says what a plan does that it must not, or nothing.
+// broken describes an invariant that a plan violates, or returns "".
 func (s situation) broken(t *testing.T, p *Plan) string {
 	n := s.node
 	after := p.appliedTo(t, s.node)
@@ -235,12 +233,11 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	return ""
 }
 
-// isUncertain says whether an object that may not be read might decide a label.
 func (s situation) isUncertain(label string) bool {
 	return slices.ContainsFunc(s.placed.Decisions, func(d topology.Decision) bool { return d.Label == label && len(d.Unread) > 0 })
 }
 
-// mistainted says whether the taint changes for what is uncertain.
+// mistainted describes a change of the taint because of an uncertain label, or returns "".
 func (s situation) mistainted(after *v1.Node) string {
 	if s.policy.Drift != config.DriftTaint || s.lost || IsTainted(s.node) == IsTainted(after) {
 		return ""
@@ -267,8 +264,7 @@ func (s situation) mistainted(after *v1.Node) string {
 	return ""
 }
 
-// mixed says whether a written region or zone stands beside one that is not that
-// of the place.
+// mixed describes a region or zone that is written beside a wrong value, or returns "".
 func (s situation) mixed(after *v1.Node, written []string) string {
 	if !slices.ContainsFunc(written, func(key string) bool { return slices.Contains(twinKeys, key) }) {
 		return ""

@@ -14,8 +14,8 @@ import (
 // LabelType is the label of a Node's instance type. It has a beta twin.
 const LabelType = v1.LabelInstanceTypeStable
 
-// StableAndBeta returns the keys that have a label's value. The framework's node
-// controller copies the beta label over the stable one, so it comes first.
+// StableAndBeta returns the keys for a label. The beta key is first, because the framework's node controller
+// copies its value to the stable key.
 func StableAndBeta(label string) []string {
 	switch label {
 	case topology.LabelRegion:
@@ -28,7 +28,7 @@ func StableAndBeta(label string) []string {
 	return []string{label}
 }
 
-// IsLevel reports whether a label is one of a further level, and neither region nor zone.
+// IsLevel reports whether a label is neither region nor zone.
 func IsLevel(label string) bool {
 	switch label {
 	case topology.LabelRegion, topology.LabelZone, v1.LabelFailureDomainBetaRegion, v1.LabelFailureDomainBetaZone:
@@ -37,8 +37,7 @@ func IsLevel(label string) bool {
 	return true
 }
 
-// Lacking returns the first label that a Node does not have with the value that its placement
-// gives, empty if it has them all.
+// Lacking returns the first key that is missing on a Node or differs from its placement, or "".
 func Lacking(node *v1.Node, placed topology.Placement) string {
 	for _, d := range placed.Decisions {
 		for _, key := range StableAndBeta(d.Label) {
@@ -50,13 +49,11 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 	return ""
 }
 
-// ourTypes is how the instance types begin that vzones and the vSphere CPI write. Any other was
-// chosen by somebody else, and stays.
+// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Any other type is kept.
 const ourTypes = "vsphere-vm."
 
-// planType adds to a plan what is done to the label of a Node's instance type, which does not depend on
-// where the Node is. An instance type that differs never taints the Node: it is no
-// reason to keep Pods away.
+// planType plans the instance type label, which is independent of the Node's place. A difference never
+// taints the Node.
 func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, before []Timed, now time.Time) {
 	d, differs := compareType(node, made)
 	switch {
@@ -79,9 +76,8 @@ func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, be
 	}
 }
 
-// compareType returns how the label of a Node's instance type differs from what its
-// machine is. One that cannot be read differs from nothing, and a former name of the
-// same type is kept: that a guest system has got a name changes nothing about the machine.
+// compareType returns how a Node's instance type label differs from its VM. A type that cannot be read is no
+// difference, and neither is the former name of the same type.
 func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
 	if made.Machine == nil || made.InstanceType == "" {
 		return Difference{}, false
@@ -113,7 +109,7 @@ func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
 		}
 	}
 	if hasFormer && !differs {
-		// A missing key gets the former name too, so that both keys are the same.
+		// A missing key gets the former name too, so that both keys are equal.
 		d.Want = made.FormerType
 	}
 	d.Missing = !differs && present < len(keys)

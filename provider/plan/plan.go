@@ -1,8 +1,7 @@
 // Package plan decides what is written to the labels of a running Node.
 //
-// It owns the policy for labels that are missing or differ, the form of the patch, and the
-// texts that say what differs and what was written. Everything in it is a pure function of
-// its arguments: it performs no I/O, reads no clock, and keeps nothing.
+// It contains the policy for missing and differing labels, the patch, and the texts about both. Its functions
+// are pure: no I/O, no clock, no state.
 package plan
 
 import (
@@ -20,70 +19,72 @@ import (
 	"vzones/topology"
 )
 
-// A Difference is a label of a Node that is not what it should be. An empty Want is
-// a label that should not be there.
+// A Difference is a label that does not have the expected value. An empty Want means that the label should not
+// exist.
 type Difference struct {
 	Label      string
 	Have, Want string
-	// Missing reports whether the label or its twin is not there, and what is there
-	// is right.
+	// Missing reports whether the label or its twin is missing, without any wrong value.
 	Missing bool
-	// Source names the object that gives Want, empty if there is none.
+	// Source names the object that gives Want, or is empty.
 	Source string
-	// Uncertain says why Want is not certain, nil if it is. An uncertain value may be written where a
+	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value may be written where a
 	// label is missing. It changes or removes no label, and taints no Node.
 	Uncertain error
 }
 
-// Timed is a difference and the time when it began.
+// Timed is a Difference with its start time.
 type Timed struct {
 	Difference
 	Since time.Time
 }
 
-// A Plan has the changes of a Node, and its differences that are not changed.
+// A Plan contains the changes of a Node, and the differences that remain.
 type Plan struct {
-	// Drifts are all labels that differ from the place.
+	// Drifts are the labels that differ from the placement.
 	Drifts []Timed
-	// Resized is the instance type, if it differs from what the machine is.
+	// Resized is the difference of the instance type, if there is any.
 	Resized []Timed
-	// Held are missing labels that may not be written, because the Node would get a pair of region and zone
-	// in which it is not.
+	// Held are missing labels that may not be written, because the pair of region and zone would be of a
+	// place in which the Node is not.
 	Held []Difference
-	// Due is the time at which the first drift settles, zero if none is awaited.
+	// Due is the time at which the first drift settles, or zero.
 	Due time.Time
 
-	// Set and Remove are labels to be written, Changes what they are for.
+	// Changes are the reasons for Set and Remove, the labels to write.
 	Set     map[string]string
 	Remove  []string
 	Changes []Change
-	// Owned is the new content of the annotation. Taint reports whether the Node has to have the taint.
+	// Owned is the new value of the annotation nodeinfo.KeyLabels. Taint reports whether the Node needs the
+	// taint.
 	Owned []string
 	Taint bool
-	// TaintKept says why the taint stays although no label is known to differ.
+	// TaintKept is the reason why the taint stays although no label is known to differ.
 	TaintKept error
 
-	Annotate, Retaint bool // whether these differ from what the Node has
-	// placed reports whether the taint rests on where the Node is.
+	// Annotate and Retaint report whether Owned and Taint differ from the Node.
+	Annotate, Retaint bool
+	// placed reports whether Taint depends on the placement.
 	placed bool
 }
 
-// A Change is one difference that a write corrects.
+// A Change is a Difference that a write corrects.
 type Change struct {
 	Action Action
 	Difference
 }
 
-// Action is one kind of change of a label or a Node.
+// Action is a kind of change.
 type Action string
 
-// The actions. Their values are those of a metric's label.
+// The actions: write a missing label, correct a label, remove a label that vzones wrote, add the taint and
+// remove it. The values are in a metric.
 const (
-	ActionBackfill Action = "backfill" // write a label that is missing
-	ActionUpdate   Action = "update"   // write a label that differs
-	ActionRemove   Action = "remove"   // remove a label that vzones wrote
-	ActionTaint    Action = "taint"    // add the taint
-	ActionUntaint  Action = "untaint"  // take the taint off
+	ActionBackfill Action = "backfill"
+	ActionUpdate   Action = "update"
+	ActionRemove   Action = "remove"
+	ActionTaint    Action = "taint"
+	ActionUntaint  Action = "untaint"
 )
 
 // Actions returns all actions.
@@ -91,24 +92,24 @@ func Actions() []Action {
 	return []Action{ActionBackfill, ActionUpdate, ActionRemove, ActionTaint, ActionUntaint}
 }
 
-// Writes reports whether there is anything to write.
+// Writes reports whether the Node changes.
 func (p *Plan) Writes() bool {
 	return len(p.Set) > 0 || len(p.Remove) > 0 || p.Annotate || p.Retaint
 }
 
-// RestsOnVCenter reports whether a change of the plan follows from an answer of a vCenter.
+// RestsOnVCenter reports whether a change depends on an answer of a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
 	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
 }
 
-// levelGone is the source of the removal of a label that is no longer in the configuration, and EachNode of a label
-// that the configuration gives each Node.
+// levelGone is the source if a label is no longer configured. EachNode is the source if the configuration gives
+// the label to each Node.
 const (
 	levelGone = "the configuration"
 	EachNode  = "nodes.labels or --node-labels"
 )
 
-// For makes the plan for a Node by the decision about it. drifts and resized are those of the last plan.
+// For returns the plan for a Node. drifts and resized are from the previous plan.
 func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out := &Plan{Owned: ownedBy(node)}
 	tainted := IsTainted(node)
@@ -127,8 +128,8 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 				out.Drifts = append(out.Drifts, Timed{d, beganAt(d, drifts, now)})
 			}
 		}
-		// Region and zone settle together, at the later of the two times: a pair of which only half is written
-		// would be a place in which the Node is not.
+		// Region and zone settle together, at the later time: half a pair would be a place in which the
+		// Node is not.
 		var pairSince time.Time
 		for _, d := range out.Drifts {
 			if !IsLevel(d.Label) && d.Since.After(pairSince) {
@@ -173,7 +174,7 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 			}
 		}
 	} else {
-		// Everything stays, except what is no longer in the configuration: labels of levels, and the taint.
+		// Only labels and the taint that are no longer configured are removed.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
 	if made.MachineErr == nil && p.Backfill {
@@ -185,8 +186,8 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 	return out
 }
 
-// addLabels plans the labels of each Node that a Node lacks. A label that the Node has stays, whatever its value is.
-// None of them is listed in the annotation, because they are never removed.
+// addLabels adds the labels of each Node. Existing values stay. The annotation does not list these labels,
+// because they are never removed.
 func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if _, there := node.Labels[label]; there {
@@ -200,17 +201,16 @@ func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 	}
 }
 
-// IsCertain reports whether a Difference may lead to a change.
+// IsCertain reports whether Want is certain.
 func (d Difference) IsCertain() bool { return d.Uncertain == nil }
 
-// isPairUncertain reports whether objects that may not be read might give another region
-// or zone.
+// isPairUncertain reports whether an unreadable object might give another region or zone.
 func isPairUncertain(placed topology.Placement) bool {
 	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
 }
 
-// UncertainLabel returns the first label of a Node that may be wrong, and why that is not known. A label that the
-// Node does not have cannot be wrong.
+// UncertainLabel returns the first label of a Node that may have an invalid value, and the reason for the
+// uncertainty.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	has := func(label string) bool {
 		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
@@ -228,7 +228,7 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	return "", nil
 }
 
-// beganAt returns the time since when a Difference is there.
+// beganAt returns the start time of a Difference.
 func beganAt(d Difference, before []Timed, now time.Time) time.Time {
 	for _, b := range before {
 		if b.same(d) {
@@ -238,20 +238,19 @@ func beganAt(d Difference, before []Timed, now time.Time) time.Time {
 	return now
 }
 
-// same reports whether two differences are one, whatever gives the value.
+// same ignores Source and Uncertain.
 func (d Difference) same(as Difference) bool {
 	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
 }
 
-// await makes Due no later than a time.
+// await makes Due no later than end.
 func (p *Plan) await(end time.Time) {
 	if p.Due.IsZero() || end.Before(p.Due) {
 		p.Due = end
 	}
 }
 
-// whole reports whether, after the write, the Node has the region and the zone of its place, as far as the place
-// has them.
+// whole reports whether the write leaves the Node with the region and zone of its placement.
 func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
 		if IsLevel(u.Label) {
@@ -269,9 +268,9 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 	})
 }
 
-// differences returns how the topology labels of a Node differ from a placement. A label that the placement does
-// not have is a difference only if vzones wrote it; an undecided label is none. If the stable and the beta label
-// differ, Have is the wrong value.
+// differences returns how the topology labels of a Node differ from a placement. An undecided label is no
+// difference. A removable label without a value is a difference only if vzones wrote it. If the stable and the
+// beta value differ, Have is the wrong value.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -325,8 +324,7 @@ func (p *Plan) write(action Action, d Difference) {
 	}
 }
 
-// update plans the correction of a settled Difference. A label of Kubernetes' own without a value is only
-// reported.
+// update plans the correction of a settled Difference. A reserved label without a value is only reported.
 func (p *Plan) update(d Difference) {
 	switch {
 	case d.Want != "":
@@ -349,8 +347,8 @@ func (p *Plan) own(label string) {
 	}
 }
 
-// Differences returns how the labels of an initialized Node differ from its place, whatever is done
-// about that: topology labels in the order of the policy, then the instance type.
+// Differences returns how the labels of an initialized Node differ from a decision, whatever the policy:
+// topology labels in the order of the policy, then the instance type.
 func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Difference {
 	var all []Difference
 	if place.PlaceErr == nil {
@@ -362,16 +360,15 @@ func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Differe
 	return all
 }
 
-// A Policy says what may be done to running Nodes.
+// A Policy decides which labels of running Nodes are written.
 type Policy struct{ *config.Topology }
 
-// IsRemovable reports whether a label can be one that vzones may remove. Region and zone
-// are none: volumes are bound to them. Nor is any other label that is reserved,
-// although the annotation may list it: kubelets may write annotations of their Nodes,
-// and may not take Kubernetes' own labels off them.
+// IsRemovable reports whether vzones may remove a label. Region and zone are excluded, since volumes are bound to
+// them. Other reserved labels are excluded even if the annotation lists them: a kubelet may write its Node's
+// annotations, but may not remove Kubernetes' own labels.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
-// ownedBy returns the labels that vzones wrote to a Node and that are still there.
+// ownedBy returns the existing labels that vzones wrote to a Node.
 func ownedBy(node *v1.Node) []string {
 	var own []string
 	for key := range strings.SplitSeq(node.Annotations[nodeinfo.KeyLabels], ",") {
@@ -383,8 +380,8 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(own)
 }
 
-// Own returns what the annotation nodeinfo.KeyLabels of a Node has to be once it was given labels, as far
-// as it has their values.
+// Own returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a different value
+// on the Node are not included.
 func Own(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {
@@ -395,7 +392,7 @@ func Own(node *v1.Node, given map[string]string) string {
 	return strings.Join(p.Owned, ",")
 }
 
-// IsTainted reports whether a Node has the taint of drift.
+// IsTainted reports whether a Node has the drift taint.
 func IsTainted(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
 }

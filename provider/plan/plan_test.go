@@ -33,7 +33,6 @@ const (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// aPolicy has region, zone and one level.
 func aPolicy(drift config.Drift) *Policy {
 	return &Policy{&config.Topology{
 		Policy: topology.Policy{
@@ -70,9 +69,8 @@ func acts(p *Plan) string {
 	return cmp.Or(strings.Join(words, " "), "-")
 }
 
-// TestMatrix decides about one label in every state it can be in, under every
-// policy, and compares that with testdata/matrix.txt. A cell has what is written,
-// and "wait" for what settles.
+// TestMatrix compares the plans for one label, in every state and under every policy, with testdata/matrix.txt. A
+// cell contains the actions, and "wait" until a difference settles.
 func TestMatrix(t *testing.T) {
 	zone := topology.LabelZone
 	both := func(v string) []string { return []string{betaZone + "=" + v, zone + "=" + v} }
@@ -162,8 +160,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestInstanceType: a type that neither vzones nor the CPI writes stays, and so does the former name of the same
-// type. A key that is missing gets what the other one has.
+// TestInstanceType: a type from neither vzones nor the CPI is kept, and so is the former name of the same type. A
+// missing key gets the value of its twin.
 func TestInstanceType(t *testing.T) {
 	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
 	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"
@@ -205,8 +203,8 @@ func TestInstanceType(t *testing.T) {
 	}
 }
 
-// TestLabelsOfEachNode: a Node gets the labels of each Node that it lacks, if its machine is known, whether or not its
-// place is. It keeps every value that it has.
+// TestLabelsOfEachNode: once its VM is known, a Node gets the labels of each Node that it lacks, even without a
+// placement. Existing values stay.
 func TestLabelsOfEachNode(t *testing.T) {
 	const a, b = "example.com/a", "example.com/b"
 	each := map[string]string{a: "1", b: ""}
@@ -240,7 +238,7 @@ func TestLabelsOfEachNode(t *testing.T) {
 		}
 	}
 
-	// A level becomes a label of each Node: its value is removed as that of a level, and never again.
+	// A level becomes a label of each Node: the value of the level is removed, and the label never is.
 	p := aPolicy(config.DriftReport)
 	n := placed.Node(rack + "=r1")
 	p.Policy.Levels = nil

@@ -6,20 +6,20 @@ import (
 	"vzones/config"
 )
 
-// The reasons of Events about what differs and is not written.
+// Reasons of Events about differences that are not written.
 const (
 	ReasonDrift     = "TopologyDrift"
 	ReasonTypeDrift = "InstanceTypeDrift"
 )
 
-// The reasons of Events about what was written.
+// Reasons of Events about written labels.
 const (
 	ReasonBackfilled  = "TopologyBackfilled"
 	ReasonUpdated     = "TopologyUpdated"
 	ReasonTypeUpdated = "InstanceTypeUpdated"
 )
 
-// Text says how the label differs.
+// Text describes the difference.
 func (d Difference) Text() string {
 	switch {
 	case d.Missing:
@@ -32,8 +32,7 @@ func (d Difference) Text() string {
 	return fmt.Sprintf("label %s is %q, but %s says %q", d.Label, d.Have, d.Source, d.Want)
 }
 
-// Advice says what happens to a Node whose labels are not those of its place, and what to
-// do.
+// Advice describes the effect of the policy on a Node whose labels differ, and the remedy.
 func (p *Policy) Advice() string {
 	const correct = "move the VM back, or correct the tags or the labels"
 	switch p.Drift {
@@ -45,7 +44,7 @@ func (p *Policy) Advice() string {
 	return "the labels stay as they are: " + correct + ", or set topology.drift in the configuration"
 }
 
-// Reason returns the reason of the Event about a change.
+// Reason returns the reason of the change's Event.
 func (ch Change) Reason() string {
 	switch {
 	case ch.Label == LabelType:
@@ -56,7 +55,7 @@ func (ch Change) Reason() string {
 	return ReasonUpdated
 }
 
-// Text says what was written.
+// Text describes the change.
 func (ch Change) Text() string {
 	switch {
 	case ch.Action == ActionBackfill:
