@@ -9,16 +9,16 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// The reasons of the condition nodeinfo.TopologyReady that are not those of an Event, and what it says of
-// a Node whose labels are right.
+// Reasons of the condition nodeinfo.TopologyReady that are no reasons of Events, and the message if all labels are
+// right.
 const (
 	ConditionCurrent = "TopologyCurrent"
 	TextCurrent      = "the Node has the topology labels of its VM's place"
-	// ConditionUnwritten is that of a Node which lacks a label that is not written.
+	// ConditionUnwritten means that a missing label is not written.
 	ConditionUnwritten = "LabelMissing"
 )
 
-// ConditionOf returns the condition nodeinfo.TopologyReady of a Node, zero if it has none.
+// ConditionOf returns a Node's condition nodeinfo.TopologyReady, or zero.
 func ConditionOf(n *v1.Node) v1.NodeCondition {
 	if i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }); i >= 0 {
 		return n.Status.Conditions[i]
@@ -26,7 +26,7 @@ func ConditionOf(n *v1.Node) v1.NodeCondition {
 	return v1.NodeCondition{}
 }
 
-// NewCondition returns the condition nodeinfo.TopologyReady with which a Node says this from now on.
+// NewCondition returns the next condition nodeinfo.TopologyReady of a Node.
 func NewCondition(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
 	before := ConditionOf(n)
 	now := metav1.Now()

@@ -10,7 +10,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// TestShort: whatever is to be told, an Event is one line that fits.
+// TestShort: an Event is one line of limited length, whatever its message contains.
 func TestShort(t *testing.T) {
 	fake := record.NewFakeRecorder(3)
 	short := Recorder{fake}

@@ -1,10 +1,8 @@
-// Package report says what is wrong with Nodes and vCenters: in Events, in the condition
-// nodeinfo.TopologyReady, and by outcomes in metrics.
+// Package report describes problems of Nodes and vCenters in Events, in the condition nodeinfo.TopologyReady and,
+// as outcomes, in metrics.
 //
-// It owns the table that gives each error its Event reason, its value in metrics and its advice, the
-// rule for how long a problem lasts before it is recorded, and the one way to write Events. The text of
-// an Event is the error's, which packages nodeinfo, placement, addresses, inventory and topology make;
-// package nodes words the rest.
+// It contains the table that maps each error to an Event reason, an outcome and advice, the rule for the time from a
+// problem to its Event, and the recorder for all Events.
 package report
 
 import (
@@ -22,27 +20,25 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An Outcome is the result of the search for a Node's machine and place. Nodes that are initialized and
-// Nodes that wait have the same outcomes.
+// An Outcome is the result for a Node, initialized or not.
 type Outcome struct {
-	// err is the sentinel in the error of the outcome.
+	// err is the sentinel that the outcome matches.
 	err error
 	// Name is the value of the metric's label.
 	Name string
-	// Event is the reason of the Event of a Node that waits for it.
+	// Event is the reason of the Event about an uninitialized Node.
 	Event string
-	// Advice says what to do. It is empty if each text says that, or if it depends on the cause.
+	// Advice is the remedy. It is empty if the text of the error contains it or it depends on the cause.
 	Advice string
 }
 
-// The names of outcomes without an error.
+// Names of outcomes without an error.
 const (
 	Placed  = "placed"
 	Foreign = "unmanaged"
 )
 
-// unplaced are the outcomes of Nodes that are not placed, in the order in which an error is compared
-// with them. The last is for every other error.
+// unplaced are the outcomes with an error. The first match applies, and the last entry covers every other error.
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "vm_shared", "VMShared", ""},
@@ -65,16 +61,16 @@ var unplaced = []Outcome{
 	{topology.ErrUnknown, "unknown", "VCenterDataUnavailable", ""},
 }
 
-// ReasonLeftOut is the reason of the Event about addresses that a Node does not get because of its kubelet's --node-ip.
+// ReasonLeftOut is the reason of the Event about addresses that a kubelet's --node-ip excludes.
 const ReasonLeftOut = "AddressOmitted"
 
-// ofVCenters are the errors of a vCenter that cannot be read.
+// ofVCenters are the errors of unreadable vCenters.
 var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
-// unknown are the errors of what could not be read, so that nothing is known of a Node's place.
+// unknown are the errors after which a Node's place is unknown.
 var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
-// EventText returns what an Event says about an error: its text, and what to do.
+// EventText returns the message of an Event about an error, including advice.
 func EventText(err error) string {
 	o := Of(err)
 	if slices.Contains(ofVCenters, o.err) {
@@ -83,7 +79,7 @@ func EventText(err error) string {
 	return quote.NoteWith(err.Error(), o.Advice)
 }
 
-// OutcomeOf returns the name of the outcome of a decision about a Node.
+// OutcomeOf returns the name of the outcome of a decision.
 func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 	switch {
 	case d.Err == nil:
@@ -94,9 +90,9 @@ func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 	return Of(d.Err).Name
 }
 
-// Of returns the outcome that an error stands for.
+// Of returns the outcome of an error.
 func Of(err error) Outcome {
-	// If several vCenters cannot be read, the outcome depends on the Node's own: it comes first.
+	// If several vCenters cannot be read, the Node's own vCenter comes first and decides.
 	var first error
 	if u := inventory.FirstUnreachable(err); u != nil {
 		first = u
@@ -113,7 +109,7 @@ func Of(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
-// ProblemOf returns what an error says of a Node. A vCenter that cannot be read says so in many ways.
+// ProblemOf returns the problem of a Node with an error. Its key is the same for all errors of a vCenter that cannot be read.
 func ProblemOf(err error) Problem {
 	o := Of(err)
 	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
@@ -124,8 +120,8 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// NeverOurs reports whether a Node is none of ours, by the decision about it: it has no provider ID and no taint,
-// no vCenter has its machine, and vzones has not found the machine before.
+// NeverOurs reports whether a Node does not belong to vzones: it has no provider ID and no taint, no vCenter has its
+// VM, and vzones has not found the VM before.
 func NeverOurs(node *v1.Node, d *placement.Decision) bool {
 	err := d.MachineErr
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound
@@ -140,8 +136,7 @@ func Outcomes() []string {
 	return names
 }
 
-// EventReasons returns the reasons of the Events about conditions, for whoever documents
-// them or alerts on them.
+// EventReasons returns the reasons of all Events about Nodes that are not placed or not deleted.
 func EventReasons() []string {
 	var reasons []string
 	for _, o := range unplaced {
@@ -150,6 +145,6 @@ func EventReasons() []string {
 	return append(slices.Compact(reasons), placement.ReasonNotDeleted)
 }
 
-// Help explains the outcomes in a line.
+// Help describes the outcomes.
 const Help = "placed; unmanaged (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
 	"ambiguous (several VMs or tags), provider_id_mismatch (the system UUID is another VM's), vm_shared (another Node has it too), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), vm_not_found, vm_powered_off (the only VM is off and the Node runs), address_conflict (another Node has the address), address_missing, vm_outside_datacenters, vcenter_instance_shared (two addresses report one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, vm_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

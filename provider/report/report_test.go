@@ -14,8 +14,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestTracker: a problem is recorded when it has lasted, again after the time to repeat, and at its end;
-// another one at once when it has lasted.
+// TestTracker: a problem is recorded once it has lasted, again after the interval, and at its end. A different
+// problem is recorded once it has lasted.
 func TestTracker(t *testing.T) {
 	var tracker report.Tracker
 	var got []string
@@ -41,12 +41,14 @@ func TestTracker(t *testing.T) {
 	look("", time.Minute-9*time.Second)
 	look("a", 2*time.Hour-time.Minute)
 	look("b", 30*time.Second)
-	look("a", 5*time.Second) // too short to say so
+	// This is too short for an Event.
+	look("a", 5*time.Second)
 	look("b", 25*time.Second)
-	busy = true // nothing can be recorded now
+	// Nothing can be recorded now.
+	busy = true
 	look("", 30*time.Second)
 	busy = false
-	// The problem has never been over.
+	// The problem never ended.
 	look("b", 30*time.Second)
 	look("", time.Minute)
 	want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
@@ -58,7 +60,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// TestCausesThatAlternate: a problem whose causes alternate is recorded, and not each time.
+// TestCausesThatAlternate: a problem with alternating causes is recorded, but not at each change.
 func TestCausesThatAlternate(t *testing.T) {
 	var tracker report.Tracker
 	var got []string
@@ -76,7 +78,7 @@ func TestCausesThatAlternate(t *testing.T) {
 	}
 }
 
-// TestUnknown: what could not be read, and what is none of the outcomes.
+// TestUnknown: errors of reads and errors without an outcome are unknown.
 func TestUnknown(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -98,8 +100,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestMessage: what cannot be read of a vCenter has the reason, the advice and the status of its
-// cause, by the Node's own vCenter, which comes first.
+// TestMessage: reason and advice depend on the cause of the Node's own vCenter, which comes first.
 func TestMessage(t *testing.T) {
 	unreachable := func(vcenter string, cause inventory.Cause) error {
 		return &inventory.Unreachable{VCenter: vcenter, Err: fmt.Errorf("vCenter %q fails", vcenter), Cause: cause}
@@ -130,8 +131,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestRepeatAfter: before API servers forget an Event, always the same for the same thing, and
-// for thousands not at the same time.
+// TestRepeatAfter: the interval ends before API servers forget an Event, is stable, and spreads thousands of Nodes.
 func TestRepeatAfter(t *testing.T) {
 	seconds := map[time.Duration]int{}
 	for i := range 5000 {
