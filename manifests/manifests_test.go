@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// daemonSet returns the manifest's.
 func daemonSet(t *testing.T) *appsv1.DaemonSet {
 	t.Helper()
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(Plain), 4096)
@@ -35,8 +34,7 @@ func daemonSet(t *testing.T) *appsv1.DaemonSet {
 	}
 }
 
-// TestPod: the image is one version, and nothing is open or set that the daemon does
-// not need.
+// TestPod: the image is one version, and nothing unnecessary is open or set.
 func TestPod(t *testing.T) {
 	pod := daemonSet(t).Spec.Template.Spec
 	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
@@ -57,7 +55,7 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit: the garbage collector knows of the limit before the kernel ends the daemon.
+// TestMemoryLimit: the garbage collector acts before the kernel ends the daemon.
 func TestMemoryLimit(t *testing.T) {
 	for _, c := range daemonSet(t).Spec.Template.Spec.Containers {
 		limit := c.Resources.Limits.Memory().Value()
@@ -72,7 +70,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheChart: what the README of the chart leads to is in its package too.
+// TestLinksOfTheChart: the chart's package contains everything that its README links to.
 func TestLinksOfTheChart(t *testing.T) {
 	text, err := os.ReadFile("chart/README.md")
 	if err != nil {
@@ -90,8 +88,7 @@ func TestLinksOfTheChart(t *testing.T) {
 	}
 }
 
-// TestEachAlertIsTested: alerts_test.yaml has series with which each alert fires, and series with
-// which it does not.
+// TestEachAlertIsTested: alerts_test.yaml has series for which each alert fires, and series for which it does not.
 func TestEachAlertIsTested(t *testing.T) {
 	rules, err := os.ReadFile("chart/files/alerts.yaml")
 	if err != nil {

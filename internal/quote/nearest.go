@@ -2,9 +2,8 @@ package quote
 
 import "strings"
 
-// Nearest returns the known key that was most likely meant by an unknown one,
-// or "" if none is near. Letter case, hyphens and underscores do not count, so
-// the INI format's insecure-flag leads to insecureFlag.
+// Nearest returns the known key that is closest to an unknown key, or "" if none is near. It ignores letter case,
+// hyphens and underscores, so that insecure-flag of the INI format matches insecureFlag.
 func Nearest(unknown string, known []string) string {
 	want := Folded(unknown)
 	best := ""
@@ -23,17 +22,15 @@ func Nearest(unknown string, known []string) string {
 	return best
 }
 
-// tolerance is how many edits a key of this length may be away: a long key
-// holds more mistakes than a short one before it could mean something else.
+// tolerance is the maximum edit distance. A longer key can contain more typos without meaning something else.
 func tolerance(key string) int { return min(max(1, len(key)/3), 3) }
 
-// abbreviates reports whether one is the beginning of the other: insecure and
-// insecureFlag, username and user.
+// abbreviates reports whether either key is a prefix of the other, such as insecure of insecureFlag.
 func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// Folded returns a key without what does not count: letter case, hyphens, underscores, blanks.
+// Folded returns a key in lower case, without hyphens, underscores and blanks.
 func Folded(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {
@@ -43,11 +40,10 @@ func Folded(key string) string {
 	}, strings.ToLower(key))
 }
 
-// editDistance counts the bytes to insert, delete, replace or swap with their
-// neighbor to turn a into b.
+// editDistance is the number of bytes to insert, delete, replace or swap with their neighbor.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b)) // No key is that long.
+		return max(len(a), len(b))
 	}
 	before := make([]int, len(b)+1)
 	previous := make([]int, len(b)+1)

@@ -1,6 +1,5 @@
-// Package quote shows values that a kubelet, a guest, the owner of a VM or the author of a
-// configuration chooses. Whatever they are, a log line, an Event, an error or a metric that shows them stays
-// one short line. For a name that is not known it finds the known name that is nearest.
+// Package quote formats values from kubelets, guests, VM owners and configuration files, so that a log line, an
+// Event, an error or a metric with such a value stays one short line. It also finds the known name nearest to a typo.
 package quote
 
 import (
@@ -10,25 +9,24 @@ import (
 	"unicode/utf8"
 )
 
+// Limits in bytes.
 const (
-	// Longest is how many bytes of a value are shown. It is longer than a UUID, a name
-	// of a Kubernetes object's label and an IPv6 address, and than most inventory paths.
+	// Longest limits values. It exceeds a UUID, a label name, an IPv6 address and most inventory paths.
 	Longest = 128
-	// LongestName is how many bytes of a name or an inventory path are shown, as Name does.
+	// LongestName limits names and inventory paths in Name.
 	LongestName = 256
-	// LongestText is how many bytes of a text are shown: more than an Event has room for.
+	// LongestText limits texts. It exceeds the room in an Event.
 	LongestText = 1024
-	// LongestNote is how long the message of an Event may be: what a person reads in a line
-	// of kubectl describe. API servers take 1,024 bytes, and more of the older API.
+	// LongestNote limits Event messages to a readable line of kubectl describe. API servers allow 1,024
+	// bytes, and more in the older API.
 	LongestNote = 400
-	// LongestAdvice is how much of that may say what to do.
+	// LongestAdvice limits the advice in an Event message.
 	LongestAdvice = 250
-	// LongestLine is how many bytes of a message a log line has.
+	// LongestLine limits log messages.
 	LongestLine = 4096
 )
 
-// Value returns a value in double quotes with Go's escapes. Of one that is longer than
-// Longest bytes it returns the beginning, and how long it is.
+// Value returns a value in double quotes with Go's escapes. It truncates after Longest bytes and adds the length.
 func Value(s string) string {
 	if len(s) <= Longest {
 		return strconv.Quote(s)
@@ -36,8 +34,8 @@ func Value(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(beginning(s, Longest)), len(s))
 }
 
-// Plain returns a value without quotes if it is at most Longest bytes long and all of it
-// is printable ASCII without blanks and quotes, and otherwise what Value returns.
+// Plain returns a value without quotes if it is at most Longest bytes of printable ASCII without blanks and quotes, and
+// otherwise Value(s).
 func Plain(s string) string {
 	odd := func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf-1 || r == '"' || r == '\\' }
 	if s == "" || len(s) > Longest || strings.ContainsFunc(s, odd) {
@@ -46,16 +44,14 @@ func Plain(s string) string {
 	return s
 }
 
-// Text returns a text, such as another server's message, on one line: what cannot be
-// printed is escaped. Of one that is longer than LongestText bytes it returns the
-// beginning, and how long it is.
+// Text returns a text, such as another server's message, on one line with unprintable characters escaped. It
+// truncates after LongestText bytes and adds the length.
 func Text(s string) string { return text(s, LongestText, len(s)) }
 
-// TextOf is Text for the beginning of a text that has size bytes in all.
+// TextOf is Text for the beginning of a text of size bytes.
 func TextOf(beginning string, size int) string { return text(beginning, LongestText, size) }
 
-// Name is Text for names and inventory paths that stand without quotes: of one that is
-// longer than LongestName bytes it returns the beginning, and how long it is.
+// Name is Text for names and inventory paths, with the limit LongestName.
 func Name(s string) string { return text(s, LongestName, len(s)) }
 
 func text(s string, longest, size int) string {
@@ -66,19 +62,16 @@ func text(s string, longest, size int) string {
 	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), size)
 }
 
-// Line returns a message of ours for the log, on one line. Semicolons take the place of
-// line breaks, as in errors that are joined. Of one that is longer than LongestLine bytes
-// it returns the beginning, and how long it is.
+// Line returns a log message on one line, with semicolons for line breaks. It truncates after LongestLine bytes and
+// adds the length.
 func Line(s string) string {
 	return text(strings.ReplaceAll(beginning(s, min(len(s), LongestLine)), "\n", "; "), LongestLine, len(s))
 }
 
-// Note returns a message of ours for an Event: as Line does, and never longer than
-// LongestNote bytes in all.
+// Note returns an Event message on one line, with semicolons for line breaks. It truncates after LongestNote bytes.
 func Note(s string) string { return note(s, LongestNote) }
 
-// NoteWith is Note of a text and what to do about it, behind a semicolon: where there is no room for
-// both, the text is cut. What to do is cut if it is longer than LongestAdvice.
+// NoteWith is Note for a text and advice. It first truncates the text, and advice only after LongestAdvice bytes.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)
@@ -87,7 +80,6 @@ func NoteWith(text, advice string) string {
 	return note(text, LongestNote-len(advice)) + advice
 }
 
-// note returns a text on one line of at most so many bytes.
 func note(s string, longest int) string {
 	const more = "…"
 	shown := escaped(strings.ReplaceAll(beginning(s, min(len(s), longest+1)), "\n", "; "))
@@ -97,7 +89,7 @@ func note(s string, longest int) string {
 	return beginning(shown, min(len(shown), longest-len(more))) + more
 }
 
-// escaped escapes what cannot be printed, and nothing else.
+// escaped escapes unprintable characters.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -111,7 +103,7 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// beginning returns at most n bytes, without a part of a character at the end.
+// beginning returns at most n bytes, without a partial character at the end.
 func beginning(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -119,15 +111,13 @@ func beginning(s string, n int) string {
 	return s[:n]
 }
 
-// Most is how many of many things a message names, where nothing else is said.
+// Most is the default number of items that a message lists.
 const Most = 3
 
-// Some lists names with commas between them: the first of them, at most so many, and how
-// many more there are. Each name has to be fit to be shown.
+// Some lists at most most names, and the number of the remaining names. The names must be printable.
 func Some(names []string, most int) string { return some(names, most, ", ", " ") }
 
-// Reasons lists sentences, such as the texts of errors, likewise, with semicolons between
-// them.
+// Reasons is Some for sentences, such as the texts of errors.
 func Reasons(texts []string, most int) string { return some(texts, most, "; ", "; ") }
 
 func some(parts []string, most int, separator, last string) string {
@@ -137,9 +127,8 @@ func some(parts []string, most int, separator, last string) string {
 	return fmt.Sprintf("%s%sand %d more", strings.Join(parts[:most], separator), last, len(parts)-most)
 }
 
-// Errors joins errors on one line: its text has those of the first of them, at most so
-// many, and how many more there are. All of them are in it, for errors.Is and errors.As.
-// It is nil if all are nil.
+// Errors joins errors on one line. The text contains at most most errors and the number of the rest, but errors.Is and
+// errors.As match all of them. It is nil if all are nil.
 func Errors(most int, errs ...error) error {
 	var all joined
 	all.most = most
@@ -157,7 +146,6 @@ func Errors(most int, errs ...error) error {
 	return &all
 }
 
-// joined are errors that are reported together.
 type joined struct {
 	errs []error
 	most int

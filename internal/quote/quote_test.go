@@ -40,7 +40,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// FuzzShown: whatever a value is, what is shown of it is one line of a bounded length.
+// FuzzShown: the result for any value is one line of bounded length.
 func FuzzShown(f *testing.F) {
 	f.Add("vm-1")
 	f.Add("a\nb\u2028c\x80")
@@ -74,7 +74,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestNoteWith: whatever a text is, what to do is not cut off.
+// TestNoteWith: no text truncates the advice.
 func TestNoteWith(t *testing.T) {
 	for name, c := range map[string]struct{ in, advice, want string }{
 		"usual":      {"it fails", "restart it", "it fails; restart it"},

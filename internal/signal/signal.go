@@ -1,23 +1,22 @@
-// Package signal lets one goroutine wait until another one has changed something.
+// Package signal wakes a goroutine after a change.
 package signal
 
-// A Signal means that something has changed, not what: the receiver reads the state itself.
-// Any number of notifications before it does so count as one. Whoever changes something
-// sends, one goroutine receives, and nobody closes it.
+// A Signal means that something has changed: the receiver reads the state itself. Notifications before a receive are
+// merged. There is one receiver, any number of senders, and the channel is never closed.
 type Signal chan struct{}
 
-// New returns a signal without a notification.
+// New returns a signal without a pending notification.
 func New() Signal { return make(Signal, 1) }
 
-// Notify wakes the receiver, now or when it next waits. It never blocks.
+// Notify wakes the receiver, now or when it next receives. It never blocks.
 func (s Signal) Notify() {
 	select {
 	case s <- struct{}{}:
-	default: // the receiver has not received the last one yet
+	default:
 	}
 }
 
-// Clear drops a notification that was not received.
+// Clear drops a pending notification.
 func (s Signal) Clear() {
 	select {
 	case <-s:
