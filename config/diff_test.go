@@ -41,7 +41,6 @@ func alter(t *testing.T, v reflect.Value) {
 	}
 }
 
-// TestEqualKnowsEachField changes one field after the other.
 func TestEqualKnowsEachField(t *testing.T) {
 	a := VCenter{Password: NewPassword("a made-up password")}
 	same := VCenter{Password: NewPassword("a made-up password"), Datacenters: []string{}, CA: []byte{}}
@@ -64,7 +63,7 @@ func TestEqualKnowsEachField(t *testing.T) {
 	}
 }
 
-// TestEachSettingIsShown changes one field after the other of what no vCenter has.
+// TestEachSettingIsShown changes each field outside of the vCenters.
 func TestEachSettingIsShown(t *testing.T) {
 	for name, of := range map[string]func(*Config) any{
 		"Topology":  func(c *Config) any { return &c.Topology },
@@ -76,7 +75,7 @@ func TestEachSettingIsShown(t *testing.T) {
 			before, now := &Config{}, &Config{}
 			field := reflect.TypeOf(of(now)).Elem().Field(i).Name
 			if slices.Contains([]string{"Policy", "Invisible", "Visible", "File", "Files", "VCenters", "Topology", "Addresses", "Warnings"}, field) {
-				continue // have fields of their own, or no effect
+				continue // These have fields of their own or no effect.
 			}
 			alter(t, reflect.ValueOf(of(now)).Elem().Field(i))
 			if got := Diff(before, now); !strings.Contains(got, " from ") {
@@ -86,7 +85,6 @@ func TestEachSettingIsShown(t *testing.T) {
 	}
 }
 
-// TestAnyDifferenceCounts, also one that has no effect.
 func TestAnyDifferenceCounts(t *testing.T) {
 	before, elsewhere := &Config{VCenters: []VCenter{{Name: "east", At: "f:1: east"}}}, &Config{VCenters: []VCenter{{Name: "east", At: "f:2: east"}}}
 	if got := Diff(before, before); got != "" {

@@ -18,10 +18,9 @@ import (
 
 const theSecret = "hunter2-äß\"secret"
 
-// redacted is what stands in place of a password.
 const redacted = "[redacted]"
 
-// hidden fails if text shows the secret in any of the encodings of fmt.
+// hidden fails if text contains the secret in any of fmt's encodings.
 func hidden(t *testing.T, how, text string) {
 	t.Helper()
 	for _, verb := range []string{"%s", "%x", "%X", "% x", "%v", "%d", "%#v", "%q"} {

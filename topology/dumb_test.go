@@ -12,16 +12,15 @@ import (
 	"testing/quick"
 )
 
-// dumb is Resolve a second time, for rules of tags: by what holds of the indices
-// of objects, where Resolve walks. It keeps no placement but a line for each
-// label, and a line for each conflict.
+// dumb is a second implementation of Resolve for rules with tags. It computes with indices of
+// objects where Resolve walks, and returns a line for each label and each conflict.
 type dumb struct {
 	policy    Policy
 	paths     map[PathKind]*Path
 	states    map[string]string
 	conflicts []string
-	// unread are the labels decided over objects whose tags the account may not
-	// read, system the system folders among all such objects.
+	// unread are the labels decided over objects with unreadable tags, system the system folders
+	// among all such objects.
 	unread []string
 	system map[string]bool
 	err    error
@@ -49,8 +48,7 @@ func dumbly(policy Policy, paths []Path) *dumb {
 
 func (d *dumb) isHidden(category string) bool { return slices.Contains(d.policy.Invisible, category) }
 
-// hides says whether the vCenter does not show a category of the rules that is
-// optional, or of all.
+// hides reports whether the vCenter does not show a category of an optional rule, or of any rule.
 func (d *dumb) hides(orRequired bool) bool {
 	return slices.ContainsFunc(d.policy.Rules, func(r Rule) bool { return d.isHidden(r.Category) && (orRequired || !r.Required) })
 }
@@ -59,7 +57,7 @@ func forbidden(o *Object) bool { return errors.Is(o.TagsErr, ErrNotPermitted) }
 
 func unreadable(o *Object) bool { return o.TagsErr != nil && !forbidden(o) }
 
-// end is how many objects of a path can be walked.
+// end returns the number of objects of a path that can be walked.
 func end(p *Path) int {
 	if i := slices.IndexFunc(p.Objects, unreadable); i >= 0 {
 		return i
@@ -67,8 +65,8 @@ func end(p *Path) int {
 	return len(p.Objects)
 }
 
-// having returns the indices of the objects with a category that is shown, below
-// the first whose tags cannot be read.
+// having returns the indices of the objects with a visible category, below the first object with
+// unreadable tags.
 func (d *dumb) having(p *Path, category string) []int {
 	var indices []int
 	for i, o := range p.Objects[:end(p)] {
@@ -81,8 +79,7 @@ func (d *dumb) having(p *Path, category string) []int {
 
 func isCut(p *Path) bool { return p.Broken != nil || end(p) < len(p.Objects) }
 
-// stop is the index of the object at which a walk over the categories ends, -1 if
-// it goes to the end.
+// stop returns the index of the object at which a walk over the categories ends, or -1.
 func (d *dumb) stop(p *Path) int {
 	farthest := -1
 	for _, r := range d.policy.Rules {
@@ -95,14 +92,13 @@ func (d *dumb) stop(p *Path) int {
 	return farthest
 }
 
-// upTo returns the indices that count for a walk.
+// upTo returns the indices that a walk takes.
 func (d *dumb) upTo(p *Path, category string) []int {
 	indices, last := d.having(p, category), d.stop(p)
 	return slices.DeleteFunc(indices, func(i int) bool { return last >= 0 && i > last })
 }
 
-// over returns the objects below index n that may not be read, system folders and
-// others.
+// over returns the objects without permission below index n, system folders separately.
 func over(p *Path, n int) (system, others []string) {
 	for i, o := range p.Objects[:n] {
 		folder, last := o.Ref.Type == "Folder", i+1 == len(p.Objects)
@@ -117,8 +113,7 @@ func over(p *Path, n int) (system, others []string) {
 	return system, others
 }
 
-// passes notes what is passed over below index n, and returns it with what was
-// passed over before.
+// passes adds the objects without permission below index n.
 func (d *dumb) passes(p *Path, n int, before [2][]string) [2][]string {
 	system, others := over(p, n)
 	for i, more := range [][]string{system, others} {
@@ -183,7 +178,6 @@ func (d *dumb) together(order []PathKind) {
 	}
 }
 
-// differ says that two objects with a category give different answers.
 func differ(a, b []string) bool { return len(a) > 1 || len(b) > 1 || a[0] != b[0] }
 
 func (d *dumb) decide(p *Path, certain bool, passed [2][]string) {
@@ -201,7 +195,7 @@ func (d *dumb) decide(p *Path, certain bool, passed [2][]string) {
 		if d.policy.Precedence == PrecedenceNearest {
 			chosen, by = near, p.Objects[indices[0]]
 		} else if d.hides(false) {
-			// The walk may end at any of them.
+			// The walk may end at any of these objects.
 			alike := true
 			for i := 1; i < len(indices); i++ {
 				alike = alike && !differ(near, names(i))
@@ -225,7 +219,7 @@ func (d *dumb) decide(p *Path, certain bool, passed [2][]string) {
 	}
 }
 
-// byOrder says that the walk ends at an object that overwrites another answer.
+// byOrder reports whether the walk ends at an object that overwrites a different value.
 func (d *dumb) byOrder(p *Path, category string) bool {
 	indices := d.upTo(p, category)
 	n := len(indices)
@@ -328,7 +322,6 @@ func (d *dumb) conflict(kind ConflictKind, labels ...string) {
 	d.conflicts = append(d.conflicts, string(kind)+" "+strings.Join(labels, ","))
 }
 
-// TestResolveIsTheDumbOne compares label by label and conflict by conflict.
 func TestResolveIsTheDumbOne(t *testing.T) {
 	seen := map[string]int{}
 	property := func(f fleet) bool {
@@ -392,8 +385,8 @@ func TestResolveIsTheDumbOne(t *testing.T) {
 	}
 }
 
-// fleet is a random machine and policy. Few categories and values, and short
-// paths that share their ends, make every outcome common.
+// fleet is a random VM and policy. Few categories and values, and short paths with common ends, make
+// every outcome likely.
 type fleet struct {
 	Policy Policy
 	Paths  []Path
@@ -448,8 +441,8 @@ func (fleet) Generate(r *rand.Rand, _ int) reflect.Value {
 	return reflect.ValueOf(f)
 }
 
-// TestContendersAgreeWithResolve: of the tags of a label's category the one decides from which
-// Resolve takes the value, none does where Resolve takes none, and each occurs once.
+// TestContendersAgreeWithResolve checks that exactly the tags behind Resolve's values decide, and that
+// each tag occurs once.
 func TestContendersAgreeWithResolve(t *testing.T) {
 	decided, lost := 0, 0
 	property := func(f fleet) bool {
@@ -489,7 +482,7 @@ func TestContendersAgreeWithResolve(t *testing.T) {
 	}
 }
 
-// tagsFor lists the tags that a label may come from, each once for a label.
+// tagsFor lists the tags that a label may come from, without duplicates.
 func tagsFor(f fleet) []string {
 	var all []string
 	for _, rules := range []Rules{f.Policy.Rules, f.Policy.Levels} {
@@ -521,7 +514,6 @@ func namesOf(all []Contender) []string {
 	return names
 }
 
-// TestFates: why each tag lost.
 func TestFates(t *testing.T) {
 	host := &Object{Ref: Ref{"east", typeHost, "h"}, Tags: []Tag{{"zone", "near"}}}
 	cluster := &Object{Ref: Ref{"east", typeCluster, "c"}, Tags: []Tag{{"zone", "mid"}, {"region", "r"}}}

@@ -16,7 +16,7 @@ func chain() Policy {
 	}
 }
 
-// at is a placement by hosts of vCenter east. "?" is undecided.
+// at returns a placement by a host of vCenter east. The value "?" means undecided.
 func at(host string, values ...string) Placement {
 	by := &Object{Ref: Ref{VCenter: "east", Type: typeHost, ID: host}, Path: "/dc/host/" + host}
 	var p Placement
@@ -62,8 +62,6 @@ func TestUnnested(t *testing.T) {
 	}
 }
 
-// TestUnnestedTexts: a text names the outer values and what gave them, in whatever
-// order the placements come.
 func TestUnnestedTexts(t *testing.T) {
 	placed := []Placement{at("b", "us", "az1", "r1"), at("a", "eu", "az1", "r1"), at("c", "eu", "az1", "r2"), at("d", "eu", "az2", "r2"), at("e", "", "az3"), at("f", "eu", "az3")}
 	want := map[Value]string{
@@ -97,7 +95,6 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// placedIn is a placement by a cluster of a vCenter.
 func placedIn(vcenter, cluster, region, zone string) Placement {
 	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: cluster}, Path: "/dc/host/" + cluster}
 	var p Placement
@@ -114,7 +111,7 @@ func TestSpanning(t *testing.T) {
 	all := []Placement{
 		placedIn("paris", "c2", "eu", "a"), placedIn("paris", "c1", "eu", "a"), placedIn("paris", "c1", "eu", "a"),
 		placedIn("milan", "c1", "eu", "a"),                                     // spans
-		placedIn("paris", "c1", "eu", "b"), placedIn("milan", "c1", "us", "b"), // two pairs, which Unnested tells of
+		placedIn("paris", "c1", "eu", "b"), placedIn("milan", "c1", "us", "b"), // two pairs, see Unnested
 		placedIn("paris", "c1", "eu", ""), placedIn("milan", "c1", "eu", ""), // a region alone may span
 		placedIn("paris", "c1", "", "z"), placedIn("milan", "c1", "", "z"), // a zone alone may not
 		{}, {},
@@ -173,7 +170,7 @@ func TestNoCategory(t *testing.T) {
 	}
 	before := p.NoCategory([]string{"a"})[0]
 	p.Visible = []string{"backup", "new\nline"}
-	// What others make is in the text, on one line, and no other conflict.
+	// The text lists other users' categories on one line, but the key does not.
 	if now := p.NoCategory([]string{"a"})[0]; now.Key() != before.Key() || now.Text() != before.Text()+` The VM's vCenter has "backup", "new\nline".` {
 		t.Errorf("with other categories in the vCenter the conflict is\n%s (key %s)\nwant the same key and the categories on one line behind\n%s", now.Text(), now.Key(), before.Text())
 	}
@@ -204,8 +201,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestAbsentIsNotUndecided: of the labels that a placement does not decide, those
-// that a Node may lose are told apart from those that it keeps.
+// TestAbsentIsNotUndecided checks that labels that a Node may lose differ from labels that it keeps.
 func TestAbsentIsNotUndecided(t *testing.T) {
 	p := placedIn("east", "c1", "eu", "a")
 	p.Decisions = append(p.Decisions, Decision{Label: "example.com/rack", Value: "r1"})
@@ -227,10 +223,9 @@ func TestAbsentIsNotUndecided(t *testing.T) {
 	}
 }
 
-// tagsPolicy is that of a region and a zone from tags.
 var tagsPolicy = Policy{Rules: Rules{{Label: LabelRegion, Category: "region"}, {Label: LabelZone, Category: "zone"}}}
 
-// taggedIn is a placement by the tags of a cluster, with the tags as the values.
+// taggedIn returns a placement by the tags of a cluster.
 func taggedIn(vcenter, region, zone string) Placement {
 	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: "c"}, Path: "/dc/host/c", Tags: []Tag{{"region", region}, {"zone", zone}}}
 	p := Placement{Decisions: []Decision{{Label: LabelZone, Value: zone, Category: "zone", By: by}}}
@@ -240,7 +235,6 @@ func taggedIn(vcenter, region, zone string) Placement {
 	return p
 }
 
-// composedAs is a placement whose zone is composed.
 func composedAs(p Placement, zone string) Placement {
 	for i := range p.Decisions {
 		if d := &p.Decisions[i]; d.Label == LabelZone {
@@ -250,7 +244,8 @@ func composedAs(p Placement, zone string) Placement {
 	return p
 }
 
-// TestVolumes: exactly what the CSI driver's volume code cannot place, in any order.
+// TestVolumes checks that exactly the pairs that the CSI driver's volume code cannot place give a
+// conflict, in any order.
 func TestVolumes(t *testing.T) {
 	for name, c := range map[string]struct {
 		placed []Placement
@@ -305,8 +300,8 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestVolumesOfOneCategory: where a category is meant to be region and zone, that each of its
-// tags is both is no conflict.
+// TestVolumesOfOneCategory checks that with one category for region and zone, a tag that is both is no
+// conflict.
 func TestVolumesOfOneCategory(t *testing.T) {
 	policy := Policy{Rules: Rules{{Label: LabelRegion, Category: "site"}, {Label: LabelZone, Category: "site"}}}
 	placed := func(vcenter, name string) Placement {

@@ -17,32 +17,38 @@ import (
 
 var update = flag.Bool("update", false, "write what Resolve says into the golden files")
 
-// TestGolden resolves the layouts in testdata, whose files are txtar archives of a topic:
+// TestGolden resolves the layouts in testdata, which are txtar archives by topic:
 //
-//	-- case NAME --  what it shows; what follows is its:
-//	-- rules --      label=category, label=inventory:kind or label=hostGroup:name,
-//	                 one a line,
-//	                 "optional" behind it if so, and "value=template" last;
-//	                 label=- has no source of its own
-//	-- levels --     the same, "required" behind it if so
-//	-- policy --     "precedence nearest", "paths folder compute",
-//	                 "invisible category" for one that the vCenter does not show,
-//	                 "visible category category" for those that it does
-//	-- compute --    objects from the nearest to the root, one a line:
-//	-- pool --       Type /path category=tag category=tag …
-//	                 @groups=a,b and @domain=a are what a host belongs to, @groups=
-//	                 that it is in none, @groups!why that it cannot be read,
-//	-- folder --     "unreadable: why" for tags that cannot be read,
-//	                 "unreadable: no Read" for those that the account may not,
-//	                 "broken: why" as the last line of a path
-//	-- want --       the placement or the error
-//	-- nearest --    if it is there: what precedence nearest would say
-//	-- driver --     if it is there: what the CSI driver would say
+// -- case NAME --  starts a case, with the purpose behind it
+// -- rules --      label=category, label=inventory:kind or label=hostGroup:name,
+//
+//	one per line, followed by "optional" and last "value=template";
+//	label=- has no source of its own
+//
+// -- levels --     the same, followed by "required"
+// -- policy --     "precedence nearest", "paths folder compute",
+//
+//	"invisible category" if the vCenter does not show it,
+//	"visible category category" for the categories it shows
+//
+// -- compute --    objects from the nearest to the root, one per line:
+// -- pool --       Type /path category=tag category=tag …
+//
+//	@groups=a,b and @domain=a for a host's memberships, @groups=
+//	for none, @groups!why for unreadable memberships,
+//
+// -- folder --     "unreadable: why" for unreadable tags,
+//
+//	"unreadable: no Read" without permission,
+//	"broken: why" as the last line of a path
+//
+// -- want --       the placement or the error
+// -- nearest --    optional: the result of precedence nearest
+// -- driver --     optional: the result of the CSI driver
 func TestGolden(t *testing.T) {
 	fixture.EachCase(t, "testdata/*.txtar", 138, *update, testGolden)
 }
 
-// A goldenCase is one of them.
 type goldenCase struct {
 	policy   Policy
 	paths    []Path
@@ -112,7 +118,7 @@ func testGolden(t *testing.T, from fixture.Case) {
 	}
 }
 
-// checkTexts checks that an Event has room for each text, of which the last part says what to do.
+// checkTexts checks that an Event has room for each text, whose end tells what to do.
 func checkTexts(t *testing.T, p Placement, err error) {
 	t.Helper()
 	var texts []string
@@ -204,7 +210,7 @@ func parseRules(t *testing.T, text string, required bool) Rules {
 	return rules
 }
 
-// parseValues reads the templates of rules, once all labels are known.
+// parseValues parses the templates of rules once all labels are known.
 func parseValues(t *testing.T, text string, p *Policy) {
 	for line := range strings.Lines(text) {
 		rule, value, composed := strings.Cut(strings.TrimSpace(line), " value=")
@@ -256,7 +262,7 @@ func parsePath(t *testing.T, kind PathKind, text string) Path {
 	return p
 }
 
-// belongs takes up what a host belongs to.
+// belongs parses a host's membership.
 func belongs(o *Object, field string) bool {
 	for prefix, of := range map[string]**Membership{"@groups": &o.HostGroups, "@domain": &o.FaultDomain} {
 		rest, ok := strings.CutPrefix(strings.ReplaceAll(field, "␠", " "), prefix)

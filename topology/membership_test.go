@@ -12,7 +12,7 @@ import (
 	"testing/quick"
 )
 
-// letters are short texts in which patterns and names meet often.
+// letters are short texts, so that patterns often match names.
 type letters string
 
 func (letters) Generate(r *rand.Rand, _ int) reflect.Value {
@@ -23,7 +23,6 @@ func (letters) Generate(r *rand.Rand, _ int) reflect.Value {
 	return reflect.ValueOf(letters(b.String()))
 }
 
-// TestFitsIsTheRegularExpression compares fits with a regular expression.
 func TestFitsIsTheRegularExpression(t *testing.T) {
 	fitted := 0
 	property := func(pattern, name letters) bool {
@@ -45,7 +44,7 @@ func TestFitsIsTheRegularExpression(t *testing.T) {
 	}
 }
 
-// grouped is a random machine on a host with groups, and a policy that needs them.
+// grouped is a random VM on a host with groups, and a policy that needs them.
 type grouped struct {
 	Policy Policy
 	Paths  []Path
@@ -92,7 +91,7 @@ func (grouped) Generate(r *rand.Rand, _ int) reflect.Value {
 	return reflect.ValueOf(g)
 }
 
-// say is what a rule comes to, by a table of what is known of the host.
+// say returns the expected result of a rule, from a table of the possible states of a host.
 func (g *grouped) say(rule Rule) string {
 	var compute *Path
 	for i := range g.Paths {
@@ -128,8 +127,7 @@ func (g *grouped) say(rule Rule) string {
 	return "value " + fit[0]
 }
 
-// TestMembershipIsTheTable: what is found is exactly what the table says, and what could
-// not be read is never missing.
+// TestMembershipIsTheTable checks that unreadable memberships are never missing.
 func TestMembershipIsTheTable(t *testing.T) {
 	seen := map[string]int{}
 	property := func(g grouped) bool {

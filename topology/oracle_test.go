@@ -10,8 +10,8 @@ import (
 	"testing/quick"
 )
 
-// layout is a random compute path. Few categories and values make collisions,
-// overwritten tags and missing categories common.
+// layout is a random compute path. Few categories and values make collisions, overwritten tags and
+// missing categories likely.
 type layout struct{ Objects []*Object }
 
 func (layout) Generate(r *rand.Rand, _ int) reflect.Value {
@@ -39,9 +39,9 @@ func regionAndZone() Policy {
 	}}
 }
 
-// TestResolveIsTheDriversWalk compares Resolve with driverWalk under every
-// order of the tags: with region and zone, with both of one category, and with a
-// category more, as the driver's own file can have.
+// TestResolveIsTheDriversWalk compares Resolve with driverWalk under every order of the tags: with
+// region and zone, with one category for both, and with a third category, as a CSI driver's file may
+// have.
 func TestResolveIsTheDriversWalk(t *testing.T) {
 	one, two, three := regionAndZone(), regionAndZone(), regionAndZone()
 	one.Rules[0].Category = "zone"
@@ -63,7 +63,7 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 		over := len(p.SystemUnread) > 0 || has(p, ConflictUnread)
 		switch {
 		case err == nil && unread != nil:
-			// The driver gives the Node no topology, and what it lacks is named.
+			// The driver gives the Node no topology, and the error names the missing category.
 			alone++
 			return over
 		case err == nil:
@@ -71,15 +71,15 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 			if over {
 				return false
 			}
-			// A placement is the driver's own answer under some order, and the
-			// only one if the order makes no difference. Where it does, that is said.
+			// A placement is the driver's own answer under some order, and its only answer unless a
+			// conflict reports that the order matters.
 			return complete && slices.ContainsFunc(answers, func(a []string) bool { return slices.Equal(a, got) }) &&
 				has(p, ConflictTagOrder) == (len(answers) > 1)
 		case !complete:
 			refused++
 			return true
 		default:
-			// Nothing is refused on which all orders agree.
+			// No placement fails if all orders agree.
 			refused++
 			return len(answers) > 1 && has(p, ConflictTwoTags)
 		}
@@ -92,8 +92,7 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 	}
 }
 
-// valueOf returns the value of the labels of a category, and what no tag is named if they
-// differ.
+// valueOf returns the value of a category's labels, and a text that is no tag's name if they differ.
 func valueOf(p Placement, policy Policy, category string) string {
 	var values []string
 	for _, r := range policy.Rules {
@@ -111,8 +110,6 @@ func has(p Placement, kind ConflictKind) bool {
 	return slices.ContainsFunc(p.Conflicts, func(c Conflict) bool { return c.Kind == kind })
 }
 
-// TestOrderOfTagsDecidesNothing: whatever order the API lists the tags in, the
-// answer is the same, errors included.
 func TestOrderOfTagsDecidesNothing(t *testing.T) {
 	policy := regionAndZone()
 	property := func(l layout) bool {
@@ -133,11 +130,9 @@ func TestOrderOfTagsDecidesNothing(t *testing.T) {
 	}
 }
 
-// driverWalk is the CSI driver's walk at its plainest: object by object, tag by
-// tag in the order in which they come, the last one seen wins, and the walk
-// stops in the middle of an object as soon as every category has a value. It asks
-// for the tags of one object after the other, and gives up at the first that it
-// gets none of, which is returned; beyond where it stops it asks for nothing.
+// driverWalk is the CSI driver's walk in its simplest form: object by object and tag by tag in the
+// given order, the last tag seen applies, and the walk stops within an object once every category
+// has a value. It gives up at the first object whose tags it cannot read, and returns that object.
 func driverWalk(categories []string, objects []*Object) (map[string]string, *Object) {
 	got := map[string]string{}
 	for _, o := range objects {
@@ -156,10 +151,9 @@ func driverWalk(categories []string, objects []*Object) (map[string]string, *Obj
 	return got, nil
 }
 
-// driverAnswers returns what the driver says under every order of the tags: the
-// values of the categories in their order. A category that has none is an error,
-// whatever the order; then the answers are what it does find. So is an object
-// whose tags it cannot read.
+// driverAnswers returns the driver's results under every order of the tags: the values of the
+// categories in their order. If a category is missing, complete is false and the answers are partial.
+// refused is the object whose tags the driver cannot read.
 func driverAnswers(categories []string, objects []*Object) (answers [][]string, complete bool, refused *Object) {
 	complete = true
 	anyOrder(objects, func(objects []*Object) {
@@ -178,8 +172,7 @@ func driverAnswers(categories []string, objects []*Object) (answers [][]string, 
 	return answers, complete, refused
 }
 
-// driverSays puts the driver's answers for a golden file into words. It reads the
-// compute path only.
+// driverSays formats the driver's results for a golden file.
 func driverSays(c goldenCase) string {
 	var categories []string
 	for _, r := range c.policy.Rules {
@@ -214,7 +207,7 @@ func driverSays(c goldenCase) string {
 	return alternatives[0]
 }
 
-// anyOrder calls f with the objects' tags in every possible order.
+// anyOrder calls f with the objects' tags in every order.
 func anyOrder(objects []*Object, f func([]*Object)) {
 	var at func(i int, done []*Object)
 	at = func(i int, done []*Object) {

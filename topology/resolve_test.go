@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// outcomeOf returns nil for an error that is none of the outcomes.
 func outcomeOf(err error) error {
 	for _, outcome := range []error{ErrAbsent, ErrUnknown, ErrAmbiguous, ErrMissing, ErrInvalid} {
 		if errors.Is(err, outcome) {
@@ -66,7 +65,8 @@ func TestReservedDomain(t *testing.T) {
 	}
 }
 
-// TestErrorf: an error of a kind is what it wraps too, and says only what the format says.
+// TestErrorf checks that an error has its kind and the kinds of the errors it wraps, but only the
+// formatted text.
 func TestErrorf(t *testing.T) {
 	cause := errors.New("refused")
 	err := fmt.Errorf("node-1: %w", Errorf(Kinds{ErrUnknown, ErrNoCategory}, "tags of %s: %w", "host h", cause))
@@ -88,8 +88,8 @@ func TestErrorf(t *testing.T) {
 	}
 }
 
-// TestCSIPolicy: what the policy of the driver's categories decides, and that nothing marks as
-// depending on the order of tags, is what the driver itself would find in any order.
+// TestCSIPolicy checks that a placement without a conflict about tag order is the driver's result under
+// any order.
 func TestCSIPolicy(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	categories := []string{"region", "zone", "rack"}

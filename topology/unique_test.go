@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vcenters are a random fleet of several vCenters, and a policy. The few names of tags
-// are the same everywhere, so that zones and racks collide.
+// vcenters is a random fleet of several vCenters, and a policy. The few tag names are the same
+// everywhere, so that zones and racks collide.
 type vcenters struct {
 	Policy   Policy
 	Machines [][]Path
@@ -94,15 +94,13 @@ func randomPolicy(r *rand.Rand) Policy {
 	return p
 }
 
-// node is a machine that is placed, as the oracle sees it: no more than the labels,
-// which of them are not known, and the vCenter.
+// node is a placed VM for the oracle: its labels, its undecided labels and its vCenter.
 type node struct {
 	vcenter string
 	labels  map[string]string
 	unknown map[string]bool
 }
 
-// places resolves all machines, and returns those that have a placement.
 func (f vcenters) places() (placements []Placement, nodes []node) {
 	for _, paths := range f.Machines {
 		p, err := Resolve(f.Policy, paths)
@@ -121,7 +119,7 @@ func (f vcenters) places() (placements []Placement, nodes []node) {
 	return placements, nodes
 }
 
-// layouts says how many layouts are looked at, and the seed: see make layouts.
+// layouts returns the number of random layouts and the seed, see make layouts.
 func layouts(t *testing.T) *quick.Config {
 	count, seed := 3000, int64(11)
 	for name, set := range map[string]func(int64){
@@ -141,9 +139,8 @@ func layouts(t *testing.T) *quick.Config {
 	return &quick.Config{MaxCount: count, Rand: rand.New(rand.NewSource(seed))}
 }
 
-// TestZonesAreUniqueOrFound: no machine of a fleet is placed into a zone that is in two
-// regions or two vCenters, or on a level that does not nest, without a finding; and
-// nothing else is found. The oracle compares each machine with each other one.
+// TestZonesAreUniqueOrFound checks that every zone in two regions or vCenters, and every level that
+// does not nest, gives a conflict, and nothing else does. The oracle compares all pairs of VMs.
 func TestZonesAreUniqueOrFound(t *testing.T) {
 	seen := map[string]int{}
 	property := func(f vcenters) bool {
@@ -186,7 +183,7 @@ func TestZonesAreUniqueOrFound(t *testing.T) {
 	}
 }
 
-// collisions returns what is wrong with two machines of one fleet.
+// collisions returns the conflicts between two VMs of one fleet.
 func collisions(policy Policy, a, b node) []string {
 	var wrong []string
 	nested := []string{LabelRegion, LabelZone}
@@ -217,9 +214,8 @@ func collisions(policy Policy, a, b node) []string {
 	return wrong
 }
 
-// TestComposedIsItsParts: a composed value is what its sources give by themselves, put
-// together. The oracle resolves once more without any composed value, and with a label
-// for each source.
+// TestComposedIsItsParts checks that a composed value is the concatenation of its sources. The oracle
+// resolves without composed values, with a label for each source.
 func TestComposedIsItsParts(t *testing.T) {
 	composed := 0
 	property := func(f vcenters) bool {

@@ -19,7 +19,6 @@ import (
 	"vzones/config/configtest"
 )
 
-// must returns a value that no test can do without.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -27,8 +26,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestAccountsThatAreCertificates makes them, since a key is no fixture and the time counts. No message
-// holds a line of them.
+// TestAccountsThatAreCertificates generates certificates, because keys are no fixtures and certificates
+// expire. No message may contain a line of them.
 func TestAccountsThatAreCertificates(t *testing.T) {
 	const (
 		notRSA  = "password: is not an RSA key, the only kind with which a token can be requested: "
@@ -100,8 +99,6 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	}
 }
 
-// TestDamagedCertificates: one that the decoder passes over is not overlooked,
-// wherever it stands.
 func TestDamagedCertificates(t *testing.T) {
 	data, err := os.ReadFile("testdata/ca/ca.pem")
 	if err != nil {
@@ -124,7 +121,7 @@ func TestDamagedCertificates(t *testing.T) {
 	}
 }
 
-// manyCAFiles names files of certificates, so many for each of so many vCenters.
+// manyCAFiles returns a configuration with each CA files for each of vcenters.
 func manyCAFiles(vcenters, each int, path func(vcenter, file int) string) string {
 	var b strings.Builder
 	b.WriteString("global: {user: u, password: p}\nvcenter:\n")
@@ -138,7 +135,7 @@ func manyCAFiles(vcenters, each int, path func(vcenter, file int) string) string
 	return b.String()
 }
 
-// TestManyCAFiles: a file cannot name more files than can be watched.
+// TestManyCAFiles checks the limit of watched files.
 func TestManyCAFiles(t *testing.T) {
 	skip := Options{SkipFiles: true}
 	began := used(t)
@@ -156,8 +153,8 @@ func TestManyCAFiles(t *testing.T) {
 	}
 }
 
-// TestLargeCAFiles: what they have together is bounded, and what several vCenters name
-// is read and kept once.
+// TestLargeCAFiles checks that the total size is limited, and that vCenters share what they have in
+// common.
 func TestLargeCAFiles(t *testing.T) {
 	dir := t.TempDir()
 	one, err := os.ReadFile("testdata/ca/ca.pem")
@@ -195,7 +192,6 @@ func TestLargeCAFiles(t *testing.T) {
 	checkShared(t, cfg, len(cfg.VCenters[0].CA))
 }
 
-// checkShared checks that the vCenters have the same certificates, once in memory.
 func checkShared(t *testing.T, cfg *config.Config, length int) {
 	t.Helper()
 	for _, vc := range cfg.VCenters {
@@ -205,7 +201,7 @@ func checkShared(t *testing.T, cfg *config.Config, length int) {
 	}
 }
 
-// FuzzCertificates: whatever a file of certificates has, the first that is damaged is the one behind the sound ones.
+// FuzzCertificates checks that the first damaged certificate follows the sound certificates.
 func FuzzCertificates(f *testing.F) {
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"))
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n"))

@@ -10,8 +10,7 @@ import (
 	"vzones/config"
 )
 
-// costly are inputs that could take more than time in proportion to their length;
-// each returns about n kilobytes.
+// costly generates inputs of about n kilobytes that could take more than linear time.
 var costly = map[string]func(n int) string{
 	"unclosed bracket, many lines": turns("vcenter: [\n", "  aaaa: bbbbbbbbbbbbbbbbbbbbbbbb,\n"),
 	"unclosed bracket, long lines": turns("vcenter: [\n", "  "+strings.Repeat("aaaa, ", 170)+"\n"),
@@ -62,8 +61,7 @@ var costly = map[string]func(n int) string{
 	"half certificates": turns("global:\n  caData: |\n", "    -----BEGIN X-----\n"),
 }
 
-// turns returns a text of parts. Each second part stands as often as n kilobytes, shared between those parts,
-// have room for.
+// turns returns a text of parts, in which every second part is repeated to fill n kilobytes.
 func turns(parts ...string) func(n int) string {
 	return func(n int) string {
 		var b strings.Builder
@@ -79,7 +77,7 @@ func turns(parts ...string) func(n int) string {
 	}
 }
 
-// manyKeys repeats a text, in which %d is how often it came before.
+// manyKeys repeats a text, in which %d is the number of the repetition.
 func manyKeys(n int, format string) string {
 	if !strings.Contains(format, "%") {
 		return strings.Repeat(format, n)
@@ -91,7 +89,7 @@ func manyKeys(n int, format string) string {
 	return b.String()
 }
 
-// took returns the processor time that reading a text takes: others use the processor too.
+// took returns the processor time for reading a text, which other processes do not affect.
 func took(t *testing.T, text string) time.Duration {
 	t.Helper()
 	began := used(t)
@@ -108,15 +106,14 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestCostFollowsLength: twice as long a file takes no more than about twice as long to
-// read, or to refuse.
+// TestCostFollowsLength checks that twice the length takes about twice the time at most.
 func TestCostFollowsLength(t *testing.T) {
 	for name, of := range costly {
 		t.Run(name, func(t *testing.T) {
 			const n = 48 // kilobytes
 			shorter, longer := of(n), of(2*n)
 			var ratio float64
-			for range 5 { // memory is cleared now and then
+			for range 5 { // Garbage collection disturbs single measurements.
 				one, two := took(t, shorter), took(t, longer)
 				if ratio = float64(two) / float64(one); ratio < 3 || two < 20*time.Millisecond {
 					return
@@ -128,8 +125,8 @@ func TestCostFollowsLength(t *testing.T) {
 	}
 }
 
-// TestLargest: the largest file that is read at all takes seconds and not minutes, and
-// one byte more nothing.
+// TestLargest checks that the largest accepted file takes seconds, and that a larger file is rejected
+// at once.
 func TestLargest(t *testing.T) {
 	for _, name := range []string{"unclosed bracket, many lines", "unclosed bracket, long lines", "aliases of a mapping", "INI datacenters"} {
 		text := costly[name](1024)
@@ -146,7 +143,7 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// TestBounds: what is too much says so, once.
+// TestBounds checks that each limit gives one error.
 func TestBounds(t *testing.T) {
 	for says, text := range map[string]string{
 		"f:1000: there may be more mistakes than these 1000: correct these first":       manyKeys(5000, "k%08d: 1\n"),

@@ -8,7 +8,7 @@ import (
 	"vzones/config"
 )
 
-// datacentersOfTest are those of a vCenter, as vSphere names them.
+// datacentersOfTest are the datacenters of a vCenter, with vSphere's names.
 var datacentersOfTest = []config.Datacenter{
 	{ID: "datacenter-2", Name: "dc1", Path: "/dc1"},
 	{ID: "datacenter-3", Name: "dc2", Path: "/prod/dc2"},
@@ -88,8 +88,8 @@ func TestMatchDatacenters(t *testing.T) {
 	}
 }
 
-// TestMatchDatacentersTogether: several elements mean each datacenter once, in their
-// order, and each that means none is reported.
+// TestMatchDatacentersTogether checks that several elements select each datacenter once, in their
+// order, and that elements without a match are reported.
 func TestMatchDatacentersTogether(t *testing.T) {
 	matched, unmatched := config.MatchDatacenters([]string{"x*", "/prod/dc2", "dc*", "Datacenter:datacenter-4", "gone"}, datacentersOfTest)
 	var ids []string
@@ -104,8 +104,7 @@ func TestMatchDatacentersTogether(t *testing.T) {
 	}
 }
 
-// FuzzMatchDatacenters: whatever is written and however datacenters are called, the name
-// itself means the datacenter, unless it is a mistake.
+// FuzzMatchDatacenters checks that every valid name selects its datacenter.
 func FuzzMatchDatacenters(f *testing.F) {
 	f.Add("dc[1]", "dc1")
 	f.Add("/a/../b", `a\`)

@@ -14,8 +14,7 @@ import (
 	"vzones/config/configtest"
 )
 
-// The names of a file, in the order of their first lines. Two that differ in
-// letter case only are one.
+// someNames are the names in a file, in the order of their first lines, ignoring letter case.
 type someNames []string
 
 func (n *someNames) index(name string) int {
@@ -27,12 +26,11 @@ func (n *someNames) index(name string) int {
 	return i
 }
 
-// content is what a file says: by section, its name, and key, the values in their
-// order. A key without a value forgets those before it, as gcfg has it.
+// content contains the values of a file in their order, by section, name and key. As in gcfg, a key
+// without a value resets the values before it.
 type content map[int]map[string]map[int][]string
 
-// checkWithGCFG lets the library read a file into a type made for it, and compares
-// that with what we read: the same values, or a mistake for both.
+// checkWithGCFG compares our result with gcfg's: the same values, or an error from both.
 func checkWithGCFG(t *testing.T, data []byte) {
 	t.Helper()
 	p := &Problems{File: "f", Dialect: &INI}
@@ -110,7 +108,6 @@ var syntax = []string{
 	"[a]\nb==c", "[a]\nb=[c]", "[a]\n\tb\t=\tc", "[a\x00b]\n", "[a \"b\x00\"]\nc=d", "[a\xff]\nb=c\n", "[a]\nb\x00=c\n[c]\n",
 }
 
-// TestINIIsReadAsByGCFG: what files say is what the vSphere CPI's library says.
 func TestINIIsReadAsByGCFG(t *testing.T) {
 	for _, text := range syntax {
 		checkWithGCFG(t, []byte(text))

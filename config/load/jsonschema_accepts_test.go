@@ -18,7 +18,6 @@ import (
 	"vzones/config/configtest"
 )
 
-// compiledSchema returns the schema as it is on disk.
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	data, err := os.ReadFile(schemaFile)
@@ -40,7 +39,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON returns what a YAML document is to a validator of JSON.
+// asJSON converts a YAML document for a JSON validator.
 func asJSON(data []byte) (any, error) {
 	var v any
 	if err := yaml.Unmarshal(data, &v); err != nil {
@@ -76,7 +75,7 @@ func jsonValue(v any) any {
 	return v
 }
 
-// schemaSays returns what the schema finds in a document, nil for nothing.
+// schemaSays returns the schema's error for a document.
 func schemaSays(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
 	v, err := asJSON(data)
@@ -87,7 +86,7 @@ func schemaSays(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	return s.Validate(v)
 }
 
-// beyondSchema returns the inputs with mistakes that the schema lets pass, and why.
+// beyondSchema returns the invalid inputs that the schema cannot detect, with the reasons.
 func beyondSchema(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/beyond-schema.txt")
@@ -104,8 +103,8 @@ func beyondSchema(t *testing.T) map[string]string {
 	return all
 }
 
-// TestJSONSchemaOfFiles: the schema takes each good file, and refuses each with a mistake
-// but those that it cannot tell.
+// TestJSONSchemaOfFiles checks that the schema accepts each valid file, and rejects each invalid file
+// except beyondSchema.
 func TestJSONSchemaOfFiles(t *testing.T) {
 	s := compiledSchema(t)
 	configtest.Each(t, "good", 40, func(t *testing.T, c configtest.Case) {
@@ -130,8 +129,8 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaRefusesNothingValid puts values of every kind in the place of each value of
-// a file: whatever the daemon takes, the schema has to take.
+// TestJSONSchemaRefusesNothingValid replaces each value of a file with values of every kind: the
+// schema must accept all that the daemon accepts.
 func TestJSONSchemaRefusesNothingValid(t *testing.T) {
 	s := compiledSchema(t)
 	texts := strings.Split("~|''|' '|0|1|-1|1.5|true|false|yes|'true'|[]|['']|[~]|[a]|[a, a]|{}|{a: b}|{tag: a}|{inventory: host}|{value: '{host}'}|"+

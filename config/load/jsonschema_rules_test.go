@@ -8,14 +8,13 @@ import (
 	"vzones/topology"
 )
 
-// hasValue reports whether a text has a value: null and an empty one are as if it were not written.
+// hasValue matches a key with a value: null and an empty text are no values.
 func hasValue(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Not: &jsonSchema{Enum: []any{nil, ""}},
 	}}}}
 }
 
-// anyOf is the schema of what is as one of the given ones.
 func anyOf(schemas ...*jsonSchema) *jsonSchema { return &jsonSchema{AnyOf: schemas} }
 
 func not(s *jsonSchema) *jsonSchema { return &jsonSchema{Not: s} }
@@ -24,10 +23,10 @@ func notBoth(a, b *jsonSchema) *jsonSchema {
 	return not(&jsonSchema{AllOf: []*jsonSchema{a, b}})
 }
 
-// The parts of patterns. They are what both RE2, which Helm has, and the regular
-// expressions of JavaScript, which editors have, take for the same: no look-ahead, no (?i).
+// Parts of patterns with the same meaning in RE2, which Helm uses, and in JavaScript, which editors
+// use: without look-ahead and (?i).
 const (
-	// aName has something, no control characters, and no blanks at its ends: parseName.
+	// aName is as in parseName: not empty, no control characters, no blanks at its ends.
 	aName = `[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?`
 
 	octet   = `(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])`
@@ -35,7 +34,7 @@ const (
 	ipv6    = `[0-9A-Fa-f]*:[0-9A-Fa-f:.]*`
 	aSubnet = `(` + ipv4 + `/(3[0-2]|[12]?[0-9])|` + ipv6 + `/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))`
 
-	// The last label of a host name has more than digits: isHostName.
+	// lastPart is as in isHostName: the last label of a host name is not only digits.
 	lastPart = `(([0-9_][0-9_-]{0,61})?[A-Za-z]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|[0-9_]+(-+[0-9_]+)+)`
 	hostName = `(` + hostPart + `\.)*` + lastPart + `\.?`
 
@@ -44,19 +43,18 @@ const (
 	hexPair   = `[0-9A-Fa-f]{2}`
 )
 
-// fullAddress matches what isFullAddress takes: the name of an entry that needs no server.
+// fullAddress is as in isFullAddress.
 const fullAddress = `^(\[` + ipv6 + `\]|` + ipv6 + `|` + ipv4 + `|(` + hostPart + `\.)+` + lastPart + `\.?|` + lastPart + `\.)$`
 
 const anyServer = `\[` + ipv6 + `\]|` + ipv6 + `|` + ipv4 + `|` + hostName
 
-// pattern makes a text one that is empty or matches.
+// pattern requires a text to be empty or match.
 func pattern(expression, wrong string, examples ...any) func(*jsonSchema) {
 	return func(s *jsonSchema) {
 		s.Pattern, s.PatternErrorMessage, s.Examples = "^("+expression+")?$", wrong, examples
 	}
 }
 
-// oneOf makes a text one of a few words.
 func oneOf(words ...string) func(*jsonSchema) {
 	return func(s *jsonSchema) {
 		s.Type = nil
@@ -68,10 +66,9 @@ func oneOf(words ...string) func(*jsonSchema) {
 	}
 }
 
-// anything leaves a key as its type has it.
+// anything adds nothing to the type.
 func anything() func(*jsonSchema) { return func(*jsonSchema) {} }
 
-// all applies several.
 func all(rules ...func(*jsonSchema)) func(*jsonSchema) {
 	return func(s *jsonSchema) {
 		for _, rule := range rules {
@@ -84,7 +81,7 @@ func of(types ...string) func(*jsonSchema) {
 	return func(s *jsonSchema) { s.Type = types }
 }
 
-// unless refuses what matches an expression.
+// unless rejects matches of an expression.
 func unless(expression, wrong string) func(*jsonSchema) {
 	return func(s *jsonSchema) {
 		s.AllOf = append(s.AllOf, &jsonSchema{Not: &jsonSchema{Type: "string", Pattern: expression}, ErrorMessage: wrong})
@@ -104,7 +101,7 @@ const (
 	wrongLabel  = "write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/"
 )
 
-// jsonRules says what values each key can have, by its path.
+// jsonRules returns the constraints of each key, by its path.
 func jsonRules() map[string]func(*jsonSchema) {
 	subnets := all(aKind, pattern(`\s*`+aSubnet+`\s*(,\s*`+aSubnet+`\s*)*`,
 		"write CIDRs with one comma between two of them", "10.0.0.0/8", "10.0.0.0/8,fd00::/8"))
@@ -170,8 +167,7 @@ func jsonRules() map[string]func(*jsonSchema) {
 	return rules
 }
 
-// vcenterRules are those of the entries: their names, what they need and what they cannot
-// have together.
+// vcenterRules constrain the entries' names and combinations of keys.
 func vcenterRules(s *jsonSchema) {
 	s.PropertyNames = &jsonSchema{MaxLength: 253, Pattern: "^" + aName + "$", PatternErrorMessage: wrongName}
 	s.MaxProperties = maxVCenters
@@ -195,14 +191,14 @@ func vcenterRules(s *jsonSchema) {
 	})
 }
 
-// inPEM reports whether a key has a value in PEM.
+// inPEM matches a key whose value is PEM.
 func inPEM(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Type: "string", Pattern: `^\s*` + beginPEM,
 	}}}}
 }
 
-// sameSource refuses region and zone from one part of the inventory.
+// sameSource rejects one inventory source for region and zone.
 func sameSource(s *jsonSchema) {
 	for _, i := range topology.Inventories() {
 		same := &jsonSchema{Type: "object"}
@@ -216,7 +212,7 @@ func sameSource(s *jsonSchema) {
 	}
 }
 
-// ruleRules are those of a mapping that is a rule: one source, or a value that does without.
+// ruleRules require one source, or a value that needs none.
 func ruleRules(s *jsonSchema) {
 	sources := anyOf(hasValue("tag"), hasValue("inventory"), hasValue("hostGroup"), hasValue("value"))
 	s.AllOf = append(s.AllOf, &jsonSchema{
@@ -229,8 +225,7 @@ func ruleRules(s *jsonSchema) {
 	}
 }
 
-// datacenterRules: an element may hold several between commas, and one that holds none
-// means all where every other does too.
+// datacenterRules accept commas in elements, and blank elements only if all are blank.
 func datacenterRules(s *jsonSchema) {
 	s.Examples = []any{[]string{"dc1"}, []string{"dc1", "/prod/dc2", "/lab/*"}}
 	s.Items.Pattern = `^(\s*|[^,]*[^,\s][^,]*(,[^,]*[^,\s][^,]*)*)$`
@@ -240,7 +235,7 @@ func datacenterRules(s *jsonSchema) {
 	notSome(s, false)
 }
 
-// notSome refuses blank elements beside others, and also what is there twice beside others.
+// notSome rejects blank elements among others, and also duplicates if once is true.
 func notSome(s *jsonSchema, once bool) {
 	s.AllOf = append(s.AllOf, &jsonSchema{
 		If:           &jsonSchema{Type: "array", Contains: not(anyOf(&jsonSchema{Type: "null"}, &jsonSchema{Type: "string", Pattern: `^\s*$`}))},
@@ -280,7 +275,7 @@ func settleRules(s *jsonSchema) {
 	s.ErrorMessage = "write a number with its unit, such as 60s"
 }
 
-// reservedLabel matches labels that nobody but their owner may set: parseLabelKey.
+// reservedLabel is as in ParseLabelKey.
 var reservedLabel = `^([^/]*\.)?(` + strings.ReplaceAll(strings.Join([]string{"kubernetes.io", "k8s.io", topology.CSIDomain}, "|"), ".", `\.`) + `)/|^vzones/`
 
 func labelKey(s *jsonSchema) {

@@ -15,13 +15,11 @@ import (
 )
 
 // schemaFile is the JSON schema of the YAML format, for editors and for the chart's values.
-// TestJSONSchemaIsCurrent makes it: of the descriptions of the fields, and of what is in
-// jsonRules about their values.
+// TestJSONSchemaIsCurrent generates it from the fields and jsonRules.
 const schemaFile = "../docs/reference/configuration.schema.json"
 
-// jsonSchema is a schema of draft-07, with the keywords that are needed here. Those that
-// stand last are no part of the draft: editors read them, validators pass over them.
-// There is no $ref, so that it can stand inside another schema as it is.
+// jsonSchema is a schema of draft-07 with the keywords in use. The last keywords are not in the draft:
+// editors read them, validators ignore them. It has no $ref, so it can be part of another schema.
 type jsonSchema struct {
 	Schema      string `json:"$schema,omitempty"`
 	Title       string `json:"title,omitempty"`
@@ -62,7 +60,6 @@ type jsonSchema struct {
 	ErrorMessage        string `json:"errorMessage,omitempty"`
 }
 
-// jsonProperties are the schemas of keys, in an order.
 type jsonProperties []jsonProperty
 
 type jsonProperty struct {
@@ -70,7 +67,7 @@ type jsonProperty struct {
 	of   *jsonSchema
 }
 
-// MarshalJSON writes an object whose keys are in their order.
+// MarshalJSON keeps the order of the keys.
 func (p jsonProperties) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -93,7 +90,7 @@ func (p jsonProperties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// marshalJSON leaves < and > as they are.
+// marshalJSON does not escape < and >.
 func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -102,15 +99,14 @@ func marshalJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// schemaMaker makes the schema by going through the fields.
 type schemaMaker struct {
 	t *testing.T
-	// used are the paths whose rules were taken.
+	// used are the paths of the rules in use.
 	used map[string]bool
 }
 
-// The paths of the fields here: an element of a list is [], and the keys that global and
-// an entry under vcenter share are below both. The rule of region, zone and a level is rule.
+// Paths of fields: an element of a list is [], the common keys of global and an entry under vcenter
+// are below both, and the rule of region, zone and a level is rule.
 const (
 	pathGlobal = "global"
 	pathEntry  = "vcenter.*"
@@ -119,7 +115,7 @@ const (
 	pathLevel  = "topology.levels[]"
 )
 
-// nearer returns the paths under which what is said of a field may be, the nearest first.
+// nearer returns the paths of the rules that apply to a field, the most specific first.
 func nearer(path string) []string {
 	paths := []string{path}
 	for _, general := range []struct{ special, general string }{
@@ -133,7 +129,6 @@ func nearer(path string) []string {
 	return paths
 }
 
-// makeSchema returns the schema of the YAML format.
 func makeSchema(t *testing.T) *jsonSchema {
 	t.Helper()
 	m := schemaMaker{t: t, used: make(map[string]bool)}
@@ -150,7 +145,6 @@ func makeSchema(t *testing.T) *jsonSchema {
 	return root
 }
 
-// object returns the schema of a mapping with known keys.
 func (m *schemaMaker) object(path string, keys []key) *jsonSchema {
 	s := &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: false}
 	for _, k := range keys {
@@ -166,7 +160,6 @@ func under(path, key string) string {
 	return path + "." + key
 }
 
-// field returns the schema of one key.
 func (m *schemaMaker) field(path string, k key) *jsonSchema {
 	switch k.use {
 	case noEffect:
@@ -207,12 +200,11 @@ func (m *schemaMaker) field(path string, k key) *jsonSchema {
 	return m.described(path, f, &jsonSchema{Type: single})
 }
 
-// single is any value but a list or a mapping: a text is taken as it is written, so that a password of
-// digits needs no quotes.
+// single is any value but a list or a mapping: a password of digits needs no quotes.
 var single = []string{"string", "number", "boolean", "null"}
 
-// described adds what the description of a key and jsonRules say of it. Something has to be
-// said of each, which makes a new key complete.
+// described adds the field's documentation and the constraints of jsonRules. Each field must have some,
+// so that no new key is forgotten.
 func (m *schemaMaker) described(path string, f *config.Field, s *jsonSchema) *jsonSchema {
 	s.Description, s.Default = sentence(link.ReplaceAllString(strings.TrimSuffix(f.Doc, "."), "$1")), f.Default
 	ruled := f.Kind == config.KindBool || f.Kind == config.KindMapping
@@ -239,7 +231,6 @@ func (m *schemaMaker) described(path string, f *config.Field, s *jsonSchema) *js
 	return s
 }
 
-// link is one of Markdown.
 var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 func deprecated(s *jsonSchema, why string) *jsonSchema {
@@ -248,10 +239,9 @@ func deprecated(s *jsonSchema, why string) *jsonSchema {
 	return s
 }
 
-// sentence makes one of the words of a message.
 func sentence(words string) string { return strings.ToUpper(words[:1]) + words[1:] + "." }
 
-// TestJSONSchemaIsCurrent: the schema is what the fields, the rules and the reference give.
+// TestJSONSchemaIsCurrent compares the schema with the fields, the rules and the reference.
 // go test ./config/load -update writes it.
 func TestJSONSchemaIsCurrent(t *testing.T) {
 	data, err := marshalJSON(makeSchema(t))
@@ -269,7 +259,7 @@ func TestJSONSchemaIsCurrent(t *testing.T) {
 	configtest.GoldenFile(t, schemaFile, indented.String())
 }
 
-// eachValue calls f with each value of a document, whole mappings and lists too.
+// eachValue calls f with each value of a document, including mappings and lists.
 func eachValue(n *yaml.Node, f func(*yaml.Node)) {
 	switch n.Kind {
 	case yaml.DocumentNode:

@@ -22,8 +22,8 @@ import (
 	"vzones/topology"
 )
 
-// TestOutcomes compares all that becomes of each input with its golden file: the fields of the
-// configuration that differ from the default, the warnings, and the mistakes.
+// TestOutcomes compares the result of each input with its golden file: the fields that differ from
+// the default, the warnings and the errors.
 func TestOutcomes(t *testing.T) {
 	for folder, least := range map[string]int{"good": 40, "ini-good": 25, "mistakes": 200, "ini-mistakes": 70, "outcomes": 45} {
 		t.Run(folder, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestOutcomes(t *testing.T) {
 				if folder != "outcomes" && (err == nil) != strings.HasSuffix(folder, "good") {
 					t.Errorf("got error %v", err)
 				}
-				// The second is the same in base64.
+				// The second text is the password in base64.
 				if strings.Contains(messages, "S3cret") || strings.Contains(messages, "UzNjcmV0") {
 					t.Error("a message holds a secret")
 				}
@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// outcome writes what Parse returns, a field or a message a line.
+// outcome formats the result of Parse, one field or message per line.
 func outcome(file string, cfg *config.Config, err error) string {
 	var b strings.Builder
 	if err != nil {
@@ -74,7 +74,7 @@ func outcome(file string, cfg *config.Config, err error) string {
 	return b.String()
 }
 
-// writeMessage writes a message with all that its text does not hold.
+// writeMessage writes a message with the fields that are not in its text.
 func writeMessage(b *strings.Builder, kind string, e config.Error) {
 	b.WriteString(kind + e.Error())
 	for _, part := range []struct {
@@ -88,7 +88,7 @@ func writeMessage(b *strings.Builder, kind string, e config.Error) {
 	b.WriteString("\n")
 }
 
-// writeFields writes what differs from the default. Of PEM it writes a hash: a key is no fixture.
+// writeFields writes the fields that differ from the default, and only a hash of PEM.
 func writeFields(b *strings.Builder, name string, v, unset reflect.Value) {
 	if reflect.DeepEqual(v.Interface(), unset.Interface()) {
 		return
@@ -130,7 +130,6 @@ func writeText(b *strings.Builder, name, text string) {
 	fmt.Fprintf(b, "%s: %q\n", name, text)
 }
 
-// checkErrors checks what holds for the error of any file.
 func checkErrors(t *testing.T, file string, data []byte, err error) {
 	t.Helper()
 	all, ok := errors.AsType[config.Errors](err)
@@ -155,7 +154,7 @@ func checkErrors(t *testing.T, file string, data []byte, err error) {
 	}
 }
 
-// TestVCentersShareNothing: a list that two entries inherit is two slices. TestLargeCAFiles has the
+// TestVCentersShareNothing checks that an inherited list is copied. TestLargeCAFiles covers the
 // exception.
 func TestVCentersShareNothing(t *testing.T) {
 	cfg, err := Parse("f", []byte("global:\n  datacenters: [dc1]\n  ipFamily: [ipv6]\n"+
@@ -170,7 +169,7 @@ func TestVCentersShareNothing(t *testing.T) {
 	}
 }
 
-// TestParseKeepsNothing: several may call it at once, and it changes none of its arguments.
+// TestParseKeepsNothing checks that Parse is safe for concurrent use and does not change its arguments.
 func TestParseKeepsNothing(t *testing.T) {
 	for _, folder := range []string{"good", "ini-good"} {
 		c := configtest.Cases(t, folder)[0]
@@ -194,8 +193,8 @@ func TestParseKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestWarningsOutliveLines: a line more on top changes the position of a warning and not its text, or
-// a reload would log it again.
+// TestWarningsOutliveLines checks that a new line above a warning does not change its text, or a reload
+// would log it again.
 func TestWarningsOutliveLines(t *testing.T) {
 	for _, folder := range []string{"good", "ini-good", "outcomes"} {
 		for _, c := range configtest.Cases(t, folder) {
@@ -217,8 +216,8 @@ func TestWarningsOutliveLines(t *testing.T) {
 
 func TestMain(m *testing.M) { os.Exit(configtest.Main(m)) }
 
-// FuzzParse checks what holds for any file: no panic, a Config or Errors with
-// their lines, the same each time, and no password in what is printed.
+// FuzzParse checks the properties of any file: no panic, a Config or Errors with lines, the same result
+// each time, and no password in the output.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"good", "mistakes", "ini-good", "ini-mistakes", "outcomes"} {
 		for _, c := range configtest.Cases(f, folder) {
@@ -251,7 +250,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkConfig checks what holds for any Config.
 func checkConfig(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	if len(cfg.VCenters) == 0 {

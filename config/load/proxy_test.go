@@ -11,7 +11,7 @@ import (
 	"vzones/config/configtest"
 )
 
-// proxies are values of HTTPS_PROXY, and the proxy that is meant, empty if the value is invalid.
+// proxies maps values of HTTPS_PROXY to the intended proxy, or to "" if invalid.
 var proxies = map[string]string{
 	"http://proxy.example.com:3128":          "proxy.example.com:3128",
 	"http://proxy.example.com:3128/":         "proxy.example.com:3128",
@@ -40,7 +40,7 @@ var proxies = map[string]string{
 	"http://proxy.example.com:3128/wpad?a=b": "",
 }
 
-// TestProxy: a proxy that is not used as it is meant gives a warning, which does not show it.
+// TestProxy checks that a misread proxy gives a warning without its text.
 func TestProxy(t *testing.T) {
 	file := []byte("vcenter:\n  10.0.0.1:\n" + configtest.AnAccount)
 	for value, want := range proxies {
@@ -57,8 +57,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestProxyIsThatOfTheLibrary: net/http, which reads the environment once in a process, uses the proxies without a
-// warning as they are meant.
+// TestProxyIsThatOfTheLibrary checks net/http's proxy for the values without a warning. net/http reads
+// the environment once per process.
 func TestProxyIsThatOfTheLibrary(t *testing.T) {
 	if os.Getenv("PRINT_PROXY") != "" {
 		proxy, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: "vc.example.com"}})

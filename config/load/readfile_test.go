@@ -16,7 +16,7 @@ import (
 	"vzones/config/configtest"
 )
 
-// TestReadOddFiles: what is not a file of an acceptable size is refused at once, by its name.
+// TestReadOddFiles checks that irregular and large files are rejected without blocking.
 func TestReadOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -34,7 +34,7 @@ func TestReadOddFiles(t *testing.T) {
 	if err := os.Truncate(path("large"), 4<<20+1); err != nil { // more than a CA file may have
 		t.Fatal(err)
 	}
-	// As Kubernetes mounts a ConfigMap.
+	// Kubernetes mounts a ConfigMap like this.
 	for link, to := range map[string]string{"..data": ".", "linked": "..data/small", "to-pipe": "pipe", "to-zero": "/dev/zero", "circle": "circle"} {
 		if err := os.Symlink(to, path(link)); err != nil {
 			t.Fatal(err)

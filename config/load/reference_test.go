@@ -15,7 +15,7 @@ import (
 
 const reference = "../docs/reference/configuration.md"
 
-// kindOf returns what a reader calls the value of a key.
+// kindOf returns the type of a key's value for a reader.
 func kindOf(f *config.Field) string {
 	switch {
 	case f.NoEffect != "":
@@ -34,7 +34,7 @@ func kindOf(f *config.Field) string {
 	return "text"
 }
 
-// tableOf returns the table of some keys: each has a row, but the section for NSX-T.
+// tableOf returns a table with a row for each key, except for NSX-T.
 func tableOf(fields []*config.Field) string {
 	defaults := slices.ContainsFunc(fields, func(f *config.Field) bool { return f.Default != nil || f.Unset != "" })
 	var b strings.Builder
@@ -64,8 +64,8 @@ func tableOf(fields []*config.Field) string {
 	return b.String()
 }
 
-// TestReferenceIsCurrent: the tables of keys in the reference are the descriptions of the
-// fields. go test ./config/load -update writes them.
+// TestReferenceIsCurrent compares the tables of keys in the reference with the fields.
+// go test ./config/load -update writes them.
 func TestReferenceIsCurrent(t *testing.T) {
 	global, entry := config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionEntry)
 	shared := len(config.FieldsOf(config.SectionBoth))
@@ -97,7 +97,6 @@ func TestReferenceIsCurrent(t *testing.T) {
 	configtest.GoldenFile(t, reference, page)
 }
 
-// TestSectionsAreDocumented: the reference has the sections of the INI format, and no others.
 func TestSectionsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(reference)
 	if err != nil {
@@ -118,8 +117,8 @@ func TestSectionsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestParseNodeLabels: behind each line of the golden file with the values of flags, each in braces, are
-// the labels, warnings and mistakes that they give.
+// TestParseNodeLabels compares the labels, warnings and errors of flags with the golden file, in which
+// they follow each line with the values of flags in braces.
 func TestParseNodeLabels(t *testing.T) {
 	const golden = "testdata/node-labels.txt"
 	data, err := os.ReadFile(golden)
@@ -147,7 +146,7 @@ func TestParseNodeLabels(t *testing.T) {
 	configtest.GoldenFile(t, golden, b.String())
 }
 
-// effects says what is done with the value of each key of a section and of those below it.
+// effects collects the treatment of each key of a section and of the keys below it.
 func effects(path, join string, keys []key, d *Dialect, into map[string]string) {
 	for _, k := range keys {
 		name := path + k.name
@@ -169,8 +168,8 @@ func effects(path, join string, keys []key, d *Dialect, into map[string]string) 
 	}
 }
 
-// iniEffects are those of the INI format, such as of [Global] port; a section that is
-// accepted or refused as a whole is [Disk].
+// iniEffects returns the treatment of INI keys such as [Global] port, and of sections such as [Disk]
+// that are accepted or rejected as a whole.
 func iniEffects() map[string]string {
 	all := make(map[string]string)
 	for _, s := range keysOf(config.SectionRoot, &INI) {
@@ -187,9 +186,8 @@ func iniEffects() map[string]string {
 	return all
 }
 
-// TestKeysOfTheIncumbent: the golden file says which keys of a configuration and which environment variables
-// are read, ignored or refused. The vSphere CPI's are among them, so that a change of what vzones takes over
-// from it is a change of the file.
+// TestKeysOfTheIncumbent compares the keys and environment variables that are read, ignored or rejected
+// with the golden file, so that a change of the vSphere CPI's keys shows up in the file.
 func TestKeysOfTheIncumbent(t *testing.T) {
 	var b strings.Builder
 	inYAML, inEnvironment := make(map[string]string), make(map[string]string)
