@@ -44,12 +44,12 @@ type Fleet interface {
 
 // Provider is the cloud provider "vsphere". Initialize and SetInformers precede all other methods.
 type Provider struct {
-	store       *nodes.Store
-	placer      *placement.Placer
-	checker     *placement.Checker
-	cache       *framework.Cache
-	guard       framework.Guard
-	keepsLabels atomic.Bool
+	store         *nodes.Store
+	placer        *placement.Placer
+	checker       *placement.Checker
+	cache         *framework.Cache
+	guard         framework.Guard
+	areLabelsKept atomic.Bool
 }
 
 var _ cloudprovider.InformerUser = (*Provider)(nil)
@@ -75,7 +75,7 @@ func (p *Provider) Checker() *placement.Checker { return p.checker }
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
 // KeepLabels makes Nodes get the condition TopologyReady when they are initialized.
-func (p *Provider) KeepLabels() { p.keepsLabels.Store(true) }
+func (p *Provider) KeepLabels() { p.areLabelsKept.Store(true) }
 
 // Initialize does nothing.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
@@ -129,7 +129,7 @@ func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
 // InstanceExists reports whether a Node's VM exists, see placement.Checker. The framework deletes the Node if not.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	exists, err := p.checker.CheckExists(ctx, node)
-	p.guard.Exists(node, exists || err != nil)
+	p.guard.RecordExists(node, exists || err != nil)
 	return exists, err
 }
 
@@ -139,12 +139,12 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	if p.placer.IsForeign(node) {
 		return false, nil
 	}
-	down, err := p.placer.IsShutDown(node)
+	isShutDown, err := p.placer.IsShutDown(node)
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("It is not known whether the VM is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 	}
-	p.guard.Shutdown(node, down)
-	return down, nil
+	p.guard.RecordShutdown(node, isShutDown)
+	return isShutDown, nil
 }
 
 // InstanceMetadata returns the data that the framework writes to a Node.
@@ -155,27 +155,27 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
 	isForeign := p.placer.IsForeign(node)
-	joins := nodeinfo.IsUninitialized(node)
+	isJoining := nodeinfo.IsUninitialized(node)
 	switch {
-	case isForeign && !joins:
+	case isForeign && !isJoining:
 		return &cloudprovider.InstanceMetadata{}, nil
 	case isForeign:
-	case joins:
-		d, waits := p.placer.JoinAndReserve(node)
-		if waits != nil {
-			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waits.Error()))
+	case isJoining:
+		d, waitErr := p.placer.JoinAndReserve(node)
+		if waitErr != nil {
+			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waitErr.Error()))
 			break
 		}
 		d.Log(ctx, node)
 		m = d.Metadata
 		additions = p.additions(node, d)
 	default:
-		var given []v1.NodeAddress
-		if given, additions.Former, err = p.placer.NewAddresses(node); err == nil {
-			m = &cloudprovider.InstanceMetadata{NodeAddresses: given}
+		var newAddresses []v1.NodeAddress
+		if newAddresses, additions.Former, err = p.placer.NewAddresses(node); err == nil {
+			m = &cloudprovider.InstanceMetadata{NodeAddresses: newAddresses}
 		}
 	}
-	p.guard.Metadata(node, m, additions)
+	p.guard.RecordMetadata(node, m, additions)
 	return m, err
 }
 
@@ -186,25 +186,25 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value
-		} else if _, there := node.Labels[label]; !there {
+		} else if _, exists := node.Labels[label]; !exists {
 			b.Levels[label] = value
 		}
 	}
-	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !keepsAnother(node, d) {
+	if p.areLabelsKept.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !hasDifferentLabel(node, d) {
 		ready := report.NewCondition(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b
 }
 
-// keepsAnother reports whether a Node keeps a label that differs from its placement: one without a value, or a further
+// hasDifferentLabel reports whether a Node keeps a label that differs from its placement: one without a value, or a further
 // level, which the framework does not overwrite.
-func keepsAnother(node *v1.Node, d *placement.Decision) bool {
+func hasDifferentLabel(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)
 		overwritten := want != "" && (!plan.IsLevel(label) || topology.IsReservedLevel(label))
 		for _, key := range plan.StableAndBeta(label) {
-			if value, there := node.Labels[key]; there && value != want && !overwritten {
+			if value, exists := node.Labels[key]; exists && value != want && !overwritten {
 				return true
 			}
 		}

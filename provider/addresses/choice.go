@@ -32,33 +32,33 @@ type side struct {
 	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
-	// has is the former address if it is open, else the Node's current address, or the zero Addr.
-	has     netip.Addr
-	open    []*Result
-	claimed []*Result
-	chosen  *Result
+	// current is the former address if it is open, else the Node's current address, or the zero Addr.
+	current    netip.Addr
+	candidates []*Result
+	claimed    []*Result
+	chosen     *Result
 }
 
-func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *choice {
-	c := &choice{family: family, provided: provided, claims: in.Claims}
+func newChoice(s *Selection, input *Input, family string, provided netip.Addr) *choice {
+	c := &choice{family: family, provided: provided, claims: input.Claims}
 	for i := range s.Results {
 		if v := &s.Results[i]; familyOf(v.Address) == family {
 			c.results = append(c.results, v)
 		}
 	}
-	rules := in.Rules
+	rules := input.Rules
 	c.sides = [2]side{
-		{kind: v1.NodeInternalIP, has: in.has(v1.NodeInternalIP, family), subnets: rules.InternalSubnets, network: rules.InternalNetwork,
+		{kind: v1.NodeInternalIP, current: input.current(v1.NodeInternalIP, family), subnets: rules.InternalSubnets, network: rules.InternalNetwork,
 			reason: func(v *Result) *Reason { return &v.Internal }},
-		{kind: v1.NodeExternalIP, has: in.has(v1.NodeExternalIP, family), subnets: rules.ExternalSubnets, network: rules.ExternalNetwork,
+		{kind: v1.NodeExternalIP, current: input.current(v1.NodeExternalIP, family), subnets: rules.ExternalSubnets, network: rules.ExternalNetwork,
 			reason: func(v *Result) *Reason { return &v.External }},
 	}
 	c.sides[0].exclude(c.results, rules.ExcludeInternalSubnets)
 	c.sides[1].exclude(c.results, rules.ExcludeExternalSubnets)
 	for i := range c.sides {
 		s := &c.sides[i]
-		if former := first(in.Former, s.kind, family); slices.ContainsFunc(s.open, func(v *Result) bool { return v.Address == former }) {
-			s.has = former
+		if former := first(input.Former, s.kind, family); slices.ContainsFunc(s.candidates, func(v *Result) bool { return v.Address == former }) {
+			s.current = former
 		}
 	}
 	return c
@@ -67,20 +67,20 @@ func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *cho
 func (s *side) exclude(results []*Result, excluded []netip.Prefix) {
 	for _, v := range results {
 		r := s.reason(v)
-		in, found := containing(excluded, v.Address)
+		subnet, found := containingSubnet(excluded, v.Address)
 		switch {
 		case r.Rule == Claimed && !found:
 			s.claimed = append(s.claimed, v)
 		case r.Rule != NotChosen:
 		case found:
-			*r = Reason{Excluded, in}
+			*r = Reason{Excluded, subnet}
 		default:
-			s.open = append(s.open, v)
+			s.candidates = append(s.candidates, v)
 		}
 	}
 }
 
-func containing(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
+func containingSubnet(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 	for _, p := range subnets {
 		if p.Contains(a) {
 			return p, true
@@ -98,8 +98,8 @@ func (c *choice) choose() []v1.NodeAddress {
 		c.conflict = cmp.Or(internal.unmet(), external.unmet())
 	}
 	if internal.chosen == nil && external.chosen == nil {
-		internal.byDefault(c.provided, external.has)
-		external.byDefault(c.provided, internal.has)
+		internal.byDefault(c.provided, external.current)
+		external.byDefault(c.provided, internal.current)
 	}
 	if c.provided.IsValid() && !c.hasProvided() && !internal.byKubelet(c.provided) {
 		external.byKubelet(c.provided)
@@ -116,46 +116,46 @@ func (c *choice) choose() []v1.NodeAddress {
 // byConfiguration chooses an address in the first configured subnet that contains a candidate, else an address on the
 // configured network. --node-ip and the Node's current address take precedence over the order of the report.
 func (s *side) byConfiguration(provided netip.Addr) {
-	for _, preferred := range []netip.Addr{provided, s.has} {
-		for _, v := range s.open {
-			if p, in := containing(s.subnets, v.Address); in && v.Address == preferred {
+	for _, preferred := range []netip.Addr{provided, s.current} {
+		for _, v := range s.candidates {
+			if p, isSelected := containingSubnet(s.subnets, v.Address); isSelected && v.Address == preferred {
 				s.take(v, Reason{Subnet, p})
 				return
 			}
 		}
 	}
 	for _, p := range s.subnets {
-		for _, v := range s.open {
+		for _, v := range s.candidates {
 			if p.Contains(v.Address) {
 				s.take(v, Reason{Subnet, p})
 				return
 			}
 		}
 	}
-	var on []*Result
-	for _, v := range s.open {
+	var onNetwork []*Result
+	for _, v := range s.candidates {
 		if s.onNetwork(v) {
-			on = append(on, v)
+			onNetwork = append(onNetwork, v)
 		}
 	}
-	if len(on) == 0 {
+	if len(onNetwork) == 0 {
 		return
 	}
-	for _, preferred := range []netip.Addr{provided, s.has} {
-		for _, v := range on {
+	for _, preferred := range []netip.Addr{provided, s.current} {
+		for _, v := range onNetwork {
 			if v.Address == preferred {
 				s.take(v, Reason{Rule: Network})
 				return
 			}
 		}
 	}
-	s.take(on[0], Reason{Rule: Network})
+	s.take(onNetwork[0], Reason{Rule: Network})
 }
 
 // unmet returns a claimed address that the configuration selects if nothing could be chosen.
 func (s *side) unmet() *Result {
 	for _, v := range s.claimed {
-		if _, in := containing(s.subnets, v.Address); s.chosen == nil && (in || s.onNetwork(v)) {
+		if _, isSelected := containingSubnet(s.subnets, v.Address); s.chosen == nil && (isSelected || s.onNetwork(v)) {
 			return v
 		}
 	}
@@ -165,34 +165,34 @@ func (s *side) unmet() *Result {
 // onNetwork reports whether an address is on the configured network. An unreported address of the Node was on it.
 func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
-		return s.network != "" && v.Static && v.Address == s.has
+		return s.network != "" && v.Static && v.Address == s.current
 	}
 	return s.network != "" && config.IsNetwork(s.network, v.Network)
 }
 
 // byDefault chooses --node-ip, else an address that the Node already has as either kind, else the first candidate.
-func (s *side) byDefault(provided, other netip.Addr) {
-	if s.byKubelet(provided) || len(s.open) == 0 {
+func (s *side) byDefault(provided, counterpart netip.Addr) {
+	if s.byKubelet(provided) || len(s.candidates) == 0 {
 		return
 	}
-	for _, kept := range []netip.Addr{s.has, other} {
-		for _, v := range s.open {
-			if v.Address == kept {
+	for _, preferred := range []netip.Addr{s.current, counterpart} {
+		for _, v := range s.candidates {
+			if v.Address == preferred {
 				s.take(v, Reason{Rule: Kept})
 				return
 			}
 		}
 	}
 	rule := First
-	if s.open[0].Static {
+	if s.candidates[0].Static {
 		rule = Static
 	}
-	s.take(s.open[0], Reason{Rule: rule})
+	s.take(s.candidates[0], Reason{Rule: rule})
 }
 
 // byKubelet chooses --node-ip, also in place of an address chosen before.
 func (s *side) byKubelet(provided netip.Addr) bool {
-	for _, v := range s.open {
+	for _, v := range s.candidates {
 		if v.Address == provided {
 			s.take(v, Reason{Rule: Kubelet})
 			return true
@@ -221,21 +221,21 @@ func (c *choice) hasProvided() bool {
 func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
 		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have (%s): correct it, or the address rules in the configuration"
-		if rule := drop(c.provided); rule != NotChosen {
+		if rule := forbiddenBy(c.provided); rule != NotChosen {
 			return fmt.Errorf(forbidden, c.provided, rule)
 		}
 		for _, v := range c.results {
 			if v.Address == c.provided && v.Internal.Rule == Claimed {
-				return c.claimed("the kubelet's --node-ip is", v)
+				return c.claimError("the kubelet's --node-ip is", v)
 			}
 			if v.Address == c.provided {
 				return fmt.Errorf(forbidden, c.provided, v.Internal)
 			}
 		}
-		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s: correct it, or the VM's addresses", c.provided, c.reported())
+		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s: correct it, or the VM's addresses", c.provided, c.alternatives())
 	}
 	if c.conflict != nil {
-		return c.claimed("VMware Tools report", c.conflict)
+		return c.claimError("VMware Tools report", c.conflict)
 	}
 	if c.sides[0].chosen != nil || c.sides[1].chosen != nil {
 		return nil
@@ -248,20 +248,20 @@ func (c *choice) check(refused error) error {
 	}
 	for _, v := range c.results {
 		if v.Internal.Rule == Claimed {
-			return c.claimed("VMware Tools report", v)
+			return c.claimError("VMware Tools report", v)
 		}
 	}
-	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the VM's addresses", c.family, c.reported())
+	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the VM's addresses", c.family, c.alternatives())
 }
 
-func (c *choice) claimed(who string, v *Result) error {
+func (c *choice) claimError(source string, v *Result) error {
 	claim := c.claims[v.Address]
 	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the VMs another address, or delete Node %s if it is not in use any more",
-		who, v.Address, claim.Node, claim.Why, claim.Node)
+		source, v.Address, claim.Node, claim.Why, claim.Node)
 }
 
 // reported lists the VM's addresses of the family for an error.
-func (c *choice) reported() string {
+func (c *choice) alternatives() string {
 	const most = 5
 	var b strings.Builder
 	for i, v := range c.results {

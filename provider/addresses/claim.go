@@ -23,21 +23,21 @@ type Claim struct {
 
 // ClaimedBy returns the addresses that a Node claims: its first internal and external IP of each family, and --node-ip.
 func ClaimedBy(node *v1.Node) []netip.Addr {
-	var all usable
+	var claimed usable
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, family := range []string{"ipv4", "ipv6"} {
-			all.add(first(node.Status.Addresses, kind, family))
+			claimed.add(first(node.Status.Addresses, kind, family))
 		}
 	}
-	all.add(provided(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr])...)
-	return all
+	claimed.add(provided(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr])...)
+	return claimed
 }
 
 type usable []netip.Addr
 
-func (u *usable) add(some ...netip.Addr) {
-	for _, a := range some {
-		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(*u, a) {
+func (u *usable) add(addrs ...netip.Addr) {
+	for _, a := range addrs {
+		if a.IsValid() && forbiddenBy(a) == NotChosen && !slices.Contains(*u, a) {
 			*u = append(*u, a)
 		}
 	}
@@ -53,22 +53,22 @@ const (
 	Unbacked
 )
 
-// Back returns a VM's backing for an address that its Node claims, and the reason in words.
-func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
+// BackingOf returns a VM's backing for an address that its Node claims, and the reason in words.
+func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	switch {
-	case has(m.Static, a):
+	case contains(m.Static, a):
 		return Backed, "its VM's metadata has it"
 	case m.GuestAddress == a:
 		return Backed, "its VM reports it"
 	}
-	others := false
+	hasOthers := false
 	for i := range m.NICs {
-		for _, one := range m.NICs[i].Addresses {
-			one = one.Unmap()
-			if one == a {
+		for _, reported := range m.NICs[i].Addresses {
+			reported = reported.Unmap()
+			if reported == a {
 				return Backed, "its VM reports it"
 			}
-			others = others || m.NICs[i].DeviceConfigID != -1 && drop(one) == NotChosen && familyOf(one) == familyOf(a)
+			hasOthers = hasOthers || m.NICs[i].DeviceConfigID != -1 && forbiddenBy(reported) == NotChosen && familyOf(reported) == familyOf(a)
 		}
 	}
 	switch {
@@ -76,50 +76,52 @@ func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 		return Unbacked, "its VM is powered off"
 	case m.Partial:
 		return Unclear, "its VM reports more addresses than are looked at"
-	case others:
+	case hasOthers:
 		return Unbacked, "its VM has others"
 	}
 	return Unclear, "its VM reports no address now"
 }
 
 // Candidates returns the VM's addresses that claims of other Nodes may exclude, and --node-ip.
-func (in *Input) Candidates() []netip.Addr {
-	all := ofDevices(in.NICs)
-	all.add(provided(in.Provided)...)
-	return all
+func (input *Input) Candidates() []netip.Addr {
+	addrs := ofDevices(input.NICs)
+	addrs.add(provided(input.Provided)...)
+	return addrs
 }
 
 // IsOfFamily reports whether the family of an address is configured.
-func (in *Input) IsOfFamily(a netip.Addr) bool { return slices.Contains(in.Families, familyOf(a)) }
+func (input *Input) IsOfFamily(a netip.Addr) bool {
+	return slices.Contains(input.Families, familyOf(a))
+}
 
 // Reported returns the addresses that a VM reports and its Node may get.
 func Reported(m *inventory.Machine) []netip.Addr {
-	all := ofDevices(m.NICs)
-	all.add(m.GuestAddress)
-	return all
+	addrs := ofDevices(m.NICs)
+	addrs.add(m.GuestAddress)
+	return addrs
 }
 
-func ofDevices(nics []inventory.NIC) (all usable) {
+func ofDevices(nics []inventory.NIC) (addrs usable) {
 	for i := range nics {
 		for _, a := range nics[i].Addresses {
 			if nics[i].DeviceConfigID != -1 {
-				all.add(a.Unmap())
+				addrs.add(a.Unmap())
 			}
 		}
 	}
-	return all
+	return addrs
 }
 
-// IsWithout reports whether a Node has no address of a's family. An uninitialized Node has none that vzones chose.
-func IsWithout(node *v1.Node, a netip.Addr) bool {
+// LacksFamilyOf reports whether a Node has no address of a's family. An uninitialized Node has none that vzones chose.
+func LacksFamilyOf(node *v1.Node, a netip.Addr) bool {
 	return nodeinfo.IsUninitialized(node) ||
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
 // claim returns another Node's claim to an address. A running Node never loses an address to a claim.
-func (in *Input) claim(a netip.Addr) (Claim, bool) {
-	claim, claimed := in.Claims[a]
-	if !claimed || a == in.has(v1.NodeInternalIP, familyOf(a)) || a == in.has(v1.NodeExternalIP, familyOf(a)) {
+func (input *Input) claim(a netip.Addr) (Claim, bool) {
+	claim, claimed := input.Claims[a]
+	if !claimed || a == input.current(v1.NodeInternalIP, familyOf(a)) || a == input.current(v1.NodeExternalIP, familyOf(a)) {
 		return Claim{}, false
 	}
 	return claim, true

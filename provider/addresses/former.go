@@ -11,35 +11,35 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-func formerOf(node *v1.Node) (all []v1.NodeAddress) {
+func formerOf(node *v1.Node) (former []v1.NodeAddress) {
 	for _, part := range strings.SplitN(node.Annotations[nodeinfo.KeyFormerAddresses], ",", 5) {
 		kind, a, _ := strings.Cut(part, "=")
-		all = append(all, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
+		former = append(former, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
 	}
-	return all
+	return former
 }
 
 // Former returns the annotation nodeinfo.KeyFormerAddresses for a Node that gets new addresses. For each type and
 // family it contains the first address that the VM stopped reporting while an interface had no usable address, until
 // the Node gets that address back.
 func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
-	var all []string
+	var parts []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, family := range []string{"ipv4", "ipv6"} {
 			isStarting := func(nic inventory.NIC) bool {
-				return nic.DeviceConfigID != -1 && !slices.ContainsFunc(nic.Addresses, func(a netip.Addr) bool { return drop(a.Unmap()) == NotChosen && familyOf(a.Unmap()) == family })
+				return nic.DeviceConfigID != -1 && !slices.ContainsFunc(nic.Addresses, func(a netip.Addr) bool { return forbiddenBy(a.Unmap()) == NotChosen && familyOf(a.Unmap()) == family })
 			}
 			former := first(formerOf(node), kind, family)
 			if !former.IsValid() {
 				former = first(node.Status.Addresses, kind, family)
-				if is, _ := Back(m, former); is != Unbacked || !slices.ContainsFunc(m.NICs, isStarting) {
+				if backing, _ := BackingOf(m, former); backing != Unbacked || !slices.ContainsFunc(m.NICs, isStarting) {
 					continue
 				}
 			}
 			if former.IsValid() && former != first(given, kind, family) {
-				all = append(all, string(kind)+"="+former.String())
+				parts = append(parts, string(kind)+"="+former.String())
 			}
 		}
 	}
-	return strings.Join(all, ",")
+	return strings.Join(parts, ",")
 }

@@ -35,11 +35,11 @@ func invariants(t *testing.T, in Input) {
 
 	// The Node keeps the addresses that it was initialized with, in any order of the report.
 	again := in
-	again.Has = nil
+	again.Current = nil
 	if got, err = Select(again); err != nil {
 		return
 	}
-	again.Has = got.Addresses
+	again.Current = got.Addresses
 	again.NICs = slices.Clone(in.NICs)
 	random := rand.New(rand.NewSource(1))
 	for range 3 {
@@ -156,7 +156,7 @@ func generated(data []byte) Input {
 	}
 	for range next(5) {
 		kind := []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP}[next(2)]
-		in.Has = append(in.Has, v1.NodeAddress{Type: kind, Address: pool[next(len(pool))].Unmap().String()})
+		in.Current = append(in.Current, v1.NodeAddress{Type: kind, Address: pool[next(len(pool))].Unmap().String()})
 	}
 	for _, a := range some(3) {
 		if in.Claims == nil {
@@ -166,7 +166,7 @@ func generated(data []byte) Input {
 	}
 	names := []string{"", "localhost", "10.0.0.1", "own", "..."}
 	if had := names[next(len(names))]; had != "" {
-		in.Has = append(in.Has, v1.NodeAddress{Type: v1.NodeHostName, Address: had})
+		in.Current = append(in.Current, v1.NodeAddress{Type: v1.NodeHostName, Address: had})
 	}
 	in.OwnNames = []string{names[next(len(names))], names[next(len(names))]}
 	return in

@@ -86,7 +86,7 @@ func readMachine(t testing.TB, in *Input, key, value string) {
 	case "has":
 		for s := range strings.FieldsSeq(value) {
 			kind, a, _ := strings.Cut(s, "=")
-			in.Has = append(in.Has, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
+			in.Current = append(in.Current, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
 		}
 	case "claim":
 		words := strings.Fields(value)
@@ -232,7 +232,7 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 			t.Errorf("%s: Select: addresses %v, error %v, want the address %q or an error with %q", name, got.Addresses, err, c.want, c.fail)
 		}
 	}
-	if backing, _ := Back(&m, m.GuestAddress); backing != Backed {
+	if backing, _ := BackingOf(&m, m.GuestAddress); backing != Backed {
 		t.Errorf("another Node's claim to it: %v", backing)
 	}
 }
@@ -249,7 +249,7 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 		"a part, of a VM that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
 		"a report that does not count": {inventory.Machine{Refused: errors.New("x")}, Unclear},
 	} {
-		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its VM") {
+		if got, why := BackingOf(&c.m, a); got != c.want || !strings.HasPrefix(why, "its VM") {
 			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its VM\"", name, a, got, why, c.want)
 		}
 	}

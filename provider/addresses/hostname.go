@@ -8,8 +8,8 @@ import (
 
 // hostName returns the first valid name among the Hostname of an initialized Node, the guest's host name and OwnNames. So
 // the guest's name, which changes while it boots, decides only once.
-func (in *Input) hostName() string {
-	for _, name := range append([]string{hostNameIn(in.Has), in.HostName}, in.OwnNames...) {
+func (input *Input) hostName() string {
+	for _, name := range append([]string{hostNameIn(input.Current), input.HostName}, input.OwnNames...) {
 		if inventory.IsHostName(name) {
 			return name
 		}
@@ -17,8 +17,8 @@ func (in *Input) hostName() string {
 	return ""
 }
 
-func hostNameIn(all []v1.NodeAddress) string {
-	for _, a := range all {
+func hostNameIn(addrs []v1.NodeAddress) string {
+	for _, a := range addrs {
 		if a.Type == v1.NodeHostName {
 			return a.Address
 		}

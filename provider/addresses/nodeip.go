@@ -14,18 +14,18 @@ import (
 // leaveOut drops the addresses that the framework would drop: if an address of a type is in --node-ip, the framework
 // writes no other address of that type. A Node whose kubelet has one family is therefore single-stack, like the kubelet
 // and its host-network Pods.
-func (s *Selection) leaveOut(in *Input, provided map[string]netip.Addr) {
+func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 	isProvided := func(a v1.NodeAddress) bool {
 		ip, ok := parse(a.Address)
 		return ok && a.Type != v1.NodeHostName && ip == provided[familyOf(ip)]
 	}
-	only := map[v1.NodeAddressType]bool{}
+	hasProvided := map[v1.NodeAddressType]bool{}
 	for _, a := range s.Addresses {
-		only[a.Type] = only[a.Type] || isProvided(a)
+		hasProvided[a.Type] = hasProvided[a.Type] || isProvided(a)
 	}
 	var kept, dropped []v1.NodeAddress
 	for _, a := range s.Addresses {
-		if only[a.Type] && !isProvided(a) {
+		if hasProvided[a.Type] && !isProvided(a) {
 			dropped = append(dropped, a)
 		} else {
 			kept = append(kept, a)
@@ -44,19 +44,19 @@ func (s *Selection) leaveOut(in *Input, provided map[string]netip.Addr) {
 			v.External = Reason{Rule: NotNodeIP}
 		}
 	}
-	s.LeftOut = fmt.Errorf("%s: %w", in.Ref.Located(in.InventoryPath), leftOut(in, dropped, provided))
+	s.LeftOut = fmt.Errorf("%s: %w", input.Ref.Located(input.InventoryPath), leftOutError(input, dropped, provided))
 }
 
-func leftOut(in *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
+func leftOutError(input *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
 	var names []string
 	for _, a := range dropped {
 		names = append(names, string(a.Type)+" "+a.Address)
 	}
 	advice := "have the kubelet's --node-ip and the address rules in the configuration name the same addresses"
-	for _, family := range in.Families {
+	for _, family := range input.Families {
 		if !provided[family].IsValid() {
 			advice = fmt.Sprintf("add an %s address to --node-ip, or remove %s from ipFamily", family, family)
 		}
 	}
-	return fmt.Errorf("the kubelet's --node-ip is %s, so Kubernetes leaves out %s: %s", quote.Value(in.Provided), strings.Join(names, " and "), advice)
+	return fmt.Errorf("the kubelet's --node-ip is %s, so Kubernetes leaves out %s: %s", quote.Value(input.Provided), strings.Join(names, " and "), advice)
 }

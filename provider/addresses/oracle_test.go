@@ -36,7 +36,7 @@ func oracle(in Input) []v1.NodeAddress {
 	}
 	var out []v1.NodeAddress
 	var names []string
-	for _, one := range in.Has {
+	for _, one := range in.Current {
 		if one.Type == v1.NodeHostName && names == nil {
 			names = append(names, one.Address)
 		}
@@ -123,7 +123,7 @@ func leadsNowhere(a netip.Addr) bool {
 
 // hadBefore returns the Node's first address of a kind and family.
 func hadBefore(in Input, kind v1.NodeAddressType, is4 bool) netip.Addr {
-	for _, one := range in.Has {
+	for _, one := range in.Current {
 		if a, err := netip.ParseAddr(one.Address); err == nil && one.Type == kind && a.Is4() == is4 {
 			return a
 		}

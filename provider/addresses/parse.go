@@ -13,22 +13,22 @@ func provided(annotation string) []netip.Addr {
 	if len(parts) > 2 {
 		return nil
 	}
-	var all []netip.Addr
+	var addrs []netip.Addr
 	for _, part := range parts {
 		if a, ok := parse(part); ok {
-			all = append(all, a)
+			addrs = append(addrs, a)
 		}
 	}
-	return all
+	return addrs
 }
 
 // first returns the first address of a kind and a family, or the zero Addr.
-func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
-	for _, one := range all {
-		if one.Type != kind {
+func first(addrs []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
+	for _, candidate := range addrs {
+		if candidate.Type != kind {
 			continue
 		}
-		if a, ok := parse(one.Address); ok && familyOf(a) == family {
+		if a, ok := parse(candidate.Address); ok && familyOf(a) == family {
 			return a
 		}
 	}

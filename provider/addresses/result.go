@@ -84,21 +84,21 @@ type Result struct {
 
 // String returns the result on one line.
 func (v Result) String() string {
-	from := fmt.Sprintf("on %s (%d)", quote.Value(v.Network), v.Device)
+	origin := fmt.Sprintf("on %s (%d)", quote.Value(v.Network), v.Device)
 	if v.Assumed {
-		from = "of the kubelet"
+		origin = "of the kubelet"
 		if v.Static {
-			from = "of the VM's metadata"
+			origin = "of the VM's metadata"
 		}
 	}
 	if v.Internal == v.External && !v.Internal.Chosen() {
-		return fmt.Sprintf("%s %s: %s", v.Address, from, v.Internal)
+		return fmt.Sprintf("%s %s: %s", v.Address, origin, v.Internal)
 	}
-	return fmt.Sprintf("%s %s: internal %s, external %s", v.Address, from, v.Internal, v.External)
+	return fmt.Sprintf("%s %s: internal %s, external %s", v.Address, origin, v.Internal, v.External)
 }
 
-// drop returns the rule that forbids an address in every configuration, or NotChosen.
-func drop(a netip.Addr) Rule {
+// forbiddenBy returns the rule that forbids an address in every configuration, or NotChosen.
+func forbiddenBy(a netip.Addr) Rule {
 	switch {
 	case a.IsLoopback():
 		return Loopback
@@ -112,7 +112,7 @@ func drop(a netip.Addr) Rule {
 	return NotChosen
 }
 
-// reported reports whether the address shows that VMware Tools report its family, even if it was dropped.
-func (v *Result) reported() bool {
-	return !v.Assumed && v.Internal.Rule != GuestMade && drop(v.Address) == NotChosen
+// isReported reports whether the address shows that VMware Tools report its family, even if it was dropped.
+func (v *Result) isReported() bool {
+	return !v.Assumed && v.Internal.Rule != GuestMade && forbiddenBy(v.Address) == NotChosen
 }

@@ -27,51 +27,51 @@ import (
 )
 
 // Select chooses a Node's addresses. Every error is an ErrNone, and the Selection then has the results so far.
-func Select(in Input) (Selection, error) {
+func Select(input Input) (Selection, error) {
 	var out Selection
-	if name := in.hostName(); name != "" {
+	if name := input.hostName(); name != "" {
 		out.Addresses = append(out.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: name})
 	}
-	provided, err := parseProvided(in.Provided, in.Families)
-	out.Results = list(&in)
-	for _, family := range in.Families {
-		if !slices.ContainsFunc(out.Results, func(v Result) bool { return familyOf(v.Address) == family && v.reported() }) {
+	provided, err := parseProvided(input.Provided, input.Families)
+	out.Results = listResults(&input)
+	for _, family := range input.Families {
+		if !slices.ContainsFunc(out.Results, func(v Result) bool { return familyOf(v.Address) == family && v.isReported() }) {
 			out.Unreported = append(out.Unreported, family)
 			if p, ok := provided[family]; ok {
 				v := Result{Address: p, Assumed: true}
-				v.dropBy(drop(p))
+				v.dropBy(forbiddenBy(p))
 				out.Results = append(out.Results, v)
 			}
 		}
 	}
-	out.Results = append(out.Results, in.unreported(out.Results)...)
+	out.Results = append(out.Results, input.unreported(out.Results)...)
 	if err == nil {
-		err = checkNetworks(in.NICs, in.Rules)
+		err = checkNetworks(input.NICs, input.Rules)
 	}
 	for i := range out.Results {
 		v := &out.Results[i]
-		claim, claimed := in.claim(v.Address)
+		claim, claimed := input.claim(v.Address)
 		switch {
 		case v.Internal.Rule != NotChosen:
-		case !slices.Contains(in.Families, familyOf(v.Address)):
+		case !slices.Contains(input.Families, familyOf(v.Address)):
 			v.dropBy(OtherFamily)
 		case claimed && !claim.Void:
 			v.dropBy(Claimed)
 		}
 	}
-	for _, family := range in.Families {
+	for _, family := range input.Families {
 		if err != nil {
 			break
 		}
-		f := newChoice(&out, &in, family, provided[family])
+		f := newChoice(&out, &input, family, provided[family])
 		out.Addresses = append(out.Addresses, f.choose()...)
-		err = f.check(in.Refused)
+		err = f.check(input.Refused)
 	}
 	if err != nil {
 		out.Addresses = nil
-		return out, topology.Errorf(ErrNone, "%s: %w", in.Ref.Located(in.InventoryPath), err)
+		return out, topology.Errorf(ErrNone, "%s: %w", input.Ref.Located(input.InventoryPath), err)
 	}
-	out.leaveOut(&in, provided)
+	out.leaveOut(&input, provided)
 	return out, nil
 }
 
@@ -142,8 +142,8 @@ type Input struct {
 	OwnNames []string
 	// Provided is the annotation of --node-ip: empty, an address, or one of each family with a comma.
 	Provided string
-	// Has are the addresses of an initialized Node.
-	Has []v1.NodeAddress
+	// Current are the addresses of an initialized Node.
+	Current []v1.NodeAddress
 	// Former are addresses that the VM stopped reporting. The Node gets them back unless a rule prefers another.
 	Former []v1.NodeAddress
 	// Claims are other Nodes' claims to the VM's addresses and to Provided.
@@ -165,58 +165,58 @@ type Selection struct {
 // For returns the input for a VM and its Node, which may be nil. An address without an interface is only used for an
 // uninitialized Node without --node-ip.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
-	in := Input{Machine: *m, Rules: rules, Families: families}
+	input := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
-		in.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
-		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+		input.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
+		input.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if !nodeinfo.IsUninitialized(node) {
-			in.Has = node.Status.Addresses
-			in.Former = formerOf(node)
+			input.Current = node.Status.Addresses
+			input.Former = formerOf(node)
 		}
 	}
 	switch {
 	case !m.GuestAddress.IsValid():
 	case rules.NameNetworks():
-		in.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
-	case in.Provided == "" && in.Has == nil:
-		in.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
+		input.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
+	case input.Provided == "" && input.Current == nil:
+		input.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
 	}
-	return in
+	return input
 }
 
-// list returns the VM's addresses in order of precedence: static addresses first, then the order of the report.
-func list(in *Input) []Result {
-	var all []Result
-	for i := range in.NICs {
-		nic := &in.NICs[i]
+// listResults returns the VM's addresses in order of precedence: static addresses first, then the order of the report.
+func listResults(input *Input) []Result {
+	var results []Result
+	for i := range input.NICs {
+		nic := &input.NICs[i]
 		rule := NotChosen
 		switch {
 		case nic.DeviceConfigID == -1:
 			rule = GuestMade
-		case !in.Rules.Considers(nic.Network):
+		case !input.Rules.Considers(nic.Network):
 			rule = LeftOut
 		}
-		for _, a := range in.addressesOf(nic) {
+		for _, a := range input.addressesOf(nic) {
 			v := Result{Address: a, Network: nic.Network, Device: nic.DeviceConfigID}
-			v.dropBy(cmp.Or(rule, drop(a)))
-			if v.Internal.Rule == NotChosen && has(nic.Unusable, a) {
+			v.dropBy(cmp.Or(rule, forbiddenBy(a)))
+			if v.Internal.Rule == NotChosen && contains(nic.Unusable, a) {
 				v.dropBy(Unusable)
 			}
-			all = append(all, v)
+			results = append(results, v)
 		}
 	}
-	for i := range all {
-		v := &all[i]
-		v.order = len(in.Static)
-		if i := slices.IndexFunc(in.Static, func(s netip.Addr) bool { return s.Unmap() == v.Address }); i >= 0 {
+	for i := range results {
+		v := &results[i]
+		v.order = len(input.Static)
+		if i := slices.IndexFunc(input.Static, func(s netip.Addr) bool { return s.Unmap() == v.Address }); i >= 0 {
 			v.Static = true
 			v.order = i
 		}
 	}
-	if len(in.Static) > 0 {
-		slices.SortStableFunc(all, func(a, b Result) int { return cmp.Compare(a.order, b.order) })
+	if len(input.Static) > 0 {
+		slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(a.order, b.order) })
 	}
-	return all
+	return results
 }
 
 func (v *Result) dropBy(r Rule) {
@@ -226,14 +226,14 @@ func (v *Result) dropBy(r Rule) {
 
 // addressesOf returns the distinct addresses of an interface. Possibly floating IPs come last: secondary addresses, and
 // addresses with a void claim.
-func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
+func (input *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {
 		a = a.Unmap()
-		_, claimed := in.claim(a)
+		_, claimed := input.claim(a)
 		switch {
-		case !a.IsValid() || has(first, a) || has(second, a):
-		case claimed || has(nic.Secondary, a):
+		case !a.IsValid() || contains(first, a) || contains(second, a):
+		case claimed || contains(nic.Secondary, a):
 			second = append(second, a)
 		default:
 			first = append(first, a)
@@ -242,26 +242,26 @@ func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	return append(first, second...)
 }
 
-func has(all []netip.Addr, a netip.Addr) bool {
-	return slices.ContainsFunc(all, func(one netip.Addr) bool { return one.Unmap() == a })
+func contains(addrs []netip.Addr, a netip.Addr) bool {
+	return slices.ContainsFunc(addrs, func(candidate netip.Addr) bool { return candidate.Unmap() == a })
 }
 
-func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
-	return first(in.Has, kind, family)
+func (input *Input) current(kind v1.NodeAddressType, family string) netip.Addr {
+	return first(input.Current, kind, family)
 }
 
 // unreported returns results for the Node's addresses that the VM's metadata contains but VMware Tools do not report.
-func (in *Input) unreported(reported []Result) []Result {
+func (input *Input) unreported(reported []Result) []Result {
 	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
-		for _, family := range in.Families {
-			a := in.has(kind, family)
+		for _, family := range input.Families {
+			a := input.current(kind, family)
 			known := func(v Result) bool { return v.Address == a }
-			if !a.IsValid() || !has(in.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
+			if !a.IsValid() || !contains(input.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
 				continue
 			}
 			v := Result{Address: a, Assumed: true, Static: true}
-			v.dropBy(drop(a))
+			v.dropBy(forbiddenBy(a))
 			out = append(out, v)
 		}
 	}

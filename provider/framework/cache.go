@@ -23,19 +23,19 @@ import (
 type Cache struct {
 	coreinformers.NodeInformer
 	// shared and lister are cached because NodeInformer creates new ones at each call.
-	shared  cache.SharedIndexInformer
-	lister  corelisters.NodeLister
-	foreign func(*v1.Node) bool
-	started chan struct{}
-	once    sync.Once
+	shared    cache.SharedIndexInformer
+	lister    corelisters.NodeLister
+	isForeign func(*v1.Node) bool
+	started   chan struct{}
+	startOnce sync.Once
 
 	mu       sync.Mutex
 	handlers []cache.ResourceEventHandler
 }
 
 // NewCache returns a cache that hides the Nodes for which foreign returns true.
-func NewCache(foreign func(*v1.Node) bool) *Cache {
-	return &Cache{foreign: foreign, started: make(chan struct{})}
+func NewCache(isForeign func(*v1.Node) bool) *Cache {
+	return &Cache{isForeign: isForeign, started: make(chan struct{})}
 }
 
 // Watch uses the Node informer of a factory. Call it once, before all other methods.
@@ -56,7 +56,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 }
 
 // Start must be called once this process leads and Watch has returned.
-func (c *Cache) Start() { c.once.Do(func() { close(c.started) }) }
+func (c *Cache) Start() { c.startOnce.Do(func() { close(c.started) }) }
 
 // AwaitStart waits for Start. It returns false if the context is done first.
 func (c *Cache) AwaitStart(ctx context.Context) bool {
@@ -83,11 +83,11 @@ func (c *Cache) IsStarted() bool {
 
 // All returns all Nodes, including foreign ones.
 func (c *Cache) All() []*v1.Node {
-	all, err := c.lister.List(labels.Everything())
+	nodes, err := c.lister.List(labels.Everything())
 	if err != nil {
 		return nil
 	}
-	return all
+	return nodes
 }
 
 // Has reports whether a Node still exists, and true before Start.
@@ -95,8 +95,8 @@ func (c *Cache) Has(node *v1.Node) bool {
 	if !c.IsStarted() {
 		return true
 	}
-	now, err := c.Get(node.Name)
-	return err == nil && now.UID == node.UID
+	current, err := c.Get(node.Name)
+	return err == nil && current.UID == node.UID
 }
 
 // Get returns the Node with a name, including foreign ones.
@@ -117,38 +117,38 @@ func (c *Cache) Informer() cache.SharedIndexInformer {
 	return &announcing{c.shared, c}
 }
 
-// Quiet returns the shared informer, which ignores Announce.
-func (c *Cache) Quiet() cache.SharedIndexInformer { return c.shared }
+// SharedInformer returns the shared informer, which ignores Announce.
+func (c *Cache) SharedInformer() cache.SharedIndexInformer { return c.shared }
 
 // Lister returns a lister without foreign Nodes.
 func (c *Cache) Lister() corelisters.NodeLister {
-	return ownNodes{c.lister, c.foreign}
+	return ownNodes{c.lister, c.isForeign}
 }
 
 type ownNodes struct {
 	corelisters.NodeLister
-	foreign func(*v1.Node) bool
+	isForeign func(*v1.Node) bool
 }
 
 // List implements corelisters.NodeLister.
 func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
-	all, err := l.NodeLister.List(selector)
+	nodes, err := l.NodeLister.List(selector)
 	if err != nil {
 		return nil, err
 	}
-	own := make([]*v1.Node, 0, len(all))
-	for _, n := range all {
-		if !l.foreign(n) {
-			own = append(own, n)
+	ours := make([]*v1.Node, 0, len(nodes))
+	for _, n := range nodes {
+		if !l.isForeign(n) {
+			ours = append(ours, n)
 		}
 	}
-	return own, nil
+	return ours, nil
 }
 
 // Get implements corelisters.NodeLister.
 func (l ownNodes) Get(name string) (*v1.Node, error) {
 	n, err := l.NodeLister.Get(name)
-	if err == nil && l.foreign(n) {
+	if err == nil && l.isForeign(n) {
 		return nil, apierrors.NewNotFound(v1.Resource("nodes"), name)
 	}
 	return n, err
@@ -156,41 +156,41 @@ func (l ownNodes) Get(name string) (*v1.Node, error) {
 
 type announcing struct {
 	cache.SharedIndexInformer
-	of *Cache
+	cache *Cache
 }
 
 func (s *announcing) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return s.SharedIndexInformer.AddEventHandler(s.note(h))
+	return s.SharedIndexInformer.AddEventHandler(s.register(h))
 }
 
 func (s *announcing) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, d time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return s.SharedIndexInformer.AddEventHandlerWithResyncPeriod(s.note(h), d)
+	return s.SharedIndexInformer.AddEventHandlerWithResyncPeriod(s.register(h), d)
 }
 
 func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.note(h), o)
+	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.register(h), o)
 }
 
 // note registers a handler for Announce. The returned handler gets the changes of initialized Nodes and all deletions.
-func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
-	s.of.mu.Lock()
-	s.of.handlers = append(s.of.handlers[:len(s.of.handlers):len(s.of.handlers)], h)
-	s.of.mu.Unlock()
+func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+	s.cache.mu.Lock()
+	s.cache.handlers = append(s.cache.handlers[:len(s.cache.handlers):len(s.cache.handlers)], h)
+	s.cache.mu.Unlock()
 	// A handler that is added after the first sync may have missed announcements, so it gets all existing Nodes.
-	late := s.HasSynced()
-	waits := func(object any) bool {
+	isLate := s.HasSynced()
+	isUninitialized := func(object any) bool {
 		n, ok := object.(*v1.Node)
 		return ok && nodeinfo.IsUninitialized(n)
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(object any, there bool) {
-			if !waits(object) || there && late {
-				h.OnAdd(object, there)
+		AddFunc: func(object any, isInitial bool) {
+			if !isUninitialized(object) || isInitial && isLate {
+				h.OnAdd(object, isInitial)
 			}
 		},
-		UpdateFunc: func(before, now any) {
-			if !waits(now) {
-				h.OnUpdate(before, now)
+		UpdateFunc: func(oldObj, newObj any) {
+			if !isUninitialized(newObj) {
+				h.OnUpdate(oldObj, newObj)
 			}
 		},
 		DeleteFunc: h.OnDelete,

@@ -45,18 +45,18 @@ type Answers struct {
 	// Refused means that the Node could not be initialized when the framework last asked. The framework asks again
 	// only after a change or Announce, whose caller resets Refused.
 	Refused bool
-	// absent means that the VM does not exist, off that it is shut down.
-	absent, off bool
+	// isAbsent means that the VM does not exist, off that it is shut down.
+	isAbsent, isShutDown bool
 }
 
 type metadata struct {
-	given      bool
-	joining    bool
+	isGiven    bool
+	isJoining  bool
 	providerID string
 	addresses  []v1.NodeAddress
 	additions  Additions
-	// changesFormer means that additions.Former differs from the Node's annotation.
-	changesFormer bool
+	// hasNewFormer means that additions.Former differs from the Node's annotation.
+	hasNewFormer bool
 }
 
 // Additions are added to the framework's writes of a Node.
@@ -71,46 +71,46 @@ type Additions struct {
 	Condition *v1.NodeCondition
 }
 
-// Metadata records an answer of InstanceMetadata, nil if the Node stays uninitialized.
-func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
-	now := metadata{joining: nodeinfo.IsUninitialized(n), additions: additions}
+// RecordMetadata records an answer of InstanceMetadata, nil if the Node stays uninitialized.
+func (g *Guard) RecordMetadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
+	answer := metadata{isJoining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
-		now.given = true
-		now.addresses = slices.Clone(m.NodeAddresses)
-		now.providerID = n.Spec.ProviderID
-		if now.providerID == "" {
-			now.providerID = m.ProviderID
+		answer.isGiven = true
+		answer.addresses = slices.Clone(m.NodeAddresses)
+		answer.providerID = n.Spec.ProviderID
+		if answer.providerID == "" {
+			answer.providerID = m.ProviderID
 		}
-		now.changesFormer = len(m.NodeAddresses) > 0 && additions.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
+		answer.hasNewFormer = len(m.NodeAddresses) > 0 && additions.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
 	}
-	g.note(n, func(a *Answers) {
-		if a.metadata[0].joining != now.joining {
+	g.update(n, func(a *Answers) {
+		if a.metadata[0].isJoining != answer.isJoining {
 			a.metadata[1] = a.metadata[0]
 		}
-		a.metadata[0] = now
-		if now.joining {
-			a.Refused = !now.given
+		a.metadata[0] = answer
+		if answer.isJoining {
+			a.Refused = !answer.isGiven
 		}
 	})
 }
 
-// Exists records an answer of InstanceExists.
-func (g *Guard) Exists(n *v1.Node, exists bool) {
-	g.note(n, func(a *Answers) { a.absent = !exists })
+// RecordExists records an answer of InstanceExists.
+func (g *Guard) RecordExists(n *v1.Node, exists bool) {
+	g.update(n, func(a *Answers) { a.isAbsent = !exists })
 }
 
-// Shutdown records an answer of InstanceShutdown.
-func (g *Guard) Shutdown(n *v1.Node, down bool) {
-	g.note(n, func(a *Answers) { a.off = down })
+// RecordShutdown records an answer of InstanceShutdown.
+func (g *Guard) RecordShutdown(n *v1.Node, down bool) {
+	g.update(n, func(a *Answers) { a.isShutDown = down })
 }
 
-func (g *Guard) note(n *v1.Node, change func(*Answers)) {
+func (g *Guard) update(n *v1.Node, change func(*Answers)) {
 	g.Answers.Lock()
 	defer g.Answers.Unlock()
 	change(g.Answers.AnswersAbout(n))
 }
 
-func (g *Guard) last(n *v1.Node) Answers {
+func (g *Guard) lastAnswers(n *v1.Node) Answers {
 	g.Answers.Lock()
 	defer g.Answers.Unlock()
 	return *g.Answers.AnswersAbout(n)
@@ -155,8 +155,8 @@ type guardedNodes struct {
 
 // Update rejects an update that no answer of InstanceMetadata justifies.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
-	for _, m := range c.guard.last(n).metadata {
-		if m.joining && m.given && m.providerID == n.Spec.ProviderID {
+	for _, m := range c.guard.lastAnswers(n).metadata {
+		if m.isJoining && m.isGiven && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
 			for key, value := range m.additions.Labels {
 				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
@@ -189,7 +189,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 		return fmt.Errorf("deleting Node %s: %w", name, err)
 	}
 	isAbsent := false
-	c.guard.note(n, func(a *Answers) { isAbsent, a.absent = a.absent, false })
+	c.guard.update(n, func(a *Answers) { isAbsent, a.isAbsent = a.isAbsent, false })
 	if !isAbsent {
 		return fmt.Errorf("deleting Node %s: nothing has said that its VM does not exist", name)
 	}
@@ -204,9 +204,9 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 
 // complete adds the UID to a patch, which the API server compares, and the additions to a patch of addresses.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
-	var is v1.Node
-	var all map[string]any
-	if err := cmp.Or(json.Unmarshal(patch, &is), json.Unmarshal(patch, &all)); err != nil {
+	var patched v1.Node
+	var fields map[string]any
+	if err := cmp.Or(json.Unmarshal(patch, &patched), json.Unmarshal(patch, &fields)); err != nil {
 		return nil, fmt.Errorf("reading the patch: %w", err)
 	}
 	n, err := g.Current(name)
@@ -214,39 +214,39 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 		return nil, err
 	}
 	var m metadata
-	follows := false
-	last := g.last(n)
+	isJustified := false
+	answers := g.lastAnswers(n)
 	switch {
 	case slices.Equal(subresources, []string{"status"}):
-		m = last.gave(is.Status.Addresses)
-		follows = m.given
-	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
-		follows = last.off
+		m = answers.answerWith(patched.Status.Addresses)
+		isJustified = m.isGiven
+	case slices.ContainsFunc(patched.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
+		isJustified = answers.isShutDown
 	default:
-		follows = followsFrom(n, &is)
+		isJustified = isDerivedFrom(n, &patched)
 	}
-	if !follows {
+	if !isJustified {
 		return nil, errors.New("it was replaced by another Node of its name, or has changed")
 	}
-	err = unstructured.SetNestedField(all, string(n.UID), "metadata", "uid")
-	if err == nil && m.changesFormer {
+	err = unstructured.SetNestedField(fields, string(n.UID), "metadata", "uid")
+	if err == nil && m.hasNewFormer {
 		var former any
 		if m.additions.Former != "" {
 			former = m.additions.Former
 		}
-		err = unstructured.SetNestedField(all, former, "metadata", "annotations", nodeinfo.KeyFormerAddresses)
+		err = unstructured.SetNestedField(fields, former, "metadata", "annotations", nodeinfo.KeyFormerAddresses)
 	}
 	if condition := m.additions.Condition; err == nil && condition != nil {
 		var added map[string]any
 		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
 			// The API server merges conditions by type.
-			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions")
+			err = unstructured.SetNestedSlice(fields, []any{added}, "status", "conditions")
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("adding to the patch: %w", err)
 	}
-	return json.Marshal(all)
+	return json.Marshal(fields)
 }
 
 // betaKeys maps the labels that the framework copies to the keys that it copies from.
@@ -256,9 +256,9 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// followsFrom reports whether the framework derives a patch from a Node without an answer. n may be another Node of the
+// isDerivedFrom reports whether the framework derives a patch from a Node without an answer. n may be another Node of the
 // same name.
-func followsFrom(n, patch *v1.Node) bool {
+func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
 			return false
@@ -267,12 +267,12 @@ func followsFrom(n, patch *v1.Node) bool {
 	return len(patch.Labels) > 0 || nodeinfo.IsReady(n)
 }
 
-// gave returns the last answer with these addresses, or zero. The framework adds the Node's own host name.
-func (a *Answers) gave(addresses []v1.NodeAddress) metadata {
+// answerWith returns the last answer with these addresses, or zero. The framework adds the Node's own host name.
+func (a *Answers) answerWith(addresses []v1.NodeAddress) metadata {
 	for _, m := range a.metadata {
-		if !slices.ContainsFunc(addresses, func(is v1.NodeAddress) bool {
-			return is.Address != "" && is.Type != v1.NodeHostName && !slices.Contains(m.addresses, is)
-		}) && m.given {
+		if !slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool {
+			return address.Address != "" && address.Type != v1.NodeHostName && !slices.Contains(m.addresses, address)
+		}) && m.isGiven {
 			return m
 		}
 	}

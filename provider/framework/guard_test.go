@@ -52,11 +52,11 @@ func TestDeletionsFollowFromAnswers(t *testing.T) {
 		want []types.UID // the UIDs of two deletions
 	}{
 		"nobody has asked":         {func(*Guard) {}, nil},
-		"absent":                   {func(g *Guard) { g.Exists(aNode("two"), false) }, []types.UID{"two"}},
-		"there again":              {func(g *Guard) { g.Exists(aNode("two"), false); g.Exists(aNode("two"), true) }, nil},
-		"of the Node before":       {func(g *Guard) { g.Exists(aNode("one"), false) }, nil},
-		"both":                     {func(g *Guard) { g.Exists(aNode("one"), false); g.Exists(aNode("two"), false) }, []types.UID{"two"}},
-		"it is there, that is not": {func(g *Guard) { g.Exists(aNode("two"), true); g.Exists(aNode("one"), false) }, nil},
+		"absent":                   {func(g *Guard) { g.RecordExists(aNode("two"), false) }, []types.UID{"two"}},
+		"there again":              {func(g *Guard) { g.RecordExists(aNode("two"), false); g.RecordExists(aNode("two"), true) }, nil},
+		"of the Node before":       {func(g *Guard) { g.RecordExists(aNode("one"), false) }, nil},
+		"both":                     {func(g *Guard) { g.RecordExists(aNode("one"), false); g.RecordExists(aNode("two"), false) }, []types.UID{"two"}},
+		"it is there, that is not": {func(g *Guard) { g.RecordExists(aNode("two"), true); g.RecordExists(aNode("one"), false) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
@@ -99,26 +99,26 @@ func TestWhoseAddresses(t *testing.T) {
 		refused bool
 	}{
 		"nobody was asked about": {func(*Guard) {}, "one", patch("10.0.0.1"), true},
-		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil, Additions{}) }, "one", patch("10.0.0.1"), true},
-		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1"), Additions{}) }, "one", patch("10.0.0.1"), false},
+		"of a Node that waits":   {func(g *Guard) { g.RecordMetadata(joining("one"), nil, Additions{}) }, "one", patch("10.0.0.1"), true},
+		"of one that joins":      {func(g *Guard) { g.RecordMetadata(joining("one"), with("10.0.0.1"), Additions{}) }, "one", patch("10.0.0.1"), false},
 		"of one that was replaced": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), Additions{})
-			g.Metadata(joining("two"), with("10.0.0.2"), Additions{})
+			g.RecordMetadata(joining("one"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(joining("two"), with("10.0.0.2"), Additions{})
 		}, "two", patch("10.0.0.1"), true},
 		"of one that was replaced, the new one was not asked about": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(joining("one"), with("10.0.0.1"), Additions{})
 		}, "two", patch("10.0.0.1"), true},
 		"of the new one": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), Additions{})
-			g.Metadata(joining("two"), with("10.0.0.2"), Additions{})
+			g.RecordMetadata(aNode("one"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(joining("two"), with("10.0.0.2"), Additions{})
 		}, "two", patch("10.0.0.2"), false},
 		"the same for both": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), Additions{})
-			g.Metadata(joining("two"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(aNode("one"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(joining("two"), with("10.0.0.1"), Additions{})
 		}, "two", patch("10.0.0.1"), false},
 		"of one that the loop has asked about since": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), Additions{})
-			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{}, Additions{})
+			g.RecordMetadata(joining("one"), with("10.0.0.1"), Additions{})
+			g.RecordMetadata(aNode("one"), &cloudprovider.InstanceMetadata{}, Additions{})
 		}, "one", patch("10.0.0.1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestOtherPatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := aGuard(c.current)
-			g.Shutdown(off, true)
+			g.RecordShutdown(off, true)
 			got, err := g.complete("n", []byte(c.patch), nil)
 			if (err != nil) != (c.want == "") || string(got) != c.want {
 				t.Errorf("the patch becomes %s, error %v; want %s", got, err, c.want)

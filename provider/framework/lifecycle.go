@@ -33,12 +33,12 @@ type answeredNodes struct {
 
 // List implements corelisters.NodeLister.
 func (l answeredNodes) List(selector labels.Selector) ([]*v1.Node, error) {
-	all, err := l.NodeLister.List(selector)
+	nodes, err := l.NodeLister.List(selector)
 	if err != nil {
 		return nil, err
 	}
-	answered := make([]*v1.Node, 0, len(all))
-	for _, n := range all {
+	answered := make([]*v1.Node, 0, len(nodes))
+	for _, n := range nodes {
 		if nodeinfo.IsReady(n) || l.hasAnswer(n) {
 			answered = append(answered, n)
 		}

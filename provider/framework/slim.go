@@ -52,12 +52,12 @@ func slim(object any) (any, error) {
 			})
 		}
 	}
-	odd := func(a v1.NodeAddress) bool {
+	isTooLong := func(a v1.NodeAddress) bool {
 		return len(a.Address) > longestAddress || len(a.Type) > longestAddressType
 	}
-	if len(status.Addresses) > mostAddresses || slices.ContainsFunc(status.Addresses, odd) {
-		few := slices.DeleteFunc(slices.Clone(status.Addresses), odd)
-		status.Addresses = slices.Clone(few[:min(len(few), mostAddresses)])
+	if len(status.Addresses) > mostAddresses || slices.ContainsFunc(status.Addresses, isTooLong) {
+		valid := slices.DeleteFunc(slices.Clone(status.Addresses), isTooLong)
+		status.Addresses = slices.Clone(valid[:min(len(valid), mostAddresses)])
 	}
 	n.Status = status
 	return n, nil

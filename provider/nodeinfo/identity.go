@@ -103,29 +103,29 @@ func Contradiction(node *v1.Node) error {
 }
 
 // WithContradiction returns a Node's contradiction, or else the error of the search for its VM.
-func WithContradiction(node *v1.Node, looked error) error {
+func WithContradiction(node *v1.Node, searchErr error) error {
 	err := Contradiction(node)
 	switch {
 	case err == nil:
-		return looked
-	case looked == nil:
+		return searchErr
+	case searchErr == nil:
 		return fmt.Errorf("%w; a vCenter still has the VM of the provider ID", err)
-	case errors.Is(looked, topology.ErrAbsent):
+	case errors.Is(searchErr, topology.ErrAbsent):
 		return fmt.Errorf("%w; no vCenter has the VM of the provider ID any more", err)
 	}
 	return err
 }
 
 // WithRemedy adds a remedy to the error of a search that found no VM.
-func WithRemedy(node *v1.Node, wasFound bool, looked error) error {
-	mayBeMetal := node.Spec.ProviderID == "" && !wasFound
+func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
+	mayBeBareMetal := node.Spec.ProviderID == "" && !wasFound
 	switch {
-	case !errors.Is(looked, topology.ErrAbsent), mayBeMetal && !IsUninitialized(node):
-		return looked
-	case mayBeMetal:
-		return fmt.Errorf("%w; if the Node is no VM of vSphere, leave it out with nodes.selector, and take the taint off: %s", looked, TaintCommand(node.Name, "-"))
+	case !errors.Is(searchErr, topology.ErrAbsent), mayBeBareMetal && !IsUninitialized(node):
+		return searchErr
+	case mayBeBareMetal:
+		return fmt.Errorf("%w; if the Node is no VM of vSphere, leave it out with nodes.selector, and take the taint off: %s", searchErr, TaintCommand(node.Name, "-"))
 	}
-	return fmt.Errorf("%w; if the VM is gone, delete the Node", looked)
+	return fmt.Errorf("%w; if the VM is gone, delete the Node", searchErr)
 }
 
 // scheme and the format behind it must never change: spec.providerID is immutable, and the CSI driver and Cluster API
@@ -184,10 +184,10 @@ func ParseLocation(s string) topology.Ref {
 
 // isObjectID reports whether s can be a VM's managed object ID, such as vm-42. vSphere does not specify the format.
 func isObjectID(s string) bool {
-	odd := func(r rune) bool {
+	isInvalid := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'
 	}
-	return s != "" && len(s) <= objectIDMax && !strings.ContainsFunc(s, odd)
+	return s != "" && len(s) <= objectIDMax && !strings.ContainsFunc(s, isInvalid)
 }
 
 func parseInstance(s string) string {

@@ -79,7 +79,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.limiters = newLimiters(c.store)
 	c.events = events{recorder, c.limiters.events, c.checker}
 	c.writer = &writer{client: c.client, store: c.store, limiters: c.limiters, enqueue: c.queue.Add}
-	informer := c.nodes.Quiet()
+	informer := c.nodes.SharedInformer()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
 		return fmt.Errorf("watching Nodes: %w", err)

@@ -142,7 +142,7 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	switch {
 	case err == nil && f.in.Err == nil:
 		var backing addresses.Backing
-		backing, why = addresses.Back(f.machine, a)
+		backing, why = addresses.BackingOf(f.machine, a)
 		if backing != addresses.Unclear {
 			return why, backing == addresses.Backed
 		}

@@ -22,13 +22,13 @@ func compareAge(a, b *v1.Node) int {
 // isElder reports whether a Node takes precedence over another for an address that both VMs report: neither
 // has an address of that family yet, and the Node is older. So the order of decisions does not matter.
 func isElder(node, other *v1.Node, a netip.Addr) bool {
-	return addresses.IsWithout(node, a) && addresses.IsWithout(other, a) && compareAge(node, other) < 0
+	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
 
 // elder returns the Node that takes precedence for an address according to isElder, or nil. The addresses
 // of an elder depend on its own elders.
 func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
-	if !addresses.IsWithout(node, a) {
+	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil
 	}
 	type candidate struct {

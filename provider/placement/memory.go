@@ -81,7 +81,7 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	var now []netip.Addr
 	lost := map[netip.Addr]time.Time{}
 	for _, a := range addresses.ClaimedBy(node) {
-		is, _ := addresses.Back(m, a)
+		is, _ := addresses.BackingOf(m, a)
 		if is == addresses.Unbacked && m.Power != inventory.PowerOff {
 			if lost[a] = k.lost[a]; lost[a].IsZero() {
 				lost[a] = time.Now()

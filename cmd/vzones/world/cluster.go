@@ -110,5 +110,5 @@ func fill(cache *framework.Cache, nodes []*v1.Node) {
 	for i, n := range nodes {
 		objects[i] = n
 	}
-	_ = cache.Quiet().GetIndexer().Replace(objects, "") // The key of a Node is its name, so there is no error.
+	_ = cache.SharedInformer().GetIndexer().Replace(objects, "") // The key of a Node is its name, so there is no error.
 }
