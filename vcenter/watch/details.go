@@ -35,7 +35,7 @@ type detailList struct {
 
 	view   types.ManagedObjectReference
 	listed map[string]*listing
-	// rejected has the times of rejections. A rejected VM does not exist or is hidden.
+	// rejected contains the times of rejections. A rejected VM does not exist or is hidden.
 	rejected map[string]time.Time
 }
 
@@ -68,7 +68,8 @@ func (d *detailList) expireRejections() {
 }
 
 // outside returns the VMs outside the configured datacenters, sorted. departed are VMs of Nodes
-// that have left the index and are still reported. annotatedOnly apply only to the annotated Node.
+// that have left the index and are still reported. annotatedOnly apply only to the Nodes with the
+// annotation.
 func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	for id := range annotated {
 		if !d.model.Has(id) && d.rejected[id].IsZero() {
@@ -85,7 +86,6 @@ func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string
 	return departed, annotatedOnly
 }
 
-// set replaces the VMs in the view.
 func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *progress) (changed bool, err error) {
 	wanted := make(map[string]bool, len(ids)+len(annotatedOnly))
 	missing := func(ids []string) (refs []types.ManagedObjectReference) {
@@ -163,8 +163,8 @@ func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedO
 	return d.read(ctx, listed, isFault)
 }
 
-// tryAll returns the accepted VMs. Some vCenters return the rejected VMs; others reject the whole
-// request, whose halves are then tried, down to single VMs. The rest is tried later.
+// tryAll returns the accepted VMs. Some vCenters return the rejected VMs. If the whole request is
+// rejected, its halves are tried, down to single VMs. The rest is tried later.
 func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(machines) == 0 {
 		return nil, nil

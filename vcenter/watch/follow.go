@@ -233,7 +233,6 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	return nil
 }
 
-// unsetMissing unsets properties that can no longer be read.
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
 		// For host facts the reason is recorded.

@@ -97,17 +97,17 @@ func (i *Inbox) ReadTags() { i.readNames.Notify() }
 // An Interest is an immutable set of Nodes whose VMs are read in detail.
 type Interest struct {
 	uuids map[inventory.UUID]bool
-	// names has the Nodes without a UUID, by lower-case name.
+	// names contains the Nodes without a UUID, by lower-case name.
 	names map[string]string
 	// annotated are the homes in annotations. A kubelet can write them, so they decide nothing about
 	// other Nodes' VMs.
 	annotated []inventory.LastSeen
-	// joining has the UUIDs of uninitialized Nodes by VM key.
+	// joining contains the UUIDs of uninitialized Nodes by VM key.
 	joining    map[string][]inventory.UUID
 	lastJoined time.Time
 }
 
-// joinTime is the time without pauses after a Node has joined, until its VM appears.
+// joinTime is the maximum time without pauses between polls while a joined Node's VM is missing.
 const joinTime = 15 * time.Second
 
 func (i *Interest) isJoining(m *model.Model, byName map[string][]inventory.NameEntry) bool {

@@ -59,7 +59,7 @@ func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 }
 
 func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectUpdate) {
-	// The root folder: see start.
+	// See start for the root folder.
 	if u.Obj.Type != "VirtualMachine" {
 		return
 	}

@@ -122,7 +122,8 @@ func TestNamesAreWatched(t *testing.T) {
 	expect("Node-1", "")
 }
 
-// A guest that keeps changing its host name causes no snapshots, which would be compared with all Nodes.
+// A guest that keeps changing its host name causes no snapshots, which would be compared with all
+// Nodes.
 func TestNamesOfNoNodeAreIgnored(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
 	w, _ := newWatch(&filterServer{}, nil)

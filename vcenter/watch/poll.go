@@ -29,7 +29,7 @@ type feed struct {
 	// The server may block a poll for pollTime; timeout is added for its answer. firstPage is the
 	// minimum deadline of the first page.
 	pollTime, timeout, firstPage time.Duration
-	// version is the server's token for the state last read, objects the requested page size.
+	// version is the server's token for the state last read, empty before the first page.
 	version  string
 	pageSize int32
 }

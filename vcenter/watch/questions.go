@@ -53,7 +53,6 @@ func (q *homeQuestions) take() map[string]bool {
 	return ids
 }
 
-// A homeAsker asks the vCenter about homes missing in the index.
 type homeAsker struct {
 	session   Session
 	slots     Slots

@@ -17,7 +17,6 @@ import (
 
 type filters map[types.ManagedObjectReference]bool
 
-// views are the watch's objects on the server.
 type views struct {
 	session Session
 	hosts   model.HostFacts
@@ -25,8 +24,7 @@ type views struct {
 	collector types.ManagedObjectReference
 	// index filters report all VMs, details filters the VMs in the list view and their ancestors.
 	index, details, datacenters filters
-	// containers are the container views of all VMs.
-	containers []types.ManagedObjectReference
+	containers                  []types.ManagedObjectReference
 }
 
 func newViews(s Session, hosts model.HostFacts) *views {

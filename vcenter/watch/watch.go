@@ -21,8 +21,8 @@ type Options struct {
 	// The inbox has the current Categories and Paths.
 	Requirements
 
-	// Timeout is the deadline of a call, TagRetry the minimum time to the next read of tags after a failure.
-	// See feed for PollTime and FirstPage.
+	// Timeout is the deadline of a call, TagRetry the minimum time to the next read of tags after a
+	// failure. See feed for PollTime and FirstPage.
 	Timeout, TagRefresh, TagRetry, PollTime, FirstPage time.Duration
 
 	Guard *faults.Guard

@@ -26,9 +26,9 @@ const (
 	maxAddresses = 512
 	// maxGuestMade is the total of all other interfaces. kube-proxy in IPVS mode creates thousands of
 	// addresses; none is a Node's.
-	maxGuestMade = 64
-	// vCenter limits the name of a network to 80 characters.
+	maxGuestMade   = 64
 	maxAddressText = 64
+	// vCenter limits the name of a network to 80 characters.
 	maxNetworkName = 320
 	maxMAC         = 64
 )
@@ -142,7 +142,7 @@ func addressOf(s string) (netip.Addr, bool) {
 	return a.WithZone(""), err == nil
 }
 
-// usability is unknown with older Tools.
+// usability is the guest's report about an address, which older Tools lack.
 type usability int
 
 const (

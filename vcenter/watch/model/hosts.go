@@ -77,7 +77,7 @@ func hostGroupsOf(value any) []hostGroup {
 // Memberships look up the groups and fault domains of hosts for one snapshot.
 type Memberships struct {
 	Facts HostFacts
-	// groups has the names of each host's groups, by cluster.
+	// groups contains the names of each host's groups, by cluster.
 	groups map[types.ManagedObjectReference]map[types.ManagedObjectReference][]string
 }
 
@@ -125,8 +125,8 @@ func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topo
 	return &topology.Membership{Names: groupsOf[host]}
 }
 
-// domainOf reports an unset fault domain only for a connected host: for others the vCenter may
-// lack the configuration.
+// domainOf reports an unset fault domain only for a connected host: otherwise the vCenter may lack
+// the configuration.
 func (h *Memberships) domainOf(host properties) *topology.Membership {
 	if unread, ok := host[FaultDomain].(unreadProperty); ok {
 		return &topology.Membership{Err: unread.err}

@@ -19,12 +19,12 @@ type Model struct {
 	vcenter string
 	// instance is the vCenter's UUID, within which managed object IDs are unique.
 	instance string
-	// Tree has the VMs watched in detail and their ancestors.
+	// Tree contains the VMs watched in detail and their ancestors.
 	Tree  *Tree
 	index map[string]entry
-	// withoutUUID has the indexed VMs whose UUID was never known.
+	// withoutUUID contains the indexed VMs whose UUID was never known.
 	withoutUUID map[string]inventory.FirstSeen
-	// annotated has the VMs in withoutUUID that annotations name.
+	// annotated contains the VMs in withoutUUID that annotations name.
 	annotated map[string]inventory.Entry
 	tags      tags.Attachments
 	// complete is set after the initial read.
@@ -36,10 +36,10 @@ type Model struct {
 	// overrides byUUID. byUUID and unreadableCopy are nil while they have to be rebuilt.
 	byUUID, recent map[inventory.UUID][]inventory.Entry
 	unreadableCopy map[string]inventory.FirstSeen
-	// touched has the VMs that changed since recent was built, by each old and new UUID.
+	// touched contains the VMs that changed since recent was built, by each old and new UUID.
 	touched    map[inventory.UUID][]string
 	touchCount int
-	// lostAt has the Nodes' UUIDs seen in the index, and when they left it, zero if they have not.
+	// lostAt contains the Nodes' UUIDs seen in the index, and when they left it, zero if they have not.
 	lostAt   map[inventory.UUID]time.Time
 	previous previousSnapshot
 }
@@ -85,7 +85,7 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	m.setWithoutUUID(id, updated.uuid.IsZero())
 }
 
-// Forget removes a VM without a reported change.
+// Forget removes a VM that no filter has reported as gone.
 func (m *Model) Forget(id string) {
 	ref := MachineRef(id)
 	m.ApplyIndex(m.index[id].lastFilter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
@@ -314,7 +314,8 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// withoutUUIDMax bounds the VMs without a UUID whose details are read, for messages with their paths.
+	// withoutUUIDMax bounds the VMs without a UUID whose details are read, for messages with their
+	// paths.
 	withoutUUIDMax = 10
 	// withoutUUIDGrace applies to new VMs. Most are clones, which get a UUID within seconds.
 	withoutUUIDGrace = 20 * time.Second
