@@ -88,7 +88,8 @@ func TestLinksOfTheChart(t *testing.T) {
 	}
 }
 
-// TestEachAlertIsTested: alerts_test.yaml has series for which each alert fires, and series for which it does not.
+// TestEachAlertIsTested: alerts_test.yaml has series for which each alert fires, and series for which
+// it does not.
 func TestEachAlertIsTested(t *testing.T) {
 	rules, err := os.ReadFile("chart/files/alerts.yaml")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command vsphere-cloud-controller-manager is the cloud controller manager for
-// fleets of vCenters. Its name follows Kubernetes' convention and is in the
-// incumbent's manifests.
+// Command vsphere-cloud-controller-manager is the cloud controller manager of vzones. Its name follows
+// Kubernetes' convention and is in the incumbent's manifests.
 package main
 
 import (
@@ -17,9 +16,8 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0 after a signal,
-// 1 after an error, when the Lease is lost or when the daemon ends without a signal. The framework
-// ends the process with 255 when the API server does not answer.
+// run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0 after a signal, and
+// otherwise 1. The framework exits with 255 if the API server does not answer.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

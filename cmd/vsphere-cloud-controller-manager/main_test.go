@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vsphere-cloud-controller-manager": main})
 }
 
-// listener stands for a server. It closes each connection and counts them.
+// listener stands for a server. It counts and closes connections.
 type listener struct {
 	net.Listener
 	done sync.WaitGroup
@@ -72,16 +72,14 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// TestScripts runs the daemon as a process. Beside testscript's own commands
-// there are
+// TestScripts runs the daemon as a process. It adds these commands to testscript's own:
 //
 //	expand FILE…               puts $VARIABLES into files
 //	connections api|vcenter N  fails unless N connections came
 //	called api|vcenter         waits for the first connection
 //	json stdout|stderr         fails unless there are lines, and each is a JSON object
 //
-// $WORK/kubeconfig leads to the API server that counts, $VCENTER_PORT of
-// 127.0.0.1 to the vCenter that does.
+// $WORK/kubeconfig contains the address of api, and vcenter listens on $VCENTER_PORT of 127.0.0.1.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",

@@ -2,8 +2,8 @@ package quote
 
 import "strings"
 
-// Nearest returns the known key that is closest to an unknown key, or "" if none is near. It ignores letter case,
-// hyphens and underscores, so that insecure-flag of the INI format matches insecureFlag.
+// Nearest returns the known key that is closest to an unknown key, or "" if none is near. It ignores
+// letter case, hyphens and underscores, so that insecure-flag of the INI format matches insecureFlag.
 func Nearest(unknown string, known []string) string {
 	want := Folded(unknown)
 	best := ""

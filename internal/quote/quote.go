@@ -1,5 +1,6 @@
-// Package quote formats values from kubelets, guests, VM owners and configuration files, so that a log line, an
-// Event, an error or a metric with such a value stays one short line. It also finds the known name nearest to a typo.
+// Package quote formats values from kubelets, guests, VM owners and configuration files, so that a log
+// line, an Event, an error or a metric with such a value stays one short line. It also finds the known
+// name nearest to a typo.
 package quote
 
 import (
@@ -26,7 +27,8 @@ const (
 	LongestLine = 4096
 )
 
-// Value returns a value in double quotes with Go's escapes. It truncates after Longest bytes and adds the length.
+// Value returns a value in double quotes with Go's escapes. It truncates after Longest bytes and adds
+// the length.
 func Value(s string) string {
 	if len(s) <= Longest {
 		return strconv.Quote(s)
@@ -34,8 +36,8 @@ func Value(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(beginning(s, Longest)), len(s))
 }
 
-// Plain returns a value without quotes if it is at most Longest bytes of printable ASCII without blanks and quotes, and
-// otherwise Value(s).
+// Plain returns a value without quotes if it is at most Longest bytes of printable ASCII without blanks
+// and quotes, and otherwise Value(s).
 func Plain(s string) string {
 	odd := func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf-1 || r == '"' || r == '\\' }
 	if s == "" || len(s) > Longest || strings.ContainsFunc(s, odd) {
@@ -62,16 +64,18 @@ func text(s string, longest, size int) string {
 	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), size)
 }
 
-// Line returns a log message on one line, with semicolons for line breaks. It truncates after LongestLine bytes and
-// adds the length.
+// Line returns a log message on one line, with semicolons for line breaks. It truncates after
+// LongestLine bytes and adds the length.
 func Line(s string) string {
 	return text(strings.ReplaceAll(beginning(s, min(len(s), LongestLine)), "\n", "; "), LongestLine, len(s))
 }
 
-// Note returns an Event message on one line, with semicolons for line breaks. It truncates after LongestNote bytes.
+// Note returns an Event message on one line, with semicolons for line breaks. It truncates after
+// LongestNote bytes.
 func Note(s string) string { return note(s, LongestNote) }
 
-// NoteWith is Note for a text and advice. It first truncates the text, and advice only after LongestAdvice bytes.
+// NoteWith is Note for a text and advice. It first truncates the text, and advice only after
+// LongestAdvice bytes.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)
@@ -127,8 +131,8 @@ func some(parts []string, most int, separator, last string) string {
 	return fmt.Sprintf("%s%sand %d more", strings.Join(parts[:most], separator), last, len(parts)-most)
 }
 
-// Errors joins errors on one line. The text contains at most most errors and the number of the rest, but errors.Is and
-// errors.As match all of them. It is nil if all are nil.
+// Errors joins errors on one line. The text contains at most most errors and the number of the rest,
+// but errors.Is and errors.As match all of them. It is nil if all are nil.
 func Errors(most int, errs ...error) error {
 	var all joined
 	all.most = most

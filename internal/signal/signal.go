@@ -1,8 +1,8 @@
 // Package signal wakes a goroutine after a change.
 package signal
 
-// A Signal means that something has changed: the receiver reads the state itself. Notifications before a receive are
-// merged. There is one receiver, any number of senders, and the channel is never closed.
+// A Signal means that something has changed: the receiver reads the state itself. Notifications before
+// a receive are merged. There is one receiver, any number of senders, and the channel is never closed.
 type Signal chan struct{}
 
 // New returns a signal without a pending notification.

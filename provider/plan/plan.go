@@ -363,9 +363,9 @@ func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Differe
 // A Policy decides which labels of running Nodes are written.
 type Policy struct{ *config.Topology }
 
-// IsRemovable reports whether vzones may remove a label. Region and zone are excluded, since volumes are bound to
-// them. Other reserved labels are excluded even if the annotation lists them: a kubelet may write its Node's
-// annotations, but may not remove Kubernetes' own labels.
+// IsRemovable reports whether vzones may remove a label. Region and zone are excluded, since volumes
+// are bound to them. Other reserved labels are excluded even if the annotation lists them: a kubelet
+// may write its Node's annotations, but may not remove Kubernetes' own labels.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // ownedBy returns the existing labels that vzones wrote to a Node.
@@ -380,8 +380,8 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(own)
 }
 
-// Own returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a different value
-// on the Node are not included.
+// Own returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a
+// different value on the Node are not included.
 func Own(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {

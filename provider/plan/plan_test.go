@@ -69,8 +69,8 @@ func acts(p *Plan) string {
 	return cmp.Or(strings.Join(words, " "), "-")
 }
 
-// TestMatrix compares the plans for one label, in every state and under every policy, with testdata/matrix.txt. A
-// cell contains the actions, and "wait" until a difference settles.
+// TestMatrix compares the plans for one label, in every state and under every policy, with
+// testdata/matrix.txt. A cell contains the actions, and "wait" until a difference settles.
 func TestMatrix(t *testing.T) {
 	zone := topology.LabelZone
 	both := func(v string) []string { return []string{betaZone + "=" + v, zone + "=" + v} }
@@ -160,8 +160,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestInstanceType: a type from neither vzones nor the CPI is kept, and so is the former name of the same type. A
-// missing key gets the value of its twin.
+// TestInstanceType: a type from neither vzones nor the CPI is kept, and so is the former name of the
+// same type. A missing key gets the value of its twin.
 func TestInstanceType(t *testing.T) {
 	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
 	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"

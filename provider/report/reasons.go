@@ -1,8 +1,8 @@
-// Package report describes problems of Nodes and vCenters in Events, in the condition nodeinfo.TopologyReady and,
-// as outcomes, in metrics.
+// Package report describes problems of Nodes and vCenters in Events, in the condition
+// nodeinfo.TopologyReady and, as outcomes, in metrics.
 //
-// It contains the table that maps each error to an Event reason, an outcome and advice, the rule for the time from a
-// problem to its Event, and the recorder for all Events.
+// It contains the table that maps each error to an Event reason, an outcome and advice, the rule for
+// the time from a problem to its Event, and the recorder for all Events.
 package report
 
 import (
@@ -38,7 +38,8 @@ const (
 	Foreign = "unmanaged"
 )
 
-// unplaced are the outcomes with an error. The first match applies, and the last entry covers every other error.
+// unplaced are the outcomes with an error. The first match applies, and the last entry covers every
+// other error.
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "vm_shared", "VMShared", ""},
@@ -109,7 +110,8 @@ func Of(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
-// ProblemOf returns the problem of a Node with an error. Its key is the same for all errors of a vCenter that cannot be read.
+// ProblemOf returns the problem of a Node with an error. Its key is the same for all errors of a
+// vCenter that cannot be read.
 func ProblemOf(err error) Problem {
 	o := Of(err)
 	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
@@ -120,8 +122,8 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// NeverOurs reports whether a Node does not belong to vzones: it has no provider ID and no taint, no vCenter has its
-// VM, and vzones has not found the VM before.
+// NeverOurs reports whether a Node does not belong to vzones: it has no provider ID and no taint, no
+// vCenter has its VM, and vzones has not found the VM before.
 func NeverOurs(node *v1.Node, d *placement.Decision) bool {
 	err := d.MachineErr
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound

@@ -131,7 +131,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestRepeatAfter: the interval ends before API servers forget an Event, is stable, and spreads thousands of Nodes.
+// TestRepeatAfter: the interval ends before API servers forget an Event, is stable, and spreads
+// thousands of Nodes.
 func TestRepeatAfter(t *testing.T) {
 	seconds := map[time.Duration]int{}
 	for i := range 5000 {

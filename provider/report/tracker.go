@@ -37,8 +37,9 @@ type Problem struct {
 	Unknown bool
 }
 
-// A Tracker decides when Events about one object are due: when a problem has lasted, when it changes, about every
-// hour, and at its end. The zero value has no problem. A Tracker reads no clock and is not safe for concurrent use.
+// A Tracker decides when Events about one object are due: when a problem has lasted, when it changes,
+// about every hour, and at its end. The zero value has no problem. A Tracker reads no clock and is not
+// safe for concurrent use.
 type Tracker struct {
 	now   Problem
 	since time.Time
@@ -48,8 +49,8 @@ type Tracker struct {
 	at   time.Time
 }
 
-// Observe records a problem, and returns the time at which an Event is due. If that is not after now, the caller
-// records the Event and calls Recorded.
+// Observe records a problem, and returns the time at which an Event is due. If that is not after now,
+// the caller records the Event and calls Recorded.
 func (t *Tracker) Observe(p Problem, after, repeat time.Duration, now time.Time) time.Time {
 	if t.since.IsZero() || p.Key != t.now.Key {
 		t.since = now
@@ -87,8 +88,8 @@ func (t *Tracker) End() bool {
 	return !t.at.IsZero()
 }
 
-// RepeatAfter returns the interval for Events about a lasting problem, from 50 to 55 minutes. It depends only on the
-// argument, and so spreads the Events about thousands of Nodes.
+// RepeatAfter returns the interval for Events about a lasting problem, from 50 to 55 minutes. It
+// depends only on the argument, and so spreads the Events about thousands of Nodes.
 func RepeatAfter(about string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(about))
@@ -103,8 +104,8 @@ const (
 	mostCorrelated = 16384
 )
 
-// Record returns a recorder of Events about objects in a namespace, or "" for cluster-scoped objects, and a function
-// that stops it. It outlives the context, so that the last Events are still written.
+// Record returns a recorder of Events about objects in a namespace, or "" for cluster-scoped objects,
+// and a function that stops it. It outlives the context, so that the last Events are still written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
@@ -112,8 +113,8 @@ func Record(ctx context.Context, client kubernetes.Interface, namespace string) 
 	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
 }
 
-// A Recorder records Events with one-line messages of at most quote.LongestNote bytes. API servers accept longer
-// messages until etcd rejects them, and then client-go logs the whole Event and drops it.
+// A Recorder records Events with one-line messages of at most quote.LongestNote bytes. API servers
+// accept longer messages until etcd rejects them, and then client-go logs the whole Event and drops it.
 type Recorder struct{ to record.EventRecorder }
 
 // Event records an Event of a type (Normal or Warning) about an object. It does not block.

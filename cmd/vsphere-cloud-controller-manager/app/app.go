@@ -1,12 +1,8 @@
-// Package app is the daemon: it starts the framework's controllers and what runs beside them,
-// and ends both. New makes a daemon, and Run runs it until its context ends.
+// Package app is the daemon: it starts the framework's controllers and its own goroutines, and stops both.
 //
-// A process runs one daemon. The framework, klog and client-go keep their feature gates, the
-// logger, /configz and most metrics in variables of the process, and the framework ends the
-// process where it cannot go on, through klog.OsExit.
-//
-// The packages below it never import it. Nothing here decides about a Node:
-// provider does, from the snapshots of vcenter.
+// A process runs one daemon: the framework, klog and client-go keep their feature gates, the logger,
+// /configz and most metrics in global variables, and the framework ends the process through klog.OsExit
+// after a fatal error.
 package app
 
 import (
@@ -30,20 +26,18 @@ import (
 	"vzones/provider/nodes"
 )
 
-// stopTimeout bounds the end of the daemon: logging out of all vCenters takes
-// at most 3 s, and the whole process has 5.
+// stopTimeout limits the shutdown. Logging out of all vCenters takes at most 3 s, and the whole process
+// has 5 s.
 const stopTimeout = 4 * time.Second
 
-// errEnded means that the daemon has ended without a request to stop.
 var errEnded = errors.New("the controllers have ended without a signal: start the daemon again")
 
-// Options are the settings of a daemon besides its command line. All are optional.
+// Options are the optional settings of a daemon besides its command line.
 type Options struct {
-	// Metrics is the registry of the daemon's own metrics; nil for the framework's,
-	// which /metrics shows.
+	// Metrics is the registry of the daemon's own metrics. By default it is the framework's.
 	Metrics metrics.Registry
-	// KeepLogging leaves klog as the process has configured it and ignores the logging flags of the
-	// command line. A process that logs before Run needs it: klog has one logger for the process.
+	// KeepLogging keeps the logging of the process and ignores the logging flags. A process that logs before
+	// Run needs it, since klog has one logger per process.
 	KeepLogging bool
 }
 
@@ -53,27 +47,26 @@ type App struct {
 	args  []string
 	flags source.Flags
 
-	// Written before the framework runs, and constant from then on.
-	source source.Source
-	// cfg is the configuration at the start.
+	// These fields are constant once the framework runs.
+	source   source.Source
 	cfg      *config.Config
 	provider *provider.Provider
 	nodes    *nodes.Controller
-	// election is nil without an election of our own.
+	// election is nil if the framework holds the election or there is none.
 	election *election.Election
 	cancel   context.CancelFunc
 
-	// fence is passed by all writes to Nodes.
+	// fence guards all writes to Nodes.
 	fence election.Fence
 	group errgroup.Group
 	stop  sync.Once
-	// began reports whether the command line was valid, so that the daemon began to run.
+	// began means that the command line was valid.
 	began bool
-	// failure is the error that ends the daemon, nil if its context does.
+	// failure is the error that ends the daemon.
 	failure atomic.Pointer[error]
 }
 
-// New returns a daemon with a command line, without the name of the program.
+// New returns a daemon with command-line arguments.
 func New(args []string, o Options) *App {
 	if o.Metrics == nil {
 		o.Metrics = metrics.Served{}
@@ -81,8 +74,8 @@ func New(args []string, o Options) *App {
 	return &App{Options: o, args: args, cancel: func() {}}
 }
 
-// Run runs the daemon until the context is done, and stops what it has started. It returns nil
-// then and after --help, otherwise the reason that the daemon has ended.
+// Run runs the daemon until the context is done, and stops everything that it started. It returns nil
+// then and after --help, and otherwise the error that ended the daemon.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -96,8 +89,7 @@ func (a *App) Run(ctx context.Context) error {
 	return a.result(ctx, err)
 }
 
-// result returns the reason that the daemon has ended, nil if the caller's context is done or the command
-// only printed something. The error is the command's.
+// result returns the result of Run. err is the command's error.
 func (a *App) result(ctx context.Context, err error) error {
 	if failure := a.failure.Load(); failure != nil {
 		return *failure
@@ -108,8 +100,7 @@ func (a *App) result(ctx context.Context, err error) error {
 	return err
 }
 
-// WriteError writes the error that ended the daemon. Each error in the configuration is a line that begins with its
-// file and line.
+// WriteError writes the error that ended the daemon. Each error in the configuration is on a line of its own.
 func (a *App) WriteError(w io.Writer, err error) {
 	switch {
 	case errors.As(err, new(config.Errors)):
@@ -121,15 +112,15 @@ func (a *App) WriteError(w io.Writer, err error) {
 	}
 }
 
-// fail ends the daemon for an error.
+// fail ends the daemon with an error.
 func (a *App) fail(err error) {
 	a.failure.CompareAndSwap(nil, &err)
 	a.cancel()
 }
 
-// Stop ends what Run has started and waits for it, at most stopTimeout. Run calls it at its end; a caller
-// that ends the process while Run runs calls it first. The Lease is released once no write is in
-// flight and no session is left; after the timeout it stays until it expires.
+// Stop stops everything that Run started, within stopTimeout. Run calls it at its end; a caller that
+// exits the process earlier calls it first. The Lease is released once no write is in flight and no
+// session is left. After the timeout it remains until it expires.
 func (a *App) Stop(ctx context.Context) {
 	a.stop.Do(func() {
 		a.cancel()

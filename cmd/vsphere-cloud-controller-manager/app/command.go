@@ -17,7 +17,6 @@ import (
 	"vzones/provider"
 )
 
-// long is the description in the help.
 const long = `vsphere-cloud-controller-manager gives the Nodes of a Kubernetes cluster their
 region and zone from the vSphere tags above their VMs, and their provider
 ID, instance type and addresses. It reads a whole fleet of vCenters at once and
@@ -25,8 +24,8 @@ takes the configuration file of the vSphere CPI, which it replaces.
 
   vsphere-cloud-controller-manager --cloud-config=/etc/cloud/vsphere.conf`
 
-// execute does what component-base's cli.RunNoErrOutput does, which with the race detector
-// logs before the format of the log is known.
+// execute replaces component-base's cli.RunNoErrOutput, which with the race detector logs before the
+// format of the log is known.
 func (a *App) execute(cmd *cobra.Command) error {
 	defer logs.FlushLogs()
 	cmd.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
@@ -40,7 +39,7 @@ func (a *App) execute(cmd *cobra.Command) error {
 
 // newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
-	// runFramework makes the provider, and the command's own Run is not used.
+	// The command's own Run is not used, since runFramework makes the provider.
 	cmd := app.NewCloudControllerManagerCommand(opts, nil, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
@@ -48,10 +47,8 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	cmd.SetArgs(a.args)
 	setFlagDefaults(cmd)
 	gates := ignoreUnknownGates(cmd.Flags())
-	// The framework contacts the API server before it makes the provider. A mistake in the
-	// configuration is reported before anything is contacted.
+	// An error in the configuration is reported before the framework contacts the API server.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		// Printing the version needs no configuration.
 		if printed, err := printVersion(cmd); printed || err != nil {
 			return err
 		}
@@ -76,12 +73,12 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	return cmd
 }
 
-// runFramework runs the framework. The framework's own command would print errors itself, and not in the
+// runFramework replaces the Run of the framework's command, which prints errors itself and not in the
 // format of the log.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
 	logProxy(ctx, opts)
-	// There are no webhooks, and the certificate of their server takes two RSA keys to make.
+	// There are no webhooks, and the certificate of their server needs two RSA keys.
 	opts.WebhookServing = nil
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {
@@ -98,9 +95,9 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }
 
-// setDefaults sets the flags' defaults. The framework's own (1 worker, 20 requests a second)
-// protect cloud APIs that are called for every Node. Here the answers come from memory, and the
-// API server, which bounds the work, protects itself.
+// setDefaults sets the defaults of flags. The framework's own (1 worker, 20 requests per second)
+// protect cloud APIs that are called for every Node. Here the answers are in memory, and the API server
+// protects itself.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
 	opts.NodeController.ConcurrentNodeSyncs = 30
@@ -110,8 +107,7 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.Generic.ClientConnection.Burst = 2000
 }
 
-// setFlagDefaults sets the default of the flag that the framework registers with a default of its own,
-// not with the value in the options.
+// setFlagDefaults sets the default of a flag whose default is not in the options.
 func setFlagDefaults(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup("concurrent-node-status-updates"); f != nil {
 		f.DefValue = "4"
@@ -119,8 +115,8 @@ func setFlagDefaults(cmd *cobra.Command) {
 	}
 }
 
-// printVersion prints the version for --version, and reports whether it has: the command does nothing
-// else then. The framework's own line, which --version=raw prints, would call it a version of Kubernetes.
+// printVersion prints the version for --version, and reports whether it did. Only --version=raw prints
+// the framework's line, which presents it as a version of Kubernetes.
 func printVersion(cmd *cobra.Command) (printed bool, err error) {
 	if f := cmd.Flags().Lookup("version"); f == nil || f.Value.String() != "true" {
 		verflag.PrintAndExitIfRequested()

@@ -17,14 +17,14 @@ import (
 	"vzones/provider"
 )
 
-// topologyController is the name of our own controller for --controllers.
+// topologyController is the name of the daemon's own controller in --controllers.
 const topologyController = "topology-controller"
 
-// aliases are the controllers' older names, which --controllers takes too.
+// aliases are the older names that --controllers accepts.
 func aliases() map[string]string { return names.CCMControllerAliases() }
 
-// controllers returns the controllers by name. The names of those for load balancers and routes
-// stay valid, because deployments of the incumbent list them in --controllers.
+// controllers returns the controllers by name. Deployments of the incumbent list the controllers for
+// load balancers and routes, so their names stay valid.
 func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFuncConstructor {
 	defaults := app.DefaultInitFuncConstructors
 	node := defaults[names.CloudNodeController]
@@ -43,8 +43,7 @@ func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFunc
 	}
 }
 
-// nodeController is the framework's own node controller on an informer through which the
-// provider can have it process a Node again.
+// nodeController is the framework's, with an informer through which the provider can requeue a Node.
 func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		n, err := nodecontroller.NewCloudNodeController(
@@ -63,8 +62,7 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 	}
 }
 
-// lifecycleController is the framework's own, on an informer that leaves out the Nodes of other providers and
-// those for which there is no answer.
+// lifecycleController is the framework's, with an informer that contains only managed Nodes with an answer.
 func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
@@ -82,8 +80,8 @@ func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.C
 	}
 }
 
-// topologyController keeps the topology labels of initialized Nodes current. It runs until the
-// daemon's context ends, and Stop waits for it.
+// topologyController keeps the topology labels of initialized Nodes current until the daemon's context
+// is done. Stop waits for it.
 func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	return func(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
@@ -99,7 +97,6 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	}
 }
 
-// notOurs starts nothing for a controller that vzones does not have.
 func notOurs(purpose string) app.InitFuncConstructor {
 	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {

@@ -30,7 +30,7 @@ import (
 	"vzones/vcenter"
 )
 
-// oneClient gives out one client under any name.
+// oneClient returns one client for every name.
 type oneClient struct{ kubernetes.Interface }
 
 func (oneClient) Config(string) (*rest.Config, error)           { return nil, errors.ErrUnsupported }
@@ -38,9 +38,9 @@ func (oneClient) ConfigOrDie(string) *rest.Config               { panic(errors.E
 func (c oneClient) Client(string) (kubernetes.Interface, error) { return c, nil }
 func (c oneClient) ClientOrDie(string) kubernetes.Interface     { return c }
 
-// TestControllersLeaveNodesOfOthersAlone: the framework's own lister would show
-// them to it, and it asks nobody before it takes its taint off Nodes that are
-// ready, and makes their beta and stable labels alike.
+// TestControllersLeaveNodesOfOthersAlone: the framework's own lister would contain these Nodes. Without
+// a call to the provider, the framework untaints ready Nodes and equalizes their beta and stable
+// labels.
 func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 	node := func(name, providerID string) *v1.Node {
 		return &v1.Node{
@@ -98,8 +98,8 @@ func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 	}
 }
 
-// TestTopologyControllerCanBeSwitchedOff: it is one of --controllers, on unless said
-// otherwise, with the incumbent's client, to which platforms bind roles.
+// TestTopologyControllerCanBeSwitchedOff: --controllers contains the controller, which is on by
+// default. Its client has the incumbent's name, to which platforms bind roles.
 func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
 	all := New(nil, Options{}).controllers(t.Context())
 	if c := all["topology-controller"]; c.Constructor == nil || c.InitContext.ClientName != "vsphere-cloud-controller-manager" {
@@ -138,8 +138,7 @@ func parsed(t *testing.T, text string) *config.Config {
 	return c
 }
 
-// TestRequirements: tags are required on the paths that decide, and none where only the
-// inventory does.
+// TestRequirements: tags are required on the paths that decide. Rules from the inventory require none.
 func TestRequirements(t *testing.T) {
 	both := []string{"k8s-region", "k8s-zone"}
 	for text, want := range map[string]vcenter.Requirements{

@@ -21,13 +21,12 @@ import (
 	"vzones/provider"
 )
 
-// addressWait is the time for which an initialized Node keeps an address that its VM no longer reports
-// while it reports other addresses: a guest that restarts reports all of them sooner. A lower
-// --node-status-update-frequency takes precedence.
+// addressWait is the limit for provider.Options.AddressWait: a restarting guest reports all its
+// addresses sooner. A shorter --node-status-update-frequency takes precedence.
 const addressWait = 3 * time.Minute
 
-// configure reads the configuration file and the environment variables that override it. It
-// contacts nothing: a Secret is read later.
+// configure reads the configuration file and the environment variables that override it. A Secret is
+// read later, since configure does no network I/O.
 func (a *App) configure(ctx context.Context, name, file string) error {
 	if name != provider.Name {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
@@ -49,8 +48,8 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 	return err
 }
 
-// prepare makes the provider and starts what runs beside the framework. The open paths of the secure port need no
-// credentials.
+// prepare makes the provider and starts the goroutines beside the framework. open are the paths of the
+// secure port that need no credentials.
 func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []string) error {
 	a.prepareClients(ctx, c)
 	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
@@ -87,7 +86,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 	return nil
 }
 
-// prepareClients has the controllers' clients behind the fence, all with the daemon's own account.
+// prepareClients puts all clients behind the fence. They have the daemon's own account.
 func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
 		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
@@ -95,9 +94,8 @@ func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) 
 	c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: a.fence.Config(c.Kubeconfig)}
 }
 
-// prepareElection prepares an election if the flags ask for one. During a migration of
-// controllers from another binary there are two Leases, which the framework holds itself and
-// keeps when the process ends.
+// prepareElection prepares an election if the flags require it. During a migration of controllers from
+// another binary, the framework holds two Leases itself and keeps them when the process ends.
 func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig, watchdog *leaderelection.HealthzAdaptor) error {
 	generic := &c.ComponentConfig.Generic
 	if !generic.LeaderElection.LeaderElect {
@@ -115,7 +113,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 		a.fence.Lower()
 		a.fail(election.ErrLost)
 	})
-	// The framework's own would keep the Lease.
+	// The framework's own election would keep the Lease.
 	generic.LeaderElection.LeaderElect = false
 	return err
 }

@@ -69,7 +69,7 @@ func TestStop(t *testing.T) {
 			ended := false
 			d.group.Go(func() error {
 				<-ctx.Done()
-				// Logging out takes a while.
+				// The logout takes a while.
 				time.Sleep(stopTimeout / 2)
 				ended = true
 				return errors.New("a vCenter did not let go")
@@ -109,7 +109,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestResult: an end that no signal asked for is an error, also if the framework returns none.
+// TestResult: an end without a signal is an error, even if the framework returns none.
 func TestResult(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -141,7 +141,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// logHeader matches the time and the place of a line of the log, which differ in each run.
+// logHeader matches the time and the place of a log line, which differ in each run.
 var logHeader = regexp.MustCompile(`(?m)^I\d{4} .*?\] |"ts":[0-9.e+]+,"caller":"[^"]+\.go:\d+",`)
 
 const summarized = `
@@ -240,8 +240,7 @@ func TestNodeLabels(t *testing.T) {
 	}
 }
 
-// TestWarningsOfNodeLabels: each reading has them, so that a reload that changes nothing
-// says nothing.
+// TestWarningsOfNodeLabels: each read returns the warnings, so that a reload without changes logs nothing.
 func TestWarningsOfNodeLabels(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vsphere.yaml")
 	if err := os.WriteFile(file, []byte(twoVCenters), 0o600); err != nil {

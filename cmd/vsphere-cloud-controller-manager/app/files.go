@@ -13,38 +13,36 @@ import (
 )
 
 const (
-	// filePollPeriod is the time between two looks at the files.
+	// filePollPeriod is the polling interval for files.
 	filePollPeriod = time.Second
-	// fileResyncPeriod is the time between two reports without a change, since a file may not have been
-	// readable when its change was reported.
+	// fileResyncPeriod is the interval between reports without a change. A changed file may not have
+	// been readable at first.
 	fileResyncPeriod = time.Minute
 )
 
-// A fileWatcher reports when files may have changed, including those that Kubernetes replaces by
-// pointing a symbolic link elsewhere. It compares their sizes and times, and never reads them.
+// A fileWatcher reports when files may have changed, including files that Kubernetes replaces through a
+// symbolic link. It compares sizes and times, and never reads the content.
 type fileWatcher struct {
 	paths atomic.Pointer[[]string]
-	// applied wakes run after apply.
+	// applied wakes run.
 	applied signal.Signal
-	// changes gets a value when a file, or a file in a directory, may have changed: about a second after the
-	// change at the latest, once a minute in any case, and when the watch begins.
+	// changes receives a value within about a second of a change of a file or a directory entry, once a minute
+	// without a change, and after apply.
 	changes signal.Signal
 }
 
-// newFileWatcher returns a fileWatcher that watches nothing yet.
 func newFileWatcher() *fileWatcher {
 	w := &fileWatcher{changes: signal.New(), applied: signal.New()}
 	w.paths.Store(new([]string))
 	return w
 }
 
-// apply sets which files and directories are watched. They need not exist.
+// apply sets the watched files and directories. They need not exist.
 func (w *fileWatcher) apply(paths []string) {
 	w.paths.Store(&paths)
 	w.applied.Notify()
 }
 
-// run watches until the context is done.
 func (w *fileWatcher) run(ctx context.Context) error {
 	poll := time.NewTicker(filePollPeriod)
 	defer poll.Stop()
@@ -54,7 +52,7 @@ func (w *fileWatcher) run(ctx context.Context) error {
 	for {
 		select {
 		case <-w.applied:
-			// The files may have changed since the configuration was read.
+			// The files may have changed since they were read.
 			reported = w.fingerprint()
 			w.changes.Notify()
 		case <-poll.C:
@@ -70,7 +68,7 @@ func (w *fileWatcher) run(ctx context.Context) error {
 	}
 }
 
-// fingerprint describes the files. It differs after a change, and reads no file.
+// fingerprint changes with the files.
 func (w *fileWatcher) fingerprint() string {
 	var b strings.Builder
 	add := func(path string) {
@@ -86,7 +84,7 @@ func (w *fileWatcher) fingerprint() string {
 		add(path)
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			// Most likely it is a file, which has no entries.
+			// This is most likely a file.
 			continue
 		}
 		for _, e := range entries {

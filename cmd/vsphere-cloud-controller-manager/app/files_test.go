@@ -28,10 +28,9 @@ func watchFiles(t *testing.T, paths ...string) *fileWatcher {
 	return w
 }
 
-// fileWrites counts the calls of writeFile.
 var fileWrites atomic.Int64
 
-// writeFile writes a file with a size that it never had: two writes may have one modification time.
+// writeFile writes a file with a new size, since two writes may have the same modification time.
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	content += strings.Repeat("\n", int(fileWrites.Add(1)))
@@ -43,7 +42,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// link makes path a symbolic link to target, also if it was another link before.
+// link makes path a symbolic link to target, replacing any previous link.
 func link(t *testing.T, target, path string) {
 	t.Helper()
 	next := path + ".next"
@@ -55,7 +54,7 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// awaitFileChange waits for a report. The change is made again until there is one.
+// awaitFileChange repeats a change until it is reported.
 func awaitFileChange(t *testing.T, w *fileWatcher, change func(i int)) {
 	t.Helper()
 	for i := range 5 {
@@ -69,7 +68,7 @@ func awaitFileChange(t *testing.T, w *fileWatcher, change func(i int)) {
 	t.Fatal("the change was never reported")
 }
 
-// drainFileChanges receives the reports of changes made before.
+// drainFileChanges discards earlier reports.
 func drainFileChanges(w *fileWatcher) {
 	for {
 		select {
@@ -80,7 +79,7 @@ func drainFileChanges(w *fileWatcher) {
 	}
 }
 
-// TestFileChangesAreReported in each way in which Kubernetes and editors change files.
+// TestFileChangesAreReported: all ways in which Kubernetes and editors change files.
 func TestFileChangesAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		path    string
@@ -120,7 +119,7 @@ func TestFileChangesAreReported(t *testing.T) {
 			}},
 		"a directory that comes later": {"later/still/a", func(*testing.T, string) {},
 			func(t *testing.T, dir string, i int) {
-				// At first only the directory above it changes.
+				// At first only the parent directory changes.
 				if i > 1 {
 					writeFile(t, filepath.Join(dir, "later", "still", "a"), string(rune('a'+i%26)))
 				} else {
@@ -143,7 +142,7 @@ func TestFileChangesAreReported(t *testing.T) {
 	}
 }
 
-// TestNewFilesAreReported: they were read before, and may have changed since.
+// TestNewFilesAreReported: new files may have changed since they were read.
 func TestNewFilesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a")
@@ -159,7 +158,8 @@ func TestNewFilesAreReported(t *testing.T) {
 	})
 }
 
-// TestUnwatchedFilesAreNotReported: many changes make few reports, and none once other files are watched.
+// TestUnwatchedFilesAreNotReported: many changes cause few reports, and none once the watched files are
+// replaced.
 func TestUnwatchedFilesAreNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestUnwatchedFilesAreNotReported(t *testing.T) {
 	})
 }
 
-// TestOtherFilesOfTheDirectory are not reported.
+// TestOtherFilesOfTheDirectory: files beside a watched file are not reported.
 func TestOtherFilesOfTheDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

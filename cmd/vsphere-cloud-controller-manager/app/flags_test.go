@@ -17,8 +17,8 @@ import (
 	"vzones/provider"
 )
 
-// TestFlagsAreDocumented: the reference names flags that exist, with the
-// defaults that they have, and all of the daemon's own.
+// TestFlagsAreDocumented: the reference names existing flags with their defaults, and all of the
+// daemon's own flags.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/flags.md")
 	if err != nil {
@@ -55,8 +55,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestFrameworksFlagsThatTheToolReads: the tool reads the command line of a running daemon without the
-// framework, and reads the same.
+// TestFrameworksFlagsThatTheToolReads: the tool parses the daemon's command line without the framework, with the same result.
 func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
 	read, err := world.ParseArguments(nil)
@@ -72,7 +71,7 @@ func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	}
 }
 
-// TestDurationsOfFlags: the defaults, and which values are taken.
+// TestDurationsOfFlags: the defaults and the accepted values.
 func TestDurationsOfFlags(t *testing.T) {
 	for _, c := range []struct {
 		flag, preset     string
@@ -122,8 +121,8 @@ const incumbentFlags = `
 	allow-untagged-cloud node-sync-period
 `
 
-// TestFlagsOfTheIncumbent: the daemon has each flag of the vSphere CPI, but refuses those of the provider
-// vsphere-paravirtual, and that provider.
+// TestFlagsOfTheIncumbent: the daemon has each flag of the vSphere CPI, but rejects the provider vsphere-paravirtual and its
+// flags.
 func TestFlagsOfTheIncumbent(t *testing.T) {
 	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
 	cmd.InitDefaultHelpFlag()
@@ -143,9 +142,8 @@ func TestFlagsOfTheIncumbent(t *testing.T) {
 	}
 }
 
-// TestCommandLinesOfPlatforms: what Gardener and OpenShift start the incumbent with (read in
-// gardener/gardener-extension-provider-vsphere and
-// openshift/cluster-cloud-controller-manager-operator).
+// TestCommandLinesOfPlatforms: the command lines of the incumbent in gardener/gardener-extension-provider-vsphere and
+// openshift/cluster-cloud-controller-manager-operator.
 func TestCommandLinesOfPlatforms(t *testing.T) {
 	for name, line := range map[string]string{
 		"Gardener": "--allocate-node-cidrs=true --cloud-provider=vsphere --cloud-config=/etc/kubernetes/cloudprovider/cloudprovider.conf " +
@@ -176,8 +174,7 @@ func newOptions(t *testing.T) *options.CloudControllerManagerOptions {
 	return opts
 }
 
-// parseFlags reads flags as the command would and returns the framework's error
-// about them.
+// parseFlags parses flags as the command would, and returns the framework's error.
 func parseFlags(t *testing.T, args ...string) (*options.CloudControllerManagerOptions, error) {
 	t.Helper()
 	opts := newOptions(t)
@@ -189,8 +186,7 @@ func parseFlags(t *testing.T, args ...string) (*options.CloudControllerManagerOp
 	return opts, opts.Validate(app.ControllerNames(d.controllers(t.Context())), app.ControllersDisabledByDefault.List(), aliases(), nil, nil)
 }
 
-// TestFlagsOfTheIncumbentsDeployments: its manifests, its chart and the
-// platforms that ship it set these.
+// TestFlagsOfTheIncumbentsDeployments: the flags in the incumbent's manifests, its chart and platforms.
 func TestFlagsOfTheIncumbentsDeployments(t *testing.T) {
 	opts, err := parseFlags(t,
 		"--cloud-provider=vsphere", "--cloud-config=/etc/cloud/vsphere.conf", "--kubeconfig=/etc/kubernetes/admin.conf",
@@ -239,7 +235,7 @@ func TestControllerNames(t *testing.T) {
 	}
 }
 
-// TestControllersThatAreNotOurs do nothing instead of failing the daemon.
+// TestControllersThatAreNotOurs: these controllers do nothing, instead of failing the daemon.
 func TestControllersThatAreNotOurs(t *testing.T) {
 	all := New(nil, Options{}).controllers(t.Context())
 	for _, name := range []string{names.ServiceLBController, names.NodeRouteController} {
@@ -255,8 +251,7 @@ func TestControllersThatAreNotOurs(t *testing.T) {
 	}
 }
 
-// TestDefaults: as they come out of the flags, where the framework has defaults
-// of its own.
+// TestDefaults: the parsed defaults, where the framework has defaults of its own.
 func TestDefaults(t *testing.T) {
 	opts, err := parseFlags(t)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// gates is the value of --feature-gates without the gates that the framework does not know. Kubernetes removes a
-// gate some releases after its feature is on for good, and a command line that still sets it must not end the daemon.
+// gates is the value of --feature-gates without unknown gates. Kubernetes removes a gate some releases
+// after its feature is stable, and a command line that still sets it must not end the daemon.
 type gates struct {
 	pflag.Value
-	// unknown are the gates that were left out, with their values.
+	// unknown are the ignored gates with their values.
 	unknown []string
 }
 
-// ignoreUnknownGates makes --feature-gates ignore gates that the framework does not know.
 func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 	f := set.Lookup("feature-gates")
 	g := &gates{Value: f.Value}
@@ -26,7 +25,7 @@ func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 	return g
 }
 
-// Set sets the known gates. It leaves anything but GATE=VALUE to the framework, for its error.
+// Set sets the known gates. Only the framework rejects invalid syntax.
 func (g *gates) Set(value string) error {
 	known := utilfeature.DefaultMutableFeatureGate.GetAll()
 	var kept []string
@@ -41,7 +40,6 @@ func (g *gates) Set(value string) error {
 	return g.Value.Set(strings.Join(kept, ","))
 }
 
-// log logs the gates that were left out.
 func (g *gates) log(ctx context.Context) {
 	for _, gate := range g.unknown {
 		klog.FromContext(ctx).Info("A feature gate has no effect, since this release does not have it: remove it from --feature-gates", "gate", gate)

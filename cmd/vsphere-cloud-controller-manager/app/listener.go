@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// connectionsMax bounds the open connections. Probes and scrapes need a handful.
+	// connectionsMax limits the open connections. Probes and scrapes need a handful.
 	connectionsMax = 64
-	// remotePerSecond and remoteBurst bound the new connections from other hosts: each failed handshake is logged.
+	// remotePerSecond and remoteBurst limit new connections from other hosts: each failed handshake is logged.
 	remotePerSecond = 10
 	remoteBurst     = 100
 )
 
-// A boundedListener bounds the connections of the secure port, which anyone can open before showing a credential. For
-// a connection too many it closes the oldest of the address that has the most, so neither idle connections of one
-// client nor those of many keep a probe or a scrape away.
+// A boundedListener limits the connections of the secure port, which anyone can open without
+// credentials. Beyond the limit it closes the oldest connection of the address with the most
+// connections, so that idle connections, of one client or many, keep no probe or scrape away.
 type boundedListener struct {
 	net.Listener
 	remote *rate.Limiter
 
 	mu sync.Mutex
-	// open are the open connections, the oldest first.
+	// open is ordered by age, oldest first.
 	open []*boundedConn
 }
 
@@ -59,7 +59,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add records a connection, and returns the connection to close in its place, nil if there is room.
+// add records a connection. It returns a connection to close, or nil if there is room.
 func (l *boundedListener) add(conn *boundedConn) (surplus *boundedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// TestIdleConnections of anyone take little memory, and keep no probe away, whatever the number of their addresses.
+// TestIdleConnections: idle connections take little memory and keep no probe away, from any number of
+// addresses.
 func TestIdleConnections(t *testing.T) {
 	for name, addresses := range map[string]int{"one address": 1, "many addresses": 200} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,8 @@ func goroutines() int {
 	return runtime.NumGoroutine()
 }
 
-// TestALongConnectionStays while others come and go, and while one client opens many.
+// TestALongConnectionStays: a connection remains while short connections come and go, and while one
+// client opens many.
 func TestALongConnectionStays(t *testing.T) {
 	l := newBoundedListener(nil)
 	scraper := &boundedConn{Conn: closeOnly{}, listener: l, host: "192.0.2.1"}
@@ -79,7 +81,7 @@ func TestALongConnectionStays(t *testing.T) {
 	}
 }
 
-// TestConnectionsFromElsewhere: a flood from other hosts costs few handshakes, and none from this host.
+// TestConnectionsFromElsewhere: a flood from other hosts causes few handshakes, and does not limit this host.
 func TestConnectionsFromElsewhere(t *testing.T) {
 	local := net.IPv4(127, 0, 0, 1)
 	remote := net.IPv4(192, 0, 2, 1)
@@ -102,12 +104,10 @@ func TestConnectionsFromElsewhere(t *testing.T) {
 	}
 }
 
-// closeOnly is a connection that can only be closed.
 type closeOnly struct{ net.Conn }
 
 func (closeOnly) Close() error { return nil }
 
-// connFrom is a connection from an address.
 type connFrom struct {
 	closeOnly
 	ip net.IP
@@ -115,7 +115,7 @@ type connFrom struct {
 
 func (f connFrom) RemoteAddr() net.Addr { return &net.TCPAddr{IP: f.ip, Port: 1} }
 
-// floodListener is a listener whose next connections come at once.
+// floodListener accepts its next connections at once.
 type floodListener struct {
 	net.Listener
 	from net.IP

@@ -16,12 +16,12 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// maxVerbosity is the highest verbosity of the log. Beyond it client-go logs the bodies of requests and
+// maxVerbosity limits the verbosity of the log. Beyond it client-go logs the bodies of requests and
 // responses, which contain Secrets and the tokens of clients of /metrics.
 const maxVerbosity = 7
 
-// applyLogging puts the logging flags of a set in force, and limits the verbosity to maxVerbosity. Nothing may be
-// logged before: klog has one logger for the process, which the framework uses too.
+// applyLogging applies the logging flags, and limits the verbosity to maxVerbosity. It must run before
+// the first log line, since klog has one logger per process.
 func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
 	loggingFlags := pflag.NewFlagSet("logging", pflag.ContinueOnError)
@@ -49,8 +49,8 @@ func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 	return nil
 }
 
-// contextualGate is a feature gate with contextual logging always on. Without it klog hides the logger of the format,
-// which boundLog needs.
+// contextualGate enables contextual logging. Without it klog hides the logger of the format, which
+// boundLog needs.
 type contextualGate struct{ featuregate.FeatureGate }
 
 // Enabled implements featuregate.FeatureGate.
@@ -58,7 +58,7 @@ func (c contextualGate) Enabled(f featuregate.Feature) bool {
 	return f == logsapi.ContextualLogging || c.FeatureGate.Enabled(f)
 }
 
-// boundLog replaces the logger of the process by one that bounds each line and writes to l.
+// boundLog replaces the logger of the process by a logger that writes lines of limited length to l.
 func boundLog(l klog.Logger) {
 	options := []klog.LoggerOption{klog.ContextualLogger(true)}
 	if text, ok := l.GetSink().(textlogger.KlogBufferWriter); ok {
@@ -67,7 +67,7 @@ func boundLog(l klog.Logger) {
 	klog.SetLoggerWithOptions(faults.BoundedLog(l), options...)
 }
 
-// boundBuffer bounds a line that klog has formatted itself, as it does for the framework's older calls.
+// boundBuffer limits lines that klog formats itself, for the framework's older calls.
 func boundBuffer(write func([]byte)) func([]byte) {
 	return func(line []byte) {
 		text := strings.TrimSuffix(string(line), "\n")

@@ -20,7 +20,7 @@ import (
 	"vzones/test/logcapture"
 )
 
-// captureBounded makes the process log into a buffer, as the daemon does in a format, until the test ends.
+// captureBounded redirects the log of the process to a buffer, in the daemon's format, until the test ends.
 func captureBounded(t *testing.T, format string) *bytes.Buffer {
 	t.Helper()
 	state := klog.CaptureState()
@@ -34,7 +34,7 @@ func captureBounded(t *testing.T, format string) *bytes.Buffer {
 	return out
 }
 
-// TestNothingHostileIsLogged, whoever logs it and in which way.
+// TestNothingHostileIsLogged: every kind of log call escapes and truncates hostile values.
 func TestNothingHostileIsLogged(t *testing.T) {
 	hostile := strings.Repeat("made-up\nI1122 00:00:00.000000 1 fake.go:1] \u202e\r\x1b[2J\xff", 100_000)
 	object := struct{ Name string }{hostile}
@@ -78,7 +78,7 @@ func TestNothingHostileIsLogged(t *testing.T) {
 	}
 }
 
-// TestTheUsualIsLoggedAsItIs, with the file and line of the caller.
+// TestTheUsualIsLoggedAsItIs: an ordinary line is unchanged, with the caller's file and line.
 func TestTheUsualIsLoggedAsItIs(t *testing.T) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
 	var none *klog.ObjectRef

@@ -18,14 +18,14 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A podRecorder records Events on the daemon's own Pod, which it never reads. The zero value records none.
+// A podRecorder records Events on the daemon's own Pod. The zero value records none.
 type podRecorder struct {
 	pod      *v1.ObjectReference
 	recorder report.Recorder
 }
 
-// newPodRecorder returns the recorder for the Pod that the environment names, as the manifest sets it from
-// the downward API, and a function that ends the recording. Without a name it records nothing.
+// newPodRecorder returns the recorder for the Pod in the environment, which the manifest sets from the
+// downward API, and a function that stops it. Without a Pod it records nothing.
 func newPodRecorder(ctx context.Context, client kubernetes.Interface) (*podRecorder, func()) {
 	name := os.Getenv("POD_NAME")
 	namespace := os.Getenv("POD_NAMESPACE")
@@ -51,44 +51,37 @@ const (
 	reasonCredentialsMissing  = "CredentialsMissing"
 	reasonDatacenterNotFound  = "DatacenterNotFound"
 	reasonInstanceShared      = "VCenterInstanceShared"
-	// reasonVCenterRecovered is the reason of the Event about the end of a problem. Its text has the form
+	// reasonVCenterRecovered is the reason of the Event at the end of a problem. Its text has the form
 	// `vCenter "NAME" has recovered from REASON after DURATION`.
 	reasonVCenterRecovered = "VCenterRecovered"
 )
 
-// problemReasons are the reasons of problems, in the order of their Events.
+// problemReasons are in the order in which problems are recorded.
 var problemReasons = []string{reasonVCenterUnreadable, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
 
 const (
-	// healthPeriod is the time between two looks at the health of the vCenters.
+	// healthPeriod is the interval of health checks.
 	healthPeriod = 5 * time.Second
-	// problemDelay is the time that a problem lasts before its Event: a vCenter that restarts a service
-	// is back sooner.
+	// problemDelay is the time from a problem to its Event: a vCenter that restarts a service is back sooner.
 	problemDelay = 30 * time.Second
 )
 
-// outageEffect is the effect of an outage on Nodes.
 const outageEffect = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
 
-// vcenterEvents records on the daemon's Pod each lasting problem of a vCenter, again about each hour
-// while it lasts, and its end. One goroutine runs it.
+// vcenterEvents records each lasting problem of a vCenter on the daemon's Pod, about once an hour, and
+// its end. Only one goroutine uses it.
 type vcenterEvents struct {
-	// health returns the current health of each vCenter.
 	health func() []vcenter.Health
-	// record records an Event on the daemon's Pod.
 	record func(eventType, reason, message string)
 
-	// trackers track the current problems.
 	trackers map[problemKey]*report.Tracker
-	// addresses are the addresses of the vCenters at the last look. An entry with another address may be
-	// another vCenter, so its problems start anew.
+	// addresses are the previous addresses of the vCenters. An entry with a new address may be another
+	// vCenter, so its problems start anew.
 	addresses map[string]string
 }
 
-// problemKey identifies a problem of a vCenter.
 type problemKey struct{ vcenter, reason string }
 
-// run records Events until the context is done.
 func (e *vcenterEvents) run(ctx context.Context) error {
 	tick := time.NewTicker(healthPeriod)
 	defer tick.Stop()
@@ -102,7 +95,7 @@ func (e *vcenterEvents) run(ctx context.Context) error {
 	}
 }
 
-// observe records the Events that are due. It forgets vCenters that are no longer configured.
+// observe records the Events that are due, and forgets vCenters that are no longer configured.
 func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
 	states := make([]inventory.State, len(vcenters))
 	for i := range vcenters {
@@ -134,7 +127,7 @@ func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
 			if tracker == nil {
 				continue
 			}
-			// No problem ends while its vCenter is not read.
+			// While a vCenter is not read, its problems do not end.
 			if h.Err != nil || h.Snapshot == nil {
 				trackers[key] = tracker
 				continue
@@ -146,7 +139,6 @@ func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
 	e.addresses = addresses
 }
 
-// observeProblem records the Event of a problem if it is due.
 func (e *vcenterEvents) observeProblem(key problemKey, tracker *report.Tracker, problem report.Problem, now time.Time) {
 	repeat := report.RepeatAfter(key.vcenter + " " + key.reason)
 	if due := tracker.Observe(problem, problemDelay, repeat, now); due.After(now) {
@@ -156,7 +148,6 @@ func (e *vcenterEvents) observeProblem(key problemKey, tracker *report.Tracker, 
 	e.record(v1.EventTypeWarning, problem.Reason, problem.Text)
 }
 
-// recordEnd records the end of a problem if an Event was about it.
 func (e *vcenterEvents) recordEnd(key problemKey, tracker *report.Tracker, now time.Time) {
 	began := tracker.Since()
 	if tracker.End() {
@@ -165,7 +156,7 @@ func (e *vcenterEvents) recordEnd(key problemKey, tracker *report.Tracker, now t
 	}
 }
 
-// problemsOf returns the problems of a vCenter by the reason of their Event, beside reasonInstanceShared.
+// problemsOf returns the problems of a vCenter by the reason of their Event, except reasonInstanceShared.
 func problemsOf(h *vcenter.Health) map[string]report.Problem {
 	problems := map[string]report.Problem{}
 	add := func(reason, cause, text string) {

@@ -20,7 +20,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// TestPodRecorder: Events are about the Pod that the environment names, and there are none without a name.
+// TestPodRecorder: Events are on the Pod in the environment, and there are none without a name.
 func TestPodRecorder(t *testing.T) {
 	for _, name := range []string{"ccm-1", ""} {
 		t.Setenv("POD_NAME", name)
@@ -51,7 +51,7 @@ func healthWith(err error, rejected bool, incomplete error) []vcenter.Health {
 	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Cause: faults.CauseOf(err), Snapshot: &inventory.Snapshot{Incomplete: incomplete, VisibleDatacenters: []string{"/dc1", "/dc2"}}}, Rejected: rejected}}
 }
 
-// TestVCenterEvents: a problem is recorded when it has lasted, each hour, and when it is over.
+// TestVCenterEvents: a problem is recorded after it has lasted, every hour, and at its end.
 func TestVCenterEvents(t *testing.T) {
 	down := errors.New(`vCenter "east": no answer within 15s`)
 	refused := errors.New(`vCenter "east": connection refused`)
@@ -198,7 +198,7 @@ func TestVCenterEvents(t *testing.T) {
 	}
 }
 
-// vcenterGone returns the error of a vCenter whose credentials are not there.
+// vcenterGone returns the error of a vCenter with missing credentials.
 func vcenterGone(t *testing.T) error {
 	t.Helper()
 	f := vcenter.NewFleet([]config.VCenter{{Name: "east", Server: "127.0.0.1", Port: 1}}, func(context.Context, *config.VCenter) (vcenter.Credentials, error) {

@@ -11,32 +11,29 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// verboseReadyPath is the path of /readyz?verbose, which needs a permission of its own. /readyz is open
-// to everyone, by the framework's flags and by Kubernetes' role for the public
-// (system:public-info-viewer); Kubernetes' role for monitoring (system:monitoring) allows this path.
+// verboseReadyPath is the path of /readyz?verbose, which needs a permission: system:monitoring allows
+// it, but not system:public-info-viewer. /readyz is open to everyone.
 const verboseReadyPath = "/readyz/verbose"
 
-// A readyHandler answers /readyz: 200 once each vCenter was either read or has failed, or while
-// another instance leads. A vCenter that fails never makes the daemon unready, since a restart
-// would not help it. The response is open to everyone, so it names no vCenter.
+// A readyHandler serves /readyz: 200 once each vCenter was either read or has failed, or while another
+// instance leads. A failing vCenter never makes the daemon unready, since a restart would not help. The
+// response is public, so it names no vCenter.
 type readyHandler struct {
 	// leading is closed when this instance leads.
 	leading <-chan struct{}
-	// health returns the current health of each vCenter.
-	health func() []vcenter.Health
-	// isRefused reports whether the configuration in the source is rejected, so that the previous one
-	// is in force. It may be nil.
+	health  func() []vcenter.Health
+	// isRefused reports whether the configuration in the source is rejected. It may be nil.
 	isRefused func() bool
 }
 
-// ServeHTTP answers in one line.
+// ServeHTTP responds with one line.
 func (h *readyHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	code, text, _ := h.status()
 	writePlain(w, code, text+"\n")
 }
 
-// serveVerbose answers as /readyz does, and then names each vCenter with its state and the cause of a
-// failure, and a rejected configuration. The errors are in the log.
+// serveVerbose adds a rejected configuration and each vCenter, with its state and the cause of a
+// failure. The errors themselves are only in the log.
 func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	code, text, vcenters := h.status()
 	var b strings.Builder
@@ -50,7 +47,6 @@ func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	writePlain(w, code, b.String())
 }
 
-// status returns the HTTP status, its meaning, and the health of the vCenters.
 func (h *readyHandler) status() (int, string, []vcenter.Health) {
 	select {
 	case <-h.leading:
@@ -73,8 +69,8 @@ func writePlain(w http.ResponseWriter, code int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// healthText describes the state of a vCenter. A failure ends with its cause, which is one of a closed
-// set: an error may contain a user name, an address or a path, which only the log may show.
+// healthText describes the state of a vCenter. The cause of a failure is from a closed set, since an
+// error may contain a user name, an address or a path, which only the log may show.
 func healthText(h *vcenter.Health) string {
 	next := ""
 	if left := time.Until(h.NextLogin).Round(time.Second); left > 0 {

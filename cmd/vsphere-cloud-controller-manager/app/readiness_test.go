@@ -19,10 +19,10 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// errSecret has what no answer may show.
+// errSecret contains text that no response may show.
 var errSecret = errors.New(`vCenter "x": logging in to vc.internal.example.com as admin@vsphere.local: S3cretS3cret`)
 
-// healthOf returns vCenters of which nothing but the state is known.
+// healthOf returns the health of vCenters in these states.
 func healthOf(states ...inventory.State) (all []vcenter.Health) {
 	for _, s := range states {
 		all = append(all, vcenter.Health{State: s})
@@ -30,12 +30,11 @@ func healthOf(states ...inventory.State) (all []vcenter.Health) {
 	return all
 }
 
-// askReady asks for /readyz?verbose.
+// askReady requests /readyz?verbose.
 func askReady(leads bool, states ...inventory.State) (int, string) {
 	return askReadyOf(leads, false, healthOf(states...)...)
 }
 
-// askReadyOf is askReady with a configuration that is rejected or not.
 func askReadyOf(leads, refused bool, all ...vcenter.Health) (int, string) {
 	leading := make(chan struct{})
 	if leads {
@@ -47,7 +46,7 @@ func askReadyOf(leads, refused bool, all ...vcenter.Health) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// TestReadiness: each condition of a vCenter alone. The answer has nothing of what went wrong.
+// TestReadiness: each condition of a vCenter alone. The response never contains the error.
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -91,10 +90,10 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
-// errRejected is a login that a vCenter does not accept.
+// errRejected is the error of a rejected login.
 var errRejected = fmt.Errorf("%w, %w", errSecret, session.ErrRejected)
 
-// TestReadinessNamesTheCause: whatever fails ends with its cause.
+// TestReadinessNamesTheCause: every failure ends with its cause.
 func TestReadinessNamesTheCause(t *testing.T) {
 	for want, err := range map[string]error{
 		"certificate not trusted":                            &session.UntrustedError{},
@@ -110,8 +109,8 @@ func TestReadinessNamesTheCause(t *testing.T) {
 	}
 }
 
-// TestReadinessOfAFleet: one vCenter that is neither read nor failing keeps the daemon unready, and one that
-// fails does not. Nor does a configuration that is refused, since the previous one is in force.
+// TestReadinessOfAFleet: a vCenter that was neither read nor failed keeps the daemon unready. A failed
+// vCenter does not, and neither does a rejected configuration, since the previous one is in force.
 func TestReadinessOfAFleet(t *testing.T) {
 	west := inventory.State{VCenter: "west", Err: errSecret, Cause: inventory.CauseUnreachable}
 	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
@@ -139,7 +138,7 @@ func TestReadinessOfAFleet(t *testing.T) {
 	}
 }
 
-// TestReadinessWhileStandingBy: who does not lead has no vCenter to read.
+// TestReadinessWhileStandingBy: a standby reads no vCenter.
 func TestReadinessWhileStandingBy(t *testing.T) {
 	code, body := askReady(false, inventory.State{VCenter: "east"}, inventory.State{VCenter: "west"})
 	if code != http.StatusOK || !strings.HasPrefix(body, "ok: standing by") || strings.Contains(body, "vcenter east") {
@@ -147,7 +146,7 @@ func TestReadinessWhileStandingBy(t *testing.T) {
 	}
 }
 
-// TestReadinessIsPlain: who may not ask for more gets the first line alone.
+// TestReadinessIsPlain: a client without the permission for more gets only the first line.
 func TestReadinessIsPlain(t *testing.T) {
 	east := inventory.State{VCenter: "east"}
 	for _, c := range []struct {
@@ -174,7 +173,7 @@ func TestReadinessIsPlain(t *testing.T) {
 	}
 }
 
-// TestReadinessHeaders: no browser takes the answer for a page.
+// TestReadinessHeaders: no browser renders the response as a page.
 func TestReadinessHeaders(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := &readyHandler{leading: make(chan struct{}), health: func() []vcenter.Health { return healthOf(inventory.State{VCenter: "<script>"}) }}

@@ -14,43 +14,37 @@ import (
 	"vzones/provider/report"
 )
 
-// Reasons of the Events on the daemon's own Pod. Alerts use them: they must not change.
+// Reasons of the Events on the daemon's own Pod. Alerts depend on them.
 const (
 	reasonConfigApplied = "ConfigurationApplied"
 	reasonConfigRefused = "ConfigurationRejected"
 )
 
-// A reloader puts changes of the configuration in force. A configuration with an error is rejected as
-// a whole, and the current one stays in force. One goroutine calls reload, and nothing else changes
-// current.
+// A reloader applies changes of the configuration. A configuration with an error is rejected as a
+// whole, and the current configuration stays in force. Only one goroutine calls reload.
 type reloader struct {
-	// read reads the configuration from its source.
-	read func(context.Context) (*config.Config, error)
-	// apply puts a configuration in force.
+	read  func(context.Context) (*config.Config, error)
 	apply func(*config.Config)
-	// watchFiles watches files besides the files of the current configuration: a rejected configuration may
-	// be corrected in them.
+	// watchFiles watches files besides the files of the current configuration: a rejected configuration
+	// may be corrected in them.
 	watchFiles func(current *config.Config, files []string)
-	// record records an Event on the daemon's Pod.
-	record func(eventType, reason, message string)
-	// counts counts the changes by their outcome.
-	counts reloadCounts
+	record     func(eventType, reason, message string)
+	counts     reloadCounts
 
-	// current is in force. It is never changed, only replaced.
+	// current is in force. It is immutable.
 	current *config.Config
-	// refused tracks the error of the source, and nothing while the source contains current.
+	// refused tracks the error of the source.
 	refused report.Tracker
 }
 
-// reloadCounts counts changes of the configuration. metrics.Reloads implements it.
+// reloadCounts is implemented by metrics.Reloads.
 type reloadCounts interface {
 	Applied()
 	Refused()
 }
 
-// reload reads the source and applies its changes. If the source cannot be read or has errors, the
-// current configuration stays in force, and the first call and about one an hour log and record the
-// errors.
+// reload reads the source and applies its changes. The errors of the source are logged and recorded at
+// first and about once an hour.
 func (r *reloader) reload(ctx context.Context) {
 	next, err := r.read(ctx)
 	if ctx.Err() != nil {
@@ -67,7 +61,6 @@ func (r *reloader) reload(ctx context.Context) {
 	}
 }
 
-// refuse logs and records the errors of a rejected configuration.
 func (r *reloader) refuse(ctx context.Context, err error) {
 	problem := report.Problem{Key: err.Error()}
 	now := time.Now()
@@ -98,7 +91,7 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 		"correct that: the previous configuration stays in force until then"))
 }
 
-// revert ends a rejection whose change was taken back: the source contains the current configuration.
+// revert ends a rejection after the source contains the current configuration again.
 func (r *reloader) revert(ctx context.Context) {
 	if !r.refused.End() {
 		return
@@ -109,8 +102,8 @@ func (r *reloader) revert(ctx context.Context) {
 	r.record(v1.EventTypeNormal, reasonConfigApplied, "The configuration is the one in force again.")
 }
 
-// applyChange puts a changed configuration in force, also if the change has no effect on Nodes: its files are
-// watched from then on.
+// applyChange applies a changed configuration, even if Nodes are not affected, since its files have to
+// be watched.
 func (r *reloader) applyChange(ctx context.Context, next *config.Config, changes string) {
 	previous := r.current
 	r.current = next
@@ -122,8 +115,7 @@ func (r *reloader) applyChange(ctx context.Context, next *config.Config, changes
 	r.record(v1.EventTypeNormal, reasonConfigApplied, quote.Note("applied the changed configuration: "+changes))
 }
 
-// logWarnings logs the warnings that the previous configuration did not have. A warning that has moved
-// to another line is not new.
+// logWarnings logs new warnings. A warning that has moved to another line is not new.
 func logWarnings(ctx context.Context, previous, current []config.Warning) {
 	for _, w := range current {
 		isKnown := slices.ContainsFunc(previous, func(p config.Warning) bool {

@@ -19,7 +19,6 @@ import (
 	"vzones/test/logcapture"
 )
 
-// countedReloads implements reloadCounts.
 type countedReloads struct{ applied, refused, last int }
 
 func (c *countedReloads) Applied() { c.applied++; c.last = 1 }
@@ -29,7 +28,7 @@ func (c *countedReloads) String() string {
 	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.refused, c.last)
 }
 
-// testReloader is a reloader of a text that a test changes. It records its calls.
+// testReloader reloads a text that a test changes. It records its calls.
 type testReloader struct {
 	*reloader
 	text    string
@@ -110,8 +109,8 @@ func TestReload(t *testing.T) {
 	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
 }
 
-// TestReloadRepeats: API servers forget an Event after an hour, so a mistake that stays is recorded again, and
-// counted once.
+// TestReloadRepeats: API servers forget an Event after an hour, so a lasting error is recorded again.
+// It is counted once.
 func TestReloadRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestReloader(t, twoVCenters)
@@ -127,7 +126,7 @@ func TestReloadRepeats(t *testing.T) {
 	})
 }
 
-// TestReloadAtTheEnd: what cannot be read since the daemon stops is not a mistake.
+// TestReloadAtTheEnd: a failed read during the shutdown is not a rejection.
 func TestReloadAtTheEnd(t *testing.T) {
 	r := newTestReloader(t, twoVCenters)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,8 +153,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestReloadWarns: a reload that switches the verification of a certificate off says so,
-// once and naming the place.
+// TestReloadWarns: a reload that disables the verification of a certificate logs this once, with its place.
 func TestReloadWarns(t *testing.T) {
 	r := newTestReloader(t, twoVCenters)
 	log := logcapture.Capture(t, false)
@@ -169,7 +167,7 @@ func TestReloadWarns(t *testing.T) {
 	}
 }
 
-// TestReloadRepeatsNoWarning: a warning is not logged again because it is in another line.
+// TestReloadRepeatsNoWarning: a warning is not logged again after it moved to another line.
 func TestReloadRepeatsNoWarning(t *testing.T) {
 	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
 	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)
@@ -188,7 +186,7 @@ func TestReloadRepeatsNoWarning(t *testing.T) {
 	}
 }
 
-// TestWarningsNameTheirVCenter, whatever its name is and in which format it is.
+// TestWarningsNameTheirVCenter: warnings name the vCenter in every format.
 func TestWarningsNameTheirVCenter(t *testing.T) {
 	for name, text := range map[string]string{
 		"YAML": `

@@ -33,17 +33,16 @@ var (
 	chartFiles = filepath.Join(repository, "manifests", "chart", "files")
 )
 
-// targetLabels are the labels that Prometheus adds to whatever it scrapes.
+// targetLabels are the labels that Prometheus adds to every scraped metric.
 var targetLabels = []string{"cluster", "namespace", "job", "instance"}
 
 // A query is PromQL in an alerting rule or in the dashboard.
 type query struct {
 	place, expr string
-	// shown is the text in which the labels of the result are shown.
+	// shown is the text that contains the labels of the result.
 	shown string
 }
 
-// alertQueries returns the queries of the alerting rules.
 func alertQueries(t *testing.T) []query {
 	t.Helper()
 	var file struct {
@@ -73,7 +72,6 @@ func alertQueries(t *testing.T) []query {
 	return all
 }
 
-// dashboardQueries returns the queries of the dashboard's panels and variables.
 func dashboardQueries(t *testing.T) []query {
 	t.Helper()
 	var dashboard struct {
@@ -103,7 +101,7 @@ func dashboardQueries(t *testing.T) []query {
 		if variable.Type != "query" {
 			continue
 		}
-		// Grafana's own function is no PromQL.
+		// label_values is Grafana's own function.
 		expr := labelValues.ReplaceAllString(variable.Query, "count by ($2) ($1)")
 		all = append(all, query{"variable " + variable.Name, expr, ""})
 	}
@@ -117,16 +115,15 @@ var (
 	labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 	literal     = regexp.MustCompile(`"[^"]*"`)
 	grouping    = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)
-	// selector matches a metric, its matchers if it has any, and the parenthesis behind a function.
+	// selector matches a metric, its matchers, if any, and the parenthesis of a function.
 	selector   = regexp.MustCompile(`\b([a-zA-Z_]\w*)(?:\{([^}]*)\})?(\s*\()?`)
 	matcher    = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`)
 	shownLabel = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)`)
 )
 
-// operators are the words of an expression that name neither a metric nor a function.
+// operators are words in an expression that are neither a metric nor a function.
 var operators = []string{"and", "or", "unless", "bool"}
 
-// A servedMetric is a metric as the daemon serves it.
 type servedMetric struct {
 	name        string
 	isHistogram bool
@@ -134,7 +131,7 @@ type servedMetric struct {
 	series []map[string]string
 }
 
-// gatherAll returns all metrics that the daemon serves.
+// gatherAll returns all metrics of the daemon.
 func gatherAll(t *testing.T) []servedMetric {
 	t.Helper()
 	workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "test"}).ShutDown()
@@ -181,8 +178,7 @@ func gatherAll(t *testing.T) []servedMetric {
 	return all
 }
 
-// TestQueriesNameMetrics: the alerting rules and the dashboard name metrics that the daemon serves,
-// with labels that these metrics have.
+// TestQueriesNameMetrics: the metrics and labels in the alerting rules and the dashboard exist.
 func TestQueriesNameMetrics(t *testing.T) {
 	labels := map[string][]string{}
 	for _, served := range gatherAll(t) {
@@ -254,8 +250,7 @@ type sample struct {
 	Value  float64
 }
 
-// TestDashboardShows: each query of the dashboard has a result, in a Prometheus that has the metrics
-// of a daemon.
+// TestDashboardShows: each query of the dashboard has a result with the metrics of a daemon.
 func TestDashboardShows(t *testing.T) {
 	promtool := filepath.Join(repository, "bin", "tools", "promtool")
 	if _, err := os.Stat(promtool); err != nil {

@@ -23,8 +23,8 @@ vcenters:
   - {name: dc, tags: {zone: a}, clusters: [{name: c1, hosts: 1}], vms: [{name: node-1, cluster: c1}]}
 `
 
-// TestRun: New and Run start a daemon without a process of its own. It gives a Node its zone,
-// and when its context ends, it ends without an error and without a session.
+// TestRun: New and Run start a daemon in this process. It gives a Node its zone. When its context is
+// done, it returns no error and leaves no session.
 func TestRun(t *testing.T) {
 	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	if err := s.Register(t.Context(), s.Fleet.Machines()...); err != nil {
 		t.Fatal(err)
 	}
-	// The process has one, which a further run of this test registers again.
+	// configz is global, so another run of this test registers it again.
 	t.Cleanup(func() { configz.Delete(framework.ConfigzName) })
 	own := basemetrics.NewKubeRegistry()
 	daemon := app.New([]string{

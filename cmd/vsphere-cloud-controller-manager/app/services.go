@@ -19,26 +19,25 @@ import (
 	"vzones/vcenter"
 )
 
-// configTimeout bounds the reading of a configuration that is in a Secret.
+// configTimeout limits a read of the configuration.
 const configTimeout = 10 * time.Second
 
 // services are built from the configuration, and apply its changes.
 type services struct {
 	source *source.Source
-	// cfg is the configuration at the start.
-	cfg      *config.Config
-	client   kubernetes.Interface
-	fleet    *vcenter.Fleet
-	provider *provider.Provider
-	nodes    *nodes.Controller
-	secrets  *secrets.Watcher
-	files    *fileWatcher
-	reloads  *metrics.Reloads
-	// secretChanged wakes reloadChanges when a Secret has changed.
+	// cfg is the first configuration.
+	cfg           *config.Config
+	client        kubernetes.Interface
+	fleet         *vcenter.Fleet
+	provider      *provider.Provider
+	nodes         *nodes.Controller
+	secrets       *secrets.Watcher
+	files         *fileWatcher
+	reloads       *metrics.Reloads
 	secretChanged signal.Signal
 }
 
-// newServices makes the services of the configuration at the start. It starts none.
+// newServices makes the services and starts none.
 func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Options) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: newFileWatcher(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
@@ -60,21 +59,19 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 	return s
 }
 
-// apply puts a configuration in force, in the provider before the fleet reports the effects.
+// apply updates the provider first, before the fleet reports the effects.
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
 	s.fleet.Apply(cfg.VCenters, vcenter.RequirementsOf(cfg))
 }
 
-// watch watches the files and Secrets of a configuration.
 func (s *services) watch(cfg *config.Config) {
 	paths, refs := s.sources(cfg)
 	s.files.apply(paths)
 	s.secrets.Apply(refs)
 }
 
-// sources returns the files, directories and Secrets of a configuration.
 func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
 	paths = slices.Clone(cfg.Files)
 	if s.source.InSecret() {
@@ -93,14 +90,14 @@ func (s *services) sources(cfg *config.Config) (paths []string, refs []config.Se
 	return paths, refs
 }
 
-// watchFiles watches files besides those of the running configuration.
+// watchFiles watches files besides the files of the current configuration.
 func (s *services) watchFiles(current *config.Config, files []string) {
 	paths, _ := s.sources(current)
 	s.files.apply(append(paths, files...))
 }
 
-// start starts what runs beside the framework. A process that waits to lead applies changes
-// of its configuration, and reads no vCenter.
+// start starts the goroutines beside the framework. A standby applies changes of its configuration, but
+// reads no vCenter.
 func (a *App) start(ctx context.Context, s *services) {
 	a.group.Go(func() error { return s.nodes.Run(ctx) })
 	a.group.Go(func() error { return s.reloadChanges(ctx) })
@@ -112,7 +109,7 @@ func (a *App) start(ctx context.Context, s *services) {
 	})
 }
 
-// reloadChanges applies what changes in files and Secrets until the context is done.
+// reloadChanges applies changes of files and Secrets until the context is done.
 func (s *services) reloadChanges(ctx context.Context) error {
 	pod, end := newPodRecorder(ctx, s.client)
 	defer end()
@@ -140,7 +137,6 @@ func (s *services) reloadChanges(ctx context.Context) error {
 	return g.Wait()
 }
 
-// read reads the configuration from its source.
 func (s *services) read(ctx context.Context) (*config.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, configTimeout)
 	defer cancel()

@@ -25,13 +25,13 @@ import (
 	"k8s.io/controller-manager/pkg/healthz"
 )
 
-// shutdownTimeout bounds the requests that are in flight when the daemon stops.
+// shutdownTimeout limits the requests in flight when the daemon stops.
 const shutdownTimeout = time.Second
 
-// serve serves the framework's paths and /readyz, which the framework's own server cannot have, on the
-// secure port until stop is closed. It takes the listener out of the configuration, so that the framework
-// does not use it. /healthz fails with the watchdog. Only the open paths, in the form of
-// --authorization-always-allow-paths, need no credentials.
+// serve serves the framework's paths and /readyz, which the framework's own server does not support, on
+// the secure port until stop is closed. It removes the listener from the configuration, so that the
+// framework does not use it. open are the paths without credentials, in the form of
+// --authorization-always-allow-paths.
 func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readyHandler, open []string, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
@@ -39,7 +39,7 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	}
 	c.SecureServing = nil
 	secure.Listener = newBoundedListener(secure.Listener)
-	// HTTP/2 would allow 100 concurrent requests in each connection.
+	// HTTP/2 would allow 100 concurrent requests per connection.
 	secure.DisableHTTP2 = true
 	anyone, err := path.NewAuthorizer(open)
 	if err != nil {
@@ -55,18 +55,19 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 }
 
 const (
-	// failuresPerSecond and failuresBurst bound the attempts with invalid credentials that reach the API server, of all
-	// clients together.
+	// failuresPerSecond and failuresBurst limit the invalid credentials that reach the API server, from
+	// all clients together.
 	failuresPerSecond = 5
 	failuresBurst     = 100
-	// acceptedMax bounds the remembered credentials, and acceptedFor is the time for which they are remembered.
+	// acceptedMax and acceptedFor limit the remembered credentials.
 	acceptedMax = 100
 	acceptedFor = 10 * time.Minute
 )
 
-// limitFailures bounds the attempts with invalid credentials: those of a client to one a second, and those of all
-// clients to failuresPerSecond. Beyond that it rejects them without the API server and without a log line. A client is
-// known by a hash of its address. Credentials that were accepted before are exempt from both limits.
+// limitFailures limits the attempts with invalid credentials to one per second and client, and to
+// failuresPerSecond in total. Beyond that it rejects them without a call to the API server and without
+// a log line. A client is identified by a hash of its address. Credentials that were accepted before
+// are exempt.
 func limitFailures(next authenticator.Request) authenticator.Request {
 	seed := maphash.MakeSeed()
 	total := rate.NewLimiter(failuresPerSecond, failuresBurst)
@@ -93,8 +94,8 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 			accepted.Add(credentials, nil, acceptedFor)
 		case err != nil || !ok:
 			accepted.Remove(credentials)
-			// Many requests may fail at once. They are recorded beyond the limits, but only so far that the
-			// client is accepted again within a minute.
+			// Many requests may fail at once. They count beyond the limits, but only so far that the client is
+			// accepted again within a minute.
 			if failures.Tokens() > -50 {
 				failures.Reserve()
 			}
@@ -106,8 +107,8 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 	})
 }
 
-// rejectAnonymous rejects requests without accepted credentials for paths that are not open to anyone: the API server
-// is not asked whether they are authorized.
+// rejectAnonymous rejects requests without accepted credentials, except for open paths. The API server
+// is not asked to authorize them.
 func rejectAnonymous(next authenticator.Request, open authorizer.Authorizer) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		res, ok, err := next.AuthenticateRequest(r)
@@ -119,7 +120,7 @@ func rejectAnonymous(next authenticator.Request, open authorizer.Authorizer) aut
 	})
 }
 
-// splitVerbose gives /readyz?verbose a path of its own, to be authorized and answered separately.
+// splitVerbose gives /readyz?verbose a path of its own, with its own authorization.
 func splitVerbose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
@@ -131,7 +132,6 @@ func splitVerbose(next http.Handler) http.Handler {
 	})
 }
 
-// limitVerbosity rejects requests that set a verbosity beyond maxVerbosity.
 func limitVerbosity(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/debug/flags/v" && r.Method == http.MethodPut {

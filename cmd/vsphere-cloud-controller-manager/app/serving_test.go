@@ -52,8 +52,8 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// reviews is an API server that only reviews tokens and accesses. A token is the name of its user;
-// the user monitor may read /metrics and /readyz/verbose.
+// reviews is an API server that only reviews tokens and accesses. A token is its user name. The user
+// monitor may read /metrics and /readyz/verbose.
 func reviews(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,15 +90,13 @@ func reviews(t *testing.T) *httptest.Server {
 	return s
 }
 
-// frameworkConfig returns the framework's configuration as its command would
-// make it, and the address on which it listens: a free port, unless the
-// port is 0.
+// frameworkConfig returns the framework's configuration and its address. The port is a free port unless
+// it is 0.
 func frameworkConfig(t *testing.T, port int) (*appconfig.CompletedConfig, string) {
 	t.Helper()
 	return frameworkConfigFor(t, port, reviews(t))
 }
 
-// frameworkConfigFor is frameworkConfig with an API server.
 func frameworkConfigFor(t *testing.T, port int, api *httptest.Server) (*appconfig.CompletedConfig, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -138,7 +136,6 @@ func frameworkConfigFor(t *testing.T, port int, api *httptest.Server) (*appconfi
 	return c.Complete(), address
 }
 
-// securePort is a client of a secure port.
 type securePort struct {
 	t       *testing.T
 	address string
@@ -148,7 +145,7 @@ type securePort struct {
 func newSecurePort(t *testing.T, address string) *securePort {
 	t.Helper()
 	return &securePort{t: t, address: address, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true,
 	}}}
 }
@@ -174,8 +171,7 @@ func (p *securePort) get(path, token string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// registerOnce registers a metric where the daemon registers its own. That
-// registry is the process's, so with -count it is the same one each time.
+// registerOnce registers a metric in the registry of the process. With -count it runs only once.
 var registerOnce = sync.OnceFunc(func() {
 	counter := basemetrics.NewCounter(&basemetrics.CounterOpts{
 		Subsystem: metrics.Subsystem, Name: "test_total", Help: "Made by a test.", StabilityLevel: basemetrics.ALPHA,
@@ -184,11 +180,11 @@ var registerOnce = sync.OnceFunc(func() {
 	counter.Inc()
 })
 
-// probes are the paths of the framework's default of --authorization-always-allow-paths.
+// probes is the framework's default for --authorization-always-allow-paths.
 var probes = []string{"/healthz", "/readyz", "/livez"}
 
-// TestServe: the framework authenticates and authorizes requests for all paths but /healthz and
-// /readyz, also /readyz?verbose, and the framework has no listener of its own.
+// TestServe: all paths except /healthz and /readyz need authentication and authorization, even
+// /readyz?verbose, and the framework has no listener of its own.
 func TestServe(t *testing.T) {
 	c, address := frameworkConfig(t, 10258)
 	registerOnce()
@@ -250,7 +246,6 @@ func TestServe(t *testing.T) {
 	awaitClosed(t, address)
 }
 
-// awaitClosed waits until a port is closed.
 func awaitClosed(t *testing.T, address string) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -265,7 +260,7 @@ func awaitClosed(t *testing.T, address string) {
 	}
 }
 
-// endServing ends the server, and returns when it has logged its last line.
+// endServing stops the server, and returns after its last log line.
 func endServing(t *testing.T, log *logcapture.Log, stop chan struct{}) {
 	t.Helper()
 	close(stop)
@@ -279,8 +274,8 @@ func endServing(t *testing.T, log *logcapture.Log, stop chan struct{}) {
 	}
 }
 
-// TestServeWithoutAPIServer: while no token can be reviewed, a token opens nothing, is not logged and
-// delays its client only for a while, and the probes answer. Afterwards it is accepted.
+// TestServeWithoutAPIServer: while the API server reviews no token, a token opens nothing, is not
+// logged and delays its client only for a while, and probes work. Afterwards the token is accepted.
 func TestServeWithoutAPIServer(t *testing.T) {
 	const token = "monitor"
 	for name, state := range map[string]*atomic.Int32{"fails": new(atomic.Int32), "hangs": new(atomic.Int32)} {
@@ -292,7 +287,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 					answers.Config.Handler.ServeHTTP(w, r)
 					return
 				case name == "hangs":
-					// The server notices the end of a connection only after it has read the body.
+					// The server notices a closed connection only after it has read the body.
 					_, _ = io.Copy(io.Discard, r.Body)
 					<-r.Context().Done()
 				}
@@ -331,8 +326,8 @@ func TestServeWithoutAPIServer(t *testing.T) {
 	}
 }
 
-// TestMadeUpTokens: a client with one invalid token after another costs the API server few reviews and
-// the log few lines, in each header that takes tokens, and blocks no other client.
+// TestMadeUpTokens: a client with many invalid tokens causes few reviews and log lines, in each header
+// for tokens, and blocks no other client.
 func TestMadeUpTokens(t *testing.T) {
 	for name, show := range map[string]func(http.Header, string){
 		"bearer": func(h http.Header, token string) { h.Set("Authorization", "Bearer "+token) },
@@ -375,7 +370,7 @@ func TestMadeUpTokens(t *testing.T) {
 					refused++
 				}
 			}
-			// klog writes an error into the logs of three severities, which are one here.
+			// klog writes an error to the logs of three severities, which all end here.
 			most := 21 + int(time.Since(began)/time.Second)
 			if lines := strings.Count(log.String(), "Unable to authenticate the request") / 3; refused != 300 || int(asked.Load()) > most || lines > most {
 				t.Errorf("%d of 300 were refused, with %d requests to the API server and %d lines, want at most %d", refused, asked.Load(), lines, most)
@@ -391,7 +386,7 @@ func TestMadeUpTokens(t *testing.T) {
 	}
 }
 
-// TestServeNothing: with --secure-port=0 there is no port, and no error.
+// TestServeNothing: --secure-port=0 is valid, and opens no port.
 func TestServeNothing(t *testing.T) {
 	c, _ := frameworkConfig(t, 0)
 	if c.SecureServing != nil {
@@ -402,7 +397,7 @@ func TestServeNothing(t *testing.T) {
 	}
 }
 
-// TestLimitVerbosity: the port sets no verbosity at which client-go logs bodies.
+// TestLimitVerbosity: no request sets a verbosity at which client-go logs bodies.
 func TestLimitVerbosity(t *testing.T) {
 	for body, want := range map[string]int{"0": http.StatusOK, "7": http.StatusOK, "8": http.StatusBadRequest, "": http.StatusBadRequest, "a": http.StatusBadRequest} {
 		set := ""
@@ -418,8 +413,8 @@ func TestLimitVerbosity(t *testing.T) {
 	}
 }
 
-// TestConcurrentFailures: a client is accepted again within a minute after many failures, also if the API server
-// reviewed all of them at once.
+// TestConcurrentFailures: a client is accepted again within a minute after many failures, even if the
+// API server reviewed all of them concurrently.
 func TestConcurrentFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := false
@@ -444,8 +439,8 @@ func TestConcurrentFailures(t *testing.T) {
 	})
 }
 
-// TestAFloodOfClients, each with an address and a token of its own, costs the API server few reviews and the log few
-// lines, and keeps no scraper away whose token was accepted before.
+// TestAFloodOfClients: many clients with different addresses and tokens cause few reviews and log
+// lines, and keep no scraper with an accepted token away.
 func TestAFloodOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -485,7 +480,7 @@ func TestAFloodOfClients(t *testing.T) {
 	})
 }
 
-// TestARevokedToken is limited like any other.
+// TestARevokedToken: a token is limited again after it was revoked.
 func TestARevokedToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -503,7 +498,8 @@ func TestARevokedToken(t *testing.T) {
 	})
 }
 
-// TestAnonymousRequests get only the open paths, with a self-made certificate too, and cost the API server nothing.
+// TestAnonymousRequests: anonymous clients get only the open paths, even with a self-signed
+// certificate, and cause no API request.
 func TestAnonymousRequests(t *testing.T) {
 	answers := reviews(t)
 	asked := new(atomic.Int32)

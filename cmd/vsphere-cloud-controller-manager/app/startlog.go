@@ -16,8 +16,7 @@ import (
 	"vzones/topology"
 )
 
-// logSummary logs the settings at the start: three lines, and a line for each vCenter. It shows no secret, and no
-// user name: people paste passwords there.
+// logSummary logs the settings. It shows no secret and no user name, since people paste passwords there.
 func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControllerManagerConfiguration) {
 	log := klog.FromContext(ctx)
 	t := &a.cfg.Topology
@@ -52,9 +51,9 @@ func credentialsOf(v *config.VCenter) (from []string) {
 	return from
 }
 
-// logProxy logs the proxy on the way to the API server. HTTPS_PROXY is usually set for vCenters, and the client of
-// the API server uses it too, unless NO_PROXY excludes its address. The framework, which reads the same settings next,
-// reports errors in them.
+// logProxy logs the proxy for the API server. HTTPS_PROXY is usually set for vCenters, but also applies
+// to the API server unless NO_PROXY excludes it. Errors are left to the framework, which reads the same
+// settings next.
 func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) {
 	read := rest.InClusterConfig
 	if kubeconfig := opts.Generic.ClientConnection.Kubeconfig; opts.Master != "" || kubeconfig != "" {
@@ -65,7 +64,7 @@ func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) 
 		return
 	}
 	if cfg.Proxy != nil {
-		// The kubeconfig has a proxy of its own.
+		// The kubeconfig sets a proxy.
 		return
 	}
 	server, _, err := rest.DefaultServerUrlFor(cfg)

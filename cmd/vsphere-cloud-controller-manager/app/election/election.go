@@ -1,6 +1,5 @@
-// Package election decides whether this process leads: it takes part in the election for
-// the Lease, releases it at the end, and keeps writes to Nodes behind a fence as long as
-// another instance may lead. It never reads or writes a Node itself.
+// Package election runs the leader election, releases the Lease at the end, and fences writes to Nodes
+// while another instance may lead.
 package election
 
 import (
@@ -28,42 +27,38 @@ import (
 	"vzones/internal/quote"
 )
 
-// RetryPeriod is the time between two attempts to take or renew the Lease. A standby looks at
-// the Lease after one to 2.2 times this period, so it leads within 2 s of a release.
+// RetryPeriod is the interval between attempts to take or renew the Lease. A standby retries after one
+// to 2.2 times this interval, so it leads within 2 s of a release.
 const RetryPeriod = 750 * time.Millisecond
 
 const (
-	// releaseTimeout bounds the release of the Lease at the end. An API server that
-	// does not answer leaves it to expire.
+	// releaseTimeout limits the release of the Lease, which otherwise expires.
 	releaseTimeout = 700 * time.Millisecond
-	// WatchdogTime is the time after the end of the Lease at which /healthz of a leader that
-	// could not renew it fails. It is the framework's.
+	// WatchdogTime is the time from the end of a Lease that its leader cannot renew until /healthz fails, as in
+	// the framework.
 	WatchdogTime = 20 * time.Second
 )
 
-// waitsToLead is the message in the log of an instance that sees another leader.
 const waitsToLead = "Waiting to lead: another instance holds the Lease"
 
-// ErrLost means that another instance may lead from now on.
+// ErrLost means that another instance may lead.
 var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
 
-// An Election decides whether this process leads. The framework's own keeps the Lease when the
-// process ends, so that no instance leads until it has expired.
+// An Election decides whether this process leads. The framework's own election keeps the Lease when the
+// process ends, so that no instance leads until the Lease has expired.
 type Election struct {
 	elector *leaderelection.LeaderElector
 	lock    resourcelock.Interface
-	// The elector closes leading when this process leads and ended when it has ended itself.
-	// Release closes released.
+	// The elector closes leading when this process leads, and ended when it ends. Release closes released.
 	leading, released, ended chan struct{}
-	// end is called when it has ended.
-	end func()
-	// began is true once Run was called.
+	// end runs after the elector.
+	end   func()
 	began atomic.Bool
-	// isOver is true once Release was called or the Lease is lost.
+	// isOver means that Release was called or the Lease is lost.
 	isOver atomic.Bool
 }
 
-// NewLock returns the Lease, and a function that ends the recording of its Events.
+// NewLock returns the Lease, and a function that stops its Event recorder.
 func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
 	cfg := &c.ComponentConfig.Generic.LeaderElection
 	host, err := os.Hostname()
@@ -76,7 +71,7 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	}
 	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
-		// The form is the framework's.
+		// The format is the framework's.
 		Identity:      host + "_" + string(uuid.NewUUID()),
 		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),
 	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
@@ -88,9 +83,8 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	return lock, events.Shutdown, nil
 }
 
-// New prepares an election, and Run takes part in it. End is called when the election has ended, and
-// lost if it ended without Release. The watchdog fails while this process leads and has not renewed the
-// Lease for too long.
+// New returns an election for Run. It calls end after the election, and lost if the election ends
+// without Release. The watchdog fails if the leader does not renew the Lease in time.
 func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -122,11 +116,11 @@ func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *comp
 	return e, nil
 }
 
-// Leading is closed when this process leads.
+// Leading returns a channel that is closed when this process leads.
 func (e *Election) Leading() <-chan struct{} { return e.leading }
 
-// Run takes part in the election until the Lease is lost or Release is called, also after the
-// context is done: the Lease is renewed until all else has ended.
+// Run takes part in the election until the Lease is lost or Release is called. It ignores the end of
+// the context, so that the Lease is renewed during the shutdown.
 func (e *Election) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.began.Store(true)
@@ -144,14 +138,14 @@ func (e *Election) Run(ctx context.Context) {
 		select {
 		case <-e.released:
 			e.giveUp(context.WithoutCancel(ctx))
-		default: // the Lease is lost
+		default:
 		}
 	}()
 }
 
-// giveUp removes this process as the holder of the Lease. The elector could do that, but it would
-// also do it when it cannot renew the Lease, before it reports the loss: while the API server does
-// not answer, another instance may lead by then.
+// giveUp removes this process as the holder of the Lease. The elector could do that, but it would also
+// do it after a failed renewal, before it reports the loss. While the API server does not answer,
+// another instance may lead by then.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -164,7 +158,6 @@ func (e *Election) giveUp(ctx context.Context) {
 			})
 		}
 		if apierrors.IsConflict(err) {
-			// A renewal was in flight.
 			continue
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -174,9 +167,8 @@ func (e *Election) giveUp(ctx context.Context) {
 	}
 }
 
-// Release gives the Lease up if this process holds it, so that another instance leads at once. The
-// caller has ended everything that the Lease protects. If the Lease is lost or Run was never called,
-// Release does nothing.
+// Release gives up the Lease if this process holds it, so that another instance leads at once. The
+// caller has ended everything that the Lease protects.
 func (e *Election) Release(ctx context.Context) {
 	if isLost := e.isOver.Swap(true); isLost || !e.began.Load() {
 		return

@@ -24,7 +24,7 @@ import (
 	"k8s.io/controller-manager/pkg/healthz"
 )
 
-// electionConfig is the daemon's default.
+// electionConfig returns the daemon's default.
 func electionConfig(t *testing.T) *componentbaseconfig.LeaderElectionConfiguration {
 	t.Helper()
 	opts, err := options.NewCloudControllerManagerOptions()
@@ -35,7 +35,7 @@ func electionConfig(t *testing.T) *componentbaseconfig.LeaderElectionConfigurati
 	return &opts.Generic.LeaderElection
 }
 
-// candidate is a process that takes part in an election for a Lease.
+// candidate is a process in an election for a Lease.
 type candidate struct {
 	*Election
 	watchdog *leaderelection.HealthzAdaptor
@@ -66,7 +66,7 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-// healthy asks /healthz.
+// healthy requests /healthz.
 func (c *candidate) healthy() bool {
 	answer := httptest.NewRecorder()
 	healthz.NewMutableHealthzHandler(c.watchdog).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
@@ -105,7 +105,7 @@ func TestReleasedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseThatIsKept: of a process that was killed it is free when it has expired.
+// TestLeaseThatIsKept: the Lease of a killed process is free once it expires.
 func TestLeaseThatIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -118,7 +118,7 @@ func TestLeaseThatIsKept(t *testing.T) {
 		<-first.Leading()
 		killed.Store(true)
 		<-first.lost
-		// The election is over, so this does not wait.
+		// The election is over, so Release does not wait.
 		first.Release(t.Context())
 		killed.Store(false)
 		second := newCandidate(t, "second", client)
@@ -132,9 +132,8 @@ func TestLeaseThatIsKept(t *testing.T) {
 	})
 }
 
-// TestHealthzWatchesTheElection: a leader that is stuck and neither renews the Lease
-// nor ends is not healthy 20 s after the Lease has expired. A standby is healthy, and
-// so is a process without an election.
+// TestHealthzWatchesTheElection: a stuck leader that neither renews the Lease nor ends is unhealthy 20
+// s after the Lease has expired. A standby and a process without an election are healthy.
 func TestHealthzWatchesTheElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -144,7 +143,7 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 			if !hangs.Load() {
 				return false, nil, nil
 			}
-			// No deadline ends this.
+			// No deadline ends this request.
 			<-stuck
 			return true, nil, context.Canceled
 		})
@@ -177,7 +176,7 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 	})
 }
 
-// hangingLock is one whose API server does not answer for a while.
+// hangingLock is a lock whose API server does not answer while hangs is true.
 type hangingLock struct {
 	resourcelock.Interface
 	hangs atomic.Bool
@@ -199,8 +198,8 @@ func (l *hangingLock) Update(ctx context.Context, to resourcelock.LeaderElection
 	return l.Interface.Update(ctx, to)
 }
 
-// TestLostBeforeTheLeaseExpires: whoever cannot renew the Lease knows that before
-// another one can lead, also if the API server leaves each request without an answer.
+// TestLostBeforeTheLeaseExpires: a leader that cannot renew the Lease notices before another process
+// can lead, even if the API server answers no request.
 func TestLostBeforeTheLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -231,8 +230,8 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 	})
 }
 
-// TestFence: a client of the framework always reads and writes Events, and writes to
-// Nodes only while this process leads. The caller of Lower can wait for a write in flight.
+// TestFence: a client of the framework can always read, and write Events, but writes to Nodes only
+// while this process leads. The caller of Lower can wait for a write in flight.
 func TestFence(t *testing.T) {
 	arrived := make(chan struct{})
 	answer := make(chan struct{})
@@ -278,7 +277,7 @@ func TestFence(t *testing.T) {
 		t.Error(err)
 	}
 	<-idle
-	// No write is in flight, so lowering it again does not wait.
+	// No write is in flight, so a second Lower does not wait.
 	<-f.Lower()
 	f.Raise()
 	if err := write(); !errors.Is(err, ErrFenced) {

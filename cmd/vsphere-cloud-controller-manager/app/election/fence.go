@@ -10,33 +10,30 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ErrFenced is the error of a write to a Node while this process does not lead.
+// ErrFenced is the error of a write to a Node by an instance that does not lead.
 var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
 
-// A Fence lets writes to Nodes pass only while this process leads. The framework's
-// controllers have workers that cannot be waited for, and some of their writes do not
-// end with any context. The zero value is closed.
+// A Fence allows writes to Nodes only while this process leads. It is needed because the framework's
+// workers cannot be waited for, and some of their writes ignore the context. The zero value is closed.
 type Fence struct {
 	mu   sync.Mutex
 	open bool
-	// lowered is true once it was closed for good.
-	lowered bool
-	// inFlight is the number of writes in flight.
+	// lowered means that the fence is closed for good.
+	lowered  bool
 	inFlight int
-	// idle is closed once a lowered fence has no write in flight; nil before Lower.
+	// idle is closed once a lowered fence has no write in flight. It is nil before Lower.
 	idle chan struct{}
 }
 
-// Raise lets writes pass, unless the fence was lowered: the Lease may be lost before the
-// process that waits for it has noticed that it leads.
+// Raise opens the fence, unless it was lowered: the Lease may be lost before this process notices that
+// it leads.
 func (f *Fence) Raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = !f.lowered
 }
 
-// Lower refuses writes from now on, for good. The channel is closed once no write that has
-// passed is in flight.
+// Lower closes the fence for good. The channel is closed once no write is in flight.
 func (f *Fence) Lower() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +48,7 @@ func (f *Fence) Lower() (idle <-chan struct{}) {
 	return f.idle
 }
 
-// enter reports whether a write may pass; exit ends it then.
+// enter reports whether a write may start. The caller then calls exit at its end.
 func (f *Fence) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,10 +67,9 @@ func (f *Fence) exit() {
 	}
 }
 
-// around returns a transport whose writes to Nodes pass the fence.
 func (f *Fence) around(next http.RoundTripper) http.RoundTripper { return &fenced{f, next} }
 
-// A fenced transport refuses writes to Nodes while the fence is closed.
+// fenced is a transport that rejects writes to Nodes while the fence is closed.
 type fenced struct {
 	fence *Fence
 	next  http.RoundTripper
@@ -93,22 +89,21 @@ func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper gives client-go access to the next transport.
 func (t *fenced) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// writesNode reports whether a request changes a Node.
 func writesNode(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
 }
 
-// Config returns the configuration of clients whose writes to Nodes pass the fence.
+// Config returns the configuration of clients behind the fence.
 func (f *Fence) Config(base *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.Wrap(f.around)
 	return cfg
 }
 
-// Await reports whether a channel is closed before the context is done.
+// Await waits for a channel to be closed. It returns false if the context is done first.
 func Await(ctx context.Context, ch <-chan struct{}) bool {
 	select {
 	case <-ch:

@@ -1,4 +1,4 @@
-// Package metrics owns the metrics of the daemon: their names, labels and help. It decides nothing.
+// Package metrics contains the metrics of the daemon.
 package metrics
 
 import (
@@ -6,7 +6,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// Subsystem is the prefix of all metrics. Dashboards and alerts use it.
+// Subsystem is the prefix of all metrics. Dashboards and alerts depend on it.
 const Subsystem = "vsphere_ccm"
 
 // A Registry registers metrics.
@@ -15,7 +15,7 @@ type Registry interface {
 	CustomMustRegister(...metrics.StableCollector)
 }
 
-// Served is the registry of the process, which the framework serves at /metrics.
+// Served is the registry that the framework serves at /metrics.
 type Served struct{}
 
 // MustRegister implements Registry.
@@ -26,7 +26,6 @@ func (Served) CustomMustRegister(m ...metrics.StableCollector) {
 	legacyregistry.CustomMustRegister(m...)
 }
 
-// isClosed reports whether a channel is closed.
 func isClosed(ch <-chan struct{}) bool {
 	select {
 	case <-ch:

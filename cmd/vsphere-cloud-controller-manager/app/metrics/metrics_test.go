@@ -28,12 +28,11 @@ import (
 
 const reference = "../../../../docs/reference/metrics.md"
 
-// family is what a registry shows of one metric.
+// family is a metric in a registry.
 type family struct {
 	kind, help string
 	labels     []string
-	// samples are the values, counts for a histogram, by label=value between
-	// commas.
+	// samples are the values, or the counts of a histogram, by label=value pairs separated by commas.
 	samples map[string]float64
 }
 
@@ -64,8 +63,7 @@ func gather(t *testing.T, r metrics.KubeRegistry) map[string]family {
 	return families
 }
 
-// TestMetricsAreDocumented: the reference has each metric that the registry
-// shows, with its type and labels, and no other.
+// TestMetricsAreDocumented: the reference contains exactly the registered metrics, with types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	r := metrics.NewKubeRegistry()
 	o := NewObserver(r)
@@ -130,15 +128,14 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestLabelsAreDocumented: their values, as the provider counts them.
+// TestLabelsAreDocumented: the reference contains the values of the labels.
 func TestLabelsAreDocumented(t *testing.T) {
 	for label, c := range map[string]struct {
 		counts map[string]int
 		help   string
 	}{
 		"outcome": {idle().Outcomes, report.Help},
-		// The reasons for which Nodes are not deleted.
-		"reason": {idle().Kept, placement.KeptHelp},
+		"reason":  {idle().Kept, placement.KeptHelp},
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))
 		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
@@ -171,7 +168,7 @@ func TestResult(t *testing.T) {
 			t.Errorf("%v is %s, want %s", c.err, got, c.want)
 		}
 	}
-	// A login that was rejected too late is still one that was rejected.
+	// A login that was rejected too late is still rejected.
 	if got := result(errors.Join(context.DeadlineExceeded, session.ErrRejected)); got != "rejected" {
 		t.Errorf("it is %s", got)
 	}
@@ -180,7 +177,6 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestObserver: what is counted under which labels.
 func TestObserver(t *testing.T) {
 	r := metrics.NewKubeRegistry()
 	o := NewObserver(r)
@@ -214,7 +210,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestStates: each state that a vCenter may be in, at the time of the scrape.
+// TestStates: each state of a vCenter, at the time of the scrape.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("vCenter: connection refused")
@@ -229,7 +225,7 @@ func TestStates(t *testing.T) {
 		snapshot := func(incomplete error) *inventory.Snapshot {
 			return &inventory.Snapshot{
 				Incomplete: incomplete,
-				// Two machines of one UUID count once.
+				// Two VMs with one UUID are one entry.
 				Index:    map[inventory.UUID][]inventory.Entry{id(1): {{ID: "vm-1"}, {ID: "vm-2"}}, id(2): {{ID: "vm-3"}}},
 				Machines: map[string]*inventory.Machine{"vm-1": {}},
 
@@ -242,7 +238,7 @@ func TestStates(t *testing.T) {
 			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
 			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), LastContact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
 			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(refused), LastContact: now}, Tags: vcenter.TagsFailed, CredentialsErr: refused},
-			// The tagging API has rejected a login, and then the vCenter was lost.
+			// The tagging API rejected a login before the vCenter failed.
 			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: refused}, Tags: vcenter.TagsRead, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
@@ -293,13 +289,13 @@ func TestStates(t *testing.T) {
 			if got, want := found["vsphere_ccm_deletion_blocked_nodes"].samples, (map[string]float64{"reason=unknown": 2}); !maps.Equal(got, want) {
 				t.Errorf("the Nodes that are kept are %v, want %v", got, want)
 			}
-			// The four are checked above. Metrics of labels are absent, since labels are not kept.
+			// Four metrics are checked above. Metrics of labels are absent, since labels are not kept.
 			if len(found) != len(want)+4 {
 				t.Errorf("%d metrics, want %d", len(found), len(want)+4)
 			}
 		}
 		check()
-		// The next scrape shows what is so then.
+		// The next scrape shows the new state.
 		time.Sleep(10 * time.Second)
 		for vc := range want["snapshot_age_seconds"] {
 			want["snapshot_age_seconds"][vc] += 10
@@ -334,7 +330,7 @@ func table(t *testing.T, heading string) [][]string {
 			break
 		}
 		if !strings.HasPrefix(line, "| ") {
-			// The rest of the rule.
+			// This line separates the header.
 			continue
 		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -349,8 +345,7 @@ func table(t *testing.T, heading string) [][]string {
 	return rows
 }
 
-// column returns what is between backquotes in the first cells below a heading,
-// in order.
+// column returns the text between backquotes in the first cells below a heading, in order.
 func column(t *testing.T, heading string) []string {
 	t.Helper()
 	var all []string
@@ -365,14 +360,14 @@ func column(t *testing.T, heading string) []string {
 	return all
 }
 
-// leads is the channel of an instance that leads.
+// leads returns the channel of a leader.
 func leads() <-chan struct{} {
 	ch := make(chan struct{})
 	close(ch)
 	return ch
 }
 
-// TestAStandbyShowsNothing but that it does not lead: it has read no vCenter and knows no Node.
+// TestAStandbyShowsNothing: a standby has read no vCenter and knows no Node.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
 	r.CustomMustRegister(NewStates(make(chan struct{}), nil, nil))
@@ -382,7 +377,7 @@ func TestAStandbyShowsNothing(t *testing.T) {
 	}
 }
 
-// idle is what a controller that has not begun counts.
+// idle returns the counts of a controller that has not started.
 func idle() nodes.Stats {
 	p := provider.New(nil, &config.Config{}, provider.Options{})
 	return nodes.New(nil, p.Store(), p.Checker(), nil).Stats()

@@ -11,7 +11,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// An Observer counts requests to vCenters, logins and starts of watches.
+// An Observer counts requests to vCenters, logins and watches.
 type Observer struct {
 	requests *metrics.CounterVec
 	duration *metrics.HistogramVec
@@ -21,7 +21,7 @@ type Observer struct {
 
 var _ vcenter.Observer = (*Observer)(nil)
 
-// NewObserver returns an Observer whose metrics are registered.
+// NewObserver returns an Observer with registered metrics.
 func NewObserver(r Registry) *Observer {
 	o := &Observer{
 		requests: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -60,8 +60,7 @@ func (o *Observer) LoggedIn(name string, err error) {
 // WatchStarted implements vcenter.Observer.
 func (o *Observer) WatchStarted(name string) { o.watches.WithLabelValues(name).Inc() }
 
-// result returns how a call or a login ended: ok, timeout, canceled (by the daemon itself) or
-// error; of a login also rejected (the credentials).
+// result returns ok, timeout, canceled (by the daemon), rejected (credentials) or error.
 func result(err error) string {
 	switch {
 	case err == nil:

@@ -7,16 +7,15 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Reloads counts the changes of the configuration by their outcome.
+// Reloads counts configuration reloads by result.
 type Reloads struct {
 	total      *metrics.CounterVec
 	successful *metrics.Gauge
 	timestamp  *metrics.Gauge
-	// refused is the opposite of successful.
-	refused atomic.Bool
+	refused    atomic.Bool
 }
 
-// NewReloads returns the metrics of a configuration that was just read.
+// NewReloads returns the metrics for a configuration that was just read.
 func NewReloads(r Registry) *Reloads {
 	c := &Reloads{
 		total: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -40,20 +39,19 @@ func NewReloads(r Registry) *Reloads {
 	return c
 }
 
-// inForce records that the configuration in the source is in force.
 func (c *Reloads) inForce() {
 	c.refused.Store(false)
 	c.successful.Set(1)
 	c.timestamp.Set(float64(time.Now().Unix()))
 }
 
-// Applied counts a change that is in force.
+// Applied records a change that is in force.
 func (c *Reloads) Applied() {
 	c.total.WithLabelValues("applied").Inc()
 	c.inForce()
 }
 
-// Refused counts a change that was rejected.
+// Refused records a rejected change.
 func (c *Reloads) Refused() {
 	c.total.WithLabelValues("refused").Inc()
 	c.refused.Store(true)

@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// ofVCenters are the gauges of each vCenter. A gauge with an unknown value is absent.
+// ofVCenters are the gauges of each vCenter. Unknown values are absent.
 var ofVCenters = []struct {
 	name  string
 	value func(vcenter.Health) (v float64, known bool)
@@ -41,7 +41,7 @@ var ofVCenters = []struct {
 	}, "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint."},
 }
 
-// ofSnapshots are the gauges of each vCenter's snapshot. They are absent before the first snapshot.
+// ofSnapshots are the gauges of each snapshot.
 var ofSnapshots = []struct {
 	name  string
 	value func(*inventory.Snapshot) int
@@ -52,7 +52,7 @@ var ofSnapshots = []struct {
 	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the followed VMs of a vCenter whose tags the account may not read."},
 }
 
-// States shows states at the time of the scrape.
+// States collects the states of vCenters and Nodes at the time of the scrape.
 type States struct {
 	metrics.BaseStableCollector
 	leading <-chan struct{}
@@ -61,8 +61,8 @@ type States struct {
 	descs   map[string]*metrics.Desc
 }
 
-// NewStates returns the metrics of vCenters and Nodes. An instance shows them once it leads: once the channel is
-// closed. Until then it shows only that it stands by.
+// NewStates returns the metrics of vCenters and Nodes. Before leading is closed, it shows only that
+// this instance stands by.
 func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes func() nodes.Stats) *States {
 	s := &States{leading: leading, fleet: fleet, nodes: nodes, descs: map[string]*metrics.Desc{}}
 	add := func(name, help string, labels ...string) {

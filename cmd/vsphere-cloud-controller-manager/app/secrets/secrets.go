@@ -1,5 +1,5 @@
-// Package secrets watches single Kubernetes Secrets, each by its name, so that the daemon needs no
-// permission for other Secrets. It never logs their data.
+// Package secrets watches single Kubernetes Secrets by name, so that the daemon needs no permission for
+// any other Secret. It never logs their data.
 package secrets
 
 import (
@@ -26,20 +26,19 @@ import (
 type Watcher struct {
 	client  kubernetes.Interface
 	changed func()
-	// applied wakes Run after Apply.
+	// applied wakes Run.
 	applied signal.Signal
 
 	mu      sync.Mutex
 	secrets map[config.SecretRef]*watched
 }
 
-// New returns a Watcher that calls changed, from any goroutine, after a Secret was created,
-// changed or deleted. Nothing is read until Run.
+// New returns a Watcher. It calls changed, from any goroutine, after a Secret was created, changed or deleted.
 func New(client kubernetes.Interface, changed func()) *Watcher {
 	return &Watcher{client: client, changed: changed, applied: signal.New()}
 }
 
-// Apply sets which Secrets are watched.
+// Apply sets the watched Secrets.
 func (w *Watcher) Apply(refs []config.SecretRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,9 +89,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Get returns a Secret that is watched. It waits until the Secret was read once or cannot be read, or
-// the context is done. The caller must not change the Secret. If the Secret does not exist, IsNotFound of
-// apimachinery reports true for the error.
+// Get returns a watched Secret, which the caller must not change. It waits until the Secret was read
+// once or cannot be read, or the context is done. If the Secret does not exist, apierrors.IsNotFound is
+// true for the error.
 func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	w.mu.Lock()
 	s := w.secrets[ref]
@@ -114,7 +113,6 @@ func notFound(ref config.SecretRef) error {
 	return fmt.Errorf("the Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
 }
 
-// selectSecret restricts a list or a watch to one Secret.
 func selectSecret(ref config.SecretRef) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
@@ -124,7 +122,7 @@ func selectSecret(ref config.SecretRef) func(*metav1.ListOptions) {
 // Once reads Secrets without watching them.
 type Once struct{ Client kubernetes.Interface }
 
-// Get reads a Secret. It needs the permission to list the Secret, as a Watcher does.
+// Get reads a Secret. Like a Watcher, it needs the permission to list the Secret.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	var options metav1.ListOptions
 	selectSecret(ref)(&options)
@@ -140,7 +138,6 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error)
 	return nil, notFound(ref)
 }
 
-// watched is a Secret that is watched.
 type watched struct {
 	ref      config.SecretRef
 	informer cache.SharedIndexInformer
@@ -150,7 +147,7 @@ type watched struct {
 	mu sync.Mutex
 	// err is the error of the last attempt to read the Secret.
 	err error
-	// failed is closed while err is not nil, and replaced when it becomes nil.
+	// failed is closed while err is not nil.
 	failed chan struct{}
 }
 
@@ -159,10 +156,9 @@ func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
 	return &watched{ref: ref, informer: informer, dropped: make(chan struct{}), failed: make(chan struct{})}
 }
 
-// run watches the Secret until the context is done.
 func (s *watched) run(ctx context.Context, changed func()) {
 	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(s.ref.Namespace, s.ref.Name))
-	// The data is not compared: the receiver does that.
+	// The receiver compares the data.
 	report := func() {
 		s.record(log, nil)
 		changed()
@@ -179,8 +175,8 @@ func (s *watched) run(ctx context.Context, changed func()) {
 	s.informer.RunWithContext(ctx)
 }
 
-// record records the error of an attempt to read the Secret, nil after a success, and logs an error that
-// differs from the previous one. An expired watch is not recorded: the informer lists the Secret at once.
+// record records the result of an attempt to read the Secret, and logs an error that differs from the
+// previous error. It ignores an expired watch, since the informer lists the Secret at once.
 func (s *watched) record(log klog.Logger, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
@@ -191,7 +187,7 @@ func (s *watched) record(log klog.Logger, err error) {
 	}
 }
 
-// setError sets the error of the last attempt, and returns that of the attempt before.
+// setError returns the previous error.
 func (s *watched) setError(err error) (previous error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,8 +29,7 @@ func secret(name, password string) *v1.Secret {
 	return &v1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Data: map[string][]byte{"password": []byte(password)}}
 }
 
-// follow runs a Watcher of Secrets until the test ends, and returns the channel of its
-// reports.
+// follow runs a Watcher of Secrets until the test ends, and returns the channel of its reports.
 func follow(t *testing.T, client *fake.Clientset, refs ...config.SecretRef) (*Watcher, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 100)
@@ -59,7 +58,7 @@ func get(t *testing.T, w *Watcher) (string, error) {
 	return string(secret.Data["password"]), nil
 }
 
-// until waits for a Secret to hold a password, none if it is "".
+// until waits until a Secret contains a password, or does not exist if the password is "".
 func until(t *testing.T, w *Watcher, changed <-chan struct{}, password string) {
 	t.Helper()
 	for {
@@ -95,7 +94,7 @@ func TestASecretIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, w, changed, "third")
-	// By name: an account that may read this Secret alone can do all of this.
+	// Every request is for one name, so that permission for this Secret is sufficient.
 	for _, a := range client.Actions() {
 		var only string
 		switch a := a.(type) {
@@ -131,7 +130,7 @@ func TestASecretThatMayNotBeRead(t *testing.T) {
 	until(t, w, changed, "first")
 }
 
-// TestASecretThatIsNoLongerWatched: a Get of it does not wait for its deadline.
+// TestASecretThatIsNoLongerWatched: Get returns before its deadline.
 func TestASecretThatIsNoLongerWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(secret("vsphere", "first"))
@@ -175,7 +174,7 @@ func TestOtherSecrets(t *testing.T) {
 	}
 }
 
-// lockProbe is an output of a log that fails the test if a lock is held while a line is written.
+// lockProbe is a log output that fails the test if a line is written under a lock.
 type lockProbe struct {
 	t     *testing.T
 	lock  *sync.Mutex
@@ -192,7 +191,7 @@ func (p *lockProbe) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestErrorsAreLoggedOnce: each error of a Secret, and without its lock, so that a slow log delays no Get.
+// TestErrorsAreLoggedOnce: each error is logged once, and without the lock, so that a slow log delays no Get.
 func TestErrorsAreLoggedOnce(t *testing.T) {
 	s := newWatched(fake.NewClientset(), ref)
 	out := &lockProbe{t: t, lock: &s.mu}

@@ -14,14 +14,13 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// A CredentialFinder takes the credentials of a vCenter from its Secret, else from its
-// directory, else from the configuration itself. It never tries them.
+// A CredentialFinder reads the credentials of a vCenter from its Secret, its directory or the
+// configuration, in this order.
 type CredentialFinder struct {
 	Secrets Secrets
-	// Revision returns the Revision of credentials in the configuration itself; nil for none.
+	// Revision returns the revision of credentials in the configuration; optional.
 	Revision func(context.Context) string
-	// Directory returns the credentials in a directory; nil for credentials.FromDirectory, which
-	// reads the local file system.
+	// Directory returns the credentials in a directory; credentials.FromDirectory by default.
 	Directory func(dir, server string) (vcenter.Credentials, error)
 }
 
@@ -69,13 +68,13 @@ func (f *CredentialFinder) fromSecret(ctx context.Context, cfg *config.VCenter) 
 	return c, nil
 }
 
-// missingError means that a Secret which was read has no credentials for a vCenter.
+// missingError means that a Secret has no credentials for a vCenter.
 type missingError struct{ error }
 
 func (m missingError) Unwrap() error { return m.error }
 
-// isMissing reports whether an error means that a source has no credentials. It is false if they cannot
-// be read: they may differ from the credentials of the next source.
+// isMissing reports whether a source has no credentials. It is false if they cannot be read, since they
+// may differ from the credentials of the next source.
 func isMissing(err error) bool {
 	var m missingError
 	return errors.As(err, &m) || errors.Is(err, credentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)

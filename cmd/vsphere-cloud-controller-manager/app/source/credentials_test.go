@@ -33,7 +33,7 @@ const (
 	filePassword   = "FromTheFile42"
 )
 
-// aSecret has the credentials of two vCenters, less the given keys.
+// aSecret has the credentials of two vCenters, without the given keys.
 func aSecret(without ...string) *v1.Secret {
 	s := &v1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -51,8 +51,7 @@ func aSecret(without ...string) *v1.Secret {
 	return s
 }
 
-// east is a vCenter whose entry has another name than its address, which is
-// what the keys go by.
+// east is a vCenter whose entry is not named after its address, which the keys contain.
 func east(changes ...func(*config.VCenter)) *config.VCenter {
 	c := &config.VCenter{
 		Name: "east", Server: "vc-east.example.com",
@@ -129,8 +128,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestSecretThatCannotBeRead: what the Secret holds is not known then, so the
-// file's credentials are no substitute, and could lock an account.
+// TestSecretThatCannotBeRead: the file's credentials do not replace an unreadable Secret, since they
+// could lock an account.
 func TestSecretThatCannotBeRead(t *testing.T) {
 	client := fake.NewClientset(aSecret())
 	forbidden := apierrors.NewForbidden(v1.Resource("secrets"), "vsphere-credentials", errors.New("RBAC"))
@@ -141,8 +140,8 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// answersWithSecret returns a client of an API server that has the Secret in each answer,
-// and the status that those get.
+// answersWithSecret returns a client of an API server whose responses contain the Secret, and their
+// HTTP status.
 func answersWithSecret(t *testing.T) (kubernetes.Interface, *atomic.Int32) {
 	t.Helper()
 	status := new(atomic.Int32)
@@ -160,7 +159,7 @@ func answersWithSecret(t *testing.T) (kubernetes.Interface, *atomic.Int32) {
 	return client, status
 }
 
-// leaks returns what of the credentials is in a log, in either form.
+// leaks returns the credentials that a log contains, in plain text or base64.
 func leaks(l *logcapture.Log) []string {
 	var leaked []string
 	for _, s := range []string{secretUser, secretPassword, otherPassword, filePassword} {
@@ -173,8 +172,8 @@ func leaks(l *logcapture.Log) []string {
 	return leaked
 }
 
-// TestNothingSecretIsLogged: client-go logs the bodies of responses, where the
-// Secret's values are in base64.
+// TestNothingSecretIsLogged: client-go logs the bodies of responses, which contain the Secret's values
+// in base64.
 func TestNothingSecretIsLogged(t *testing.T) {
 	t.Run("text", func(t *testing.T) { testNothingSecretIsLogged(t, false) })
 	t.Run("json", func(t *testing.T) { testNothingSecretIsLogged(t, true) })
@@ -183,7 +182,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	t.Helper()
 	client, status := answersWithSecret(t)
-	// Otherwise the steps below show nothing.
+	// This proves that the steps below would find a leak.
 	t.Run("one level higher", func(t *testing.T) {
 		l := logcapture.CaptureAt(t, logcapture.Verbosity+1, asJSON)
 		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {

@@ -7,17 +7,16 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// minTagRefresh keeps a mistyped value from reading a vCenter's tags all the time.
+// minTagRefresh protects the vCenters from a mistyped value.
 const minTagRefresh = 100 * time.Millisecond
 
 // minSnapshotAge keeps Nodes from waiting for each response of a vCenter.
 const minSnapshotAge = time.Second
 
-// minLoginTimeout keeps a mistyped value from giving up each login, which leaves a session
-// behind in the vCenter.
+// minLoginTimeout prevents a mistyped value from canceling each login, which leaves a session in the vCenter.
 const minLoginTimeout = time.Second
 
-// Flags are the flags that the daemon adds to the framework's. Their help describes them.
+// Flags are the daemon's own flags.
 type Flags struct {
 	TagRefresh     time.Duration
 	MaxSnapshotAge time.Duration
@@ -27,7 +26,7 @@ type Flags struct {
 	AbsenceHold    time.Duration
 }
 
-// Sets returns the flags in the form that the framework's command takes.
+// Sets returns the flags for the framework's command.
 func (f *Flags) Sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	set := sets.FlagSet("vsphere")
@@ -53,7 +52,7 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 	return sets
 }
 
-// Check returns an error about the first flag whose value is out of bounds.
+// Check returns an error for the first value out of bounds.
 func (f *Flags) Check() error {
 	if f.TagRefresh < minTagRefresh {
 		return fmt.Errorf("--tag-refresh is %v: write at least %v", f.TagRefresh, minTagRefresh)

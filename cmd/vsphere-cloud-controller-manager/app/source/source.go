@@ -1,5 +1,5 @@
-// Package source reads what the daemon works from: its flags, the configuration that they name, and
-// the credentials of each vCenter. The operator's tool reads the same through it. It applies nothing.
+// Package source reads the daemon's flags, configuration and credentials, for the daemon and the
+// operator's tool. It applies nothing.
 package source
 
 import (
@@ -18,26 +18,26 @@ import (
 	"vzones/config/load"
 )
 
-// csiKey is the key under which the CSI driver's Secret has its configuration.
+// csiKey is the key of the configuration in the CSI driver's Secret.
 const csiKey = "csi-vsphere.conf"
 
-// A Source is the place of the configuration: a file, or a key of a Secret.
+// A Source is the location of the configuration: a file, or a key of a Secret.
 type Source struct {
-	// File is the path, empty for a Secret.
+	// File is empty for a Secret.
 	File string
-	// Secret is empty for a file.
+	// Secret is zero for a file.
 	Secret config.SecretRef
-	// key is empty for the CSI driver's key, or the only key of the Secret.
+	// key is empty for csiKey or the only key of the Secret.
 	key     string
 	environ []string
-	// labels are the labels of --node-labels, which every Node gets, and warnings are about them.
+	// labels are from --node-labels, and warnings are about them.
 	labels   map[string]string
 	warnings []config.Warning
-	// readFile reads the file and the files that it names; nil for the local file system.
+	// readFile is nil for the local file system.
 	readFile func(path string, limit int64) ([]byte, error)
 }
 
-// New reads the flags that name a source.
+// New parses the flags for the source.
 func New(file, secret string, environ []string) (Source, error) {
 	switch {
 	case file != "" && secret != "":
@@ -56,7 +56,7 @@ func New(file, secret string, environ []string) (Source, error) {
 	return Source{Secret: config.SecretRef{Namespace: namespace, Name: name}, key: key, environ: environ}, nil
 }
 
-// AddLabels reads the values of --node-labels.
+// AddLabels adds the values of --node-labels.
 func (s *Source) AddLabels(flag []string) error {
 	const name = "--node-labels"
 	labels, warnings, err := config.ParseNodeLabels(flag...)
@@ -70,7 +70,7 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// ReadFilesBy sets the function that reads files, such as the files of a Pod; see load.Options.ReadFile.
+// ReadFilesBy sets the function that reads files, for example from a Pod; see load.Options.ReadFile.
 func (s *Source) ReadFilesBy(read func(path string, limit int64) ([]byte, error)) { s.readFile = read }
 
 // InSecret reports whether the source is a Secret.
@@ -81,8 +81,8 @@ type Secrets interface {
 	Get(context.Context, config.SecretRef) (*v1.Secret, error)
 }
 
-// Revision returns the time of the last write to the file, or the version of the Secret. It is empty if
-// neither can be read.
+// Revision returns the modification time of the file or the resource version of the Secret, or "" if it
+// cannot be read.
 func (s *Source) Revision(ctx context.Context, secrets Secrets) string {
 	if info, err := os.Stat(s.File); err == nil {
 		return info.ModTime().String()
@@ -132,7 +132,6 @@ func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, er
 	return o.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), secret.Data[key])
 }
 
-// keyOf returns the key that contains the configuration.
 func (s *Source) keyOf(data map[string][]byte) (string, error) {
 	keys := slices.Sorted(maps.Keys(data))
 	switch {
@@ -150,7 +149,7 @@ func (s *Source) keyOf(data map[string][]byte) (string, error) {
 		s.Secret.Namespace, s.Secret.Name, keys, csiKey, s.Secret.Namespace, s.Secret.Name)
 }
 
-// String returns the path of the file, or the name of the Secret.
+// String returns the path of the file or the name of the Secret.
 func (s *Source) String() string {
 	if s.InSecret() {
 		return "Secret " + s.Secret.Namespace + "/" + s.Secret.Name

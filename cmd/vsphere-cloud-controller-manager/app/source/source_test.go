@@ -15,7 +15,7 @@ import (
 	"vzones/config"
 )
 
-// secretsOf has the Secrets that it is given.
+// secretsOf implements Secrets.
 type secretsOf map[config.SecretRef]map[string][]byte
 
 func (s secretsOf) Get(_ context.Context, ref config.SecretRef) (*v1.Secret, error) {
@@ -47,7 +47,7 @@ func TestNewSource(t *testing.T) {
 	}
 }
 
-// TestRevision: the revision of a file changes when the file is written again.
+// TestRevision: the revision of a file changes with each write.
 func TestRevision(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vsphere.conf")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
