@@ -19,32 +19,24 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 
 // TestGolden resolves the layouts in testdata, which are txtar archives by topic:
 //
-// -- case NAME --  starts a case, with the purpose behind it
-// -- rules --      label=category, label=inventory:kind or label=hostGroup:name,
-//
-//	one per line, followed by "optional" and last "value=template";
-//	label=- has no source of its own
-//
-// -- levels --     the same, followed by "required"
-// -- policy --     "precedence nearest", "paths folder compute",
-//
-//	"invisible category" if the vCenter does not show it,
-//	"visible category category" for the categories it shows
-//
-// -- compute --    objects from the nearest to the root, one per line:
-// -- pool --       Type /path category=tag category=tag …
-//
-//	@groups=a,b and @domain=a for a host's memberships, @groups=
-//	for none, @groups!why for unreadable memberships,
-//
-// -- folder --     "unreadable: why" for unreadable tags,
-//
-//	"unreadable: no Read" without permission,
-//	"broken: why" as the last line of a path
-//
-// -- want --       the placement or the error
-// -- nearest --    optional: the result of precedence nearest
-// -- driver --     optional: the result of the CSI driver
+//	-- case NAME --  starts a case, with the purpose behind it
+//	-- rules --      label=category, label=inventory:kind or label=hostGroup:name,
+//	                 one per line, followed by "optional" and last "value=template";
+//	                 label=- has no source of its own
+//	-- levels --     the same, followed by "required"
+//	-- policy --     "precedence nearest", "paths folder compute",
+//	                 "invisible category" if the vCenter does not show it,
+//	                 "visible category category" for the categories it shows
+//	-- compute --    objects from the nearest to the root, one per line:
+//	-- pool --       Type /path category=tag category=tag …
+//	                 @groups=a,b and @domain=a for a host's memberships, @groups=
+//	                 for none, @groups!why for unreadable memberships,
+//	-- folder --     "unreadable: why" for unreadable tags,
+//	                 "unreadable: no Read" without permission,
+//	                 "broken: why" as the last line of a path
+//	-- want --       the placement or the error
+//	-- nearest --    optional: the result of precedence nearest
+//	-- driver --     optional: the result of the CSI driver
 func TestGolden(t *testing.T) {
 	fixture.EachCase(t, "testdata/*.txtar", 138, *update, testGolden)
 }
