@@ -61,8 +61,8 @@ func inFile(vc *config.VCenter) bool {
 	return vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == ""
 }
 
-// convertAndCompare converts a file to YAML and a Secret, checks that the daemon reads the same account for each vCenter as before,
-// and returns the number of accounts.
+// convertAndCompare converts a file to YAML and a Secret, checks that the daemon reads the same account
+// for each vCenter as before, and returns the number of accounts.
 func convertAndCompare(t *testing.T, path string) (accounts int) {
 	t.Helper()
 	before := readConfig(t, path)

@@ -15,8 +15,8 @@ import (
 	"vzones/test/operator"
 )
 
-// TestFleetScripts runs the commands that read vCenters against simulated vCenters. operator.Scripts.Commands documents the
-// additional script commands.
+// TestFleetScripts runs the commands that read vCenters against simulated vCenters.
+// operator.Scripts.Commands documents the additional script commands.
 func TestFleetScripts(t *testing.T) { runScripts(t, "testdata/fleet") }
 
 // coreScripts are the scripts of testdata/cluster that also run with -short: one per command.

@@ -23,7 +23,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
 
 func TestMain(m *testing.M) {
-	// Scripts mostly wait, so more of them than CPUs can run. main has flags of its own, so only the test binary parses these.
+	// Scripts mostly wait, so more of them than CPUs can run. main has flags of its own, so only the
+	// test binary parses these.
 	if strings.HasSuffix(os.Args[0], ".test") {
 		flag.Parse()
 		if err := flag.Set("test.parallel", "6"); err != nil {

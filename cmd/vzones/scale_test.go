@@ -45,8 +45,9 @@ var scaled = []struct {
 	{"explain", []string{"explain", "n9-c11--0040"}, "Node n9-c11--0040 ", findings, 2 * time.Second},
 }
 
-// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters with 5,000 CSINodes, of which one vCenter's Nodes are
-// stale. It runs only if VZONES_SCALE names the tool: the setup takes minutes, and the times are valid only on an idle host.
+// TestScale runs commands on a cluster of 5,000 Nodes on 10 vCenters with 5,000 CSINodes, of which one
+// vCenter's Nodes are stale. It runs only if VZONES_SCALE names the tool: the setup takes minutes, and
+// the times are valid only on an idle host.
 func TestScale(t *testing.T) {
 	tool := os.Getenv("VZONES_SCALE")
 	if tool == "" {

@@ -28,8 +28,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// copyKinds are the kinds of objects that contain a copy of a zone, which Kubernetes never updates. The order
-// matters: csiNodes computes the labels that the CSI driver would set, which the later comparisons read.
+// copyKinds are the kinds of objects that contain a copy of a zone, which Kubernetes never updates. The
+// order matters: csiNodes computes the labels that the CSI driver would set, which the later comparisons
+// read.
 var copyKinds = []struct {
 	resource schema.GroupVersionResource
 	isCSI    bool // Only the CSI driver creates such objects.
@@ -152,8 +153,8 @@ func typed[T any](o *unstructured.Unstructured) *T {
 
 func isCSI(key string) bool { return strings.HasPrefix(key, topology.CSIDomain+"/") }
 
-// csiNodes compares the topology keys of CSINodes with each other and with the Nodes' labels, and the driver's
-// labels of all Nodes with the labels that it would set.
+// csiNodes compares the topology keys of CSINodes with each other and with the Nodes' labels, and the
+// driver's labels of all Nodes with the labels that it would set.
 func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	// keys are the topology keys of each Node, used is their union.
 	keys := map[string][]string{}
@@ -243,8 +244,8 @@ func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
 	return values, nil
 }
 
-// csiTopologies compares CSINodeTopologies with the labels that the driver would set. It skips those without
-// a Node: they are deleted with their Node.
+// csiTopologies compares CSINodeTopologies with the labels that the driver would set. It skips those
+// without a Node: they are deleted with their Node.
 func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 	for i := range items {
 		o := items[i].Object

@@ -20,8 +20,8 @@ import (
 
 const (
 	preflightTimeout = 10 * time.Second
-	// maxOutsideSearches limits the Nodes without a VM that are searched outside the configured datacenters:
-	// each search takes several requests.
+	// maxOutsideSearches limits the Nodes without a VM that are searched outside the configured
+	// datacenters: each search takes several requests.
 	maxOutsideSearches = 20
 )
 
@@ -70,7 +70,8 @@ func (v *vcenterFacts) tagsErr(policy *topology.Policy) error {
 	return nil
 }
 
-// lacksDatacenter reports whether a Node has no VM because the account does not see a configured datacenter.
+// lacksDatacenter reports whether a Node has no VM because the account does not see a configured
+// datacenter.
 func (v *vcenterFacts) lacksDatacenter(n *node) bool {
 	if v == nil || v.state.Snapshot == nil || v.state.Snapshot.Incomplete == nil {
 		return false
@@ -87,8 +88,8 @@ func (v *vcenterFacts) datacenterFilter() func(*world.Object) bool {
 	return v.survey.Within(v.config.Datacenters)
 }
 
-// outside returns the IDs of the objects that no Node depends on: they are neither in a configured datacenter
-// nor above one.
+// outside returns the IDs of the objects that no Node depends on: they are neither in a configured
+// datacenter nor above one.
 func (v *vcenterFacts) outside() map[string]bool {
 	outside := map[string]bool{}
 	for _, o := range v.survey.Objects {
@@ -150,8 +151,8 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	return f, nil
 }
 
-// completed returns copies of the states with InvisibleCategories from the surveys: a snapshot without Nodes
-// does not have them.
+// completed returns copies of the states with InvisibleCategories from the surveys: a snapshot without
+// Nodes does not have them.
 func completed(states []inventory.State, surveys []world.Survey, categories []string) []inventory.State {
 	clones := slices.Clone(states)
 	for i := range clones {

@@ -70,8 +70,8 @@ type Finding struct {
 	VCenter string
 	// Object is the name of the object, as topology.Object and quote format it.
 	Object string
-	// Text describes the problem in one line. Short is Text without the parts that differ between objects, or
-	// "" if no part does: findings with the same kind, vCenter and Short have one cause.
+	// Text describes the problem in one line. Short is Text without the parts that differ between
+	// objects, or "" if no part does: findings with the same kind, vCenter and Short have one cause.
 	Text, Short string
 	// Advice overrides the Fix of the kind. HasAdvice reports whether Text contains the remedy.
 	Advice    string
@@ -97,8 +97,8 @@ type Cause struct {
 	Commands  []string `json:"commands,omitempty"`
 }
 
-// Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from cause to
-// consequence.
+// Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from
+// cause to consequence.
 func Causes(findings []Finding) []Cause {
 	type key struct{ id, vcenter, text, advice string }
 	index := map[key]int{}

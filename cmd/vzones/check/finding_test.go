@@ -82,8 +82,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestEachKindIsFound checks that the scripts provoke every kind of finding, except those that simulated vCenters cannot
-// cause. For these it lists the unit tests.
+// TestEachKindIsFound checks that the scripts provoke every kind of finding, except those that simulated
+// vCenters cannot cause. For these it lists the unit tests.
 func TestEachKindIsFound(t *testing.T) {
 	elsewhere := map[string]string{
 		"VZ104": "TestSteps",

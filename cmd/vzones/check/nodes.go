@@ -82,8 +82,8 @@ func (l nodeList) names(holds func(*node) bool) (names []string) {
 	return names
 }
 
-// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's record names an
-// unreadable vCenter, the Node waits for that vCenter only.
+// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's record
+// names an unreadable vCenter, the Node waits for that vCenter only.
 func (n *node) waitsFor(vcenter string) bool {
 	unreachable := inventory.UnreachableIn(n.Err)
 	return slices.Contains(unreachable, vcenter) && (n.VCenter() == vcenter || !slices.Contains(unreachable, n.VCenter()))
@@ -93,8 +93,8 @@ func (l nodeList) unknownIn(vcenter string, reason error) []string {
 	return l.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
 
-// nodeKinds maps the outcome of the daemon's decision to a kind of finding. An empty kind is reported with its
-// cause: the vCenter, an unreadable VM or the kubelet.
+// nodeKinds maps the outcome of the daemon's decision to a kind of finding. An empty kind is reported
+// with its cause: the vCenter, an unreadable VM or the kubelet.
 var nodeKinds = map[string]string{
 	"provider_id_mismatch":    "VZ151",
 	"vm_shared":               "VZ152",
@@ -270,8 +270,8 @@ func (c *nodeCheck) byName() (found []Finding) {
 	return found
 }
 
-// unreadable reports the unreadable VMs of a vCenter in one finding, with the Nodes that may run on them. A VM
-// in a Node's record is listed with that Node.
+// unreadable reports the unreadable VMs of a vCenter in one finding, with the Nodes that may run on
+// them. A VM in a Node's record is listed with that Node.
 func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	if len(snapshot.Unreadable) == 0 {
 		return nil
@@ -305,8 +305,8 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	return []Finding{finding}
 }
 
-// mayBeUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names no other
-// vCenter with such VMs.
+// mayBeUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names
+// no other vCenter with such VMs.
 func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 	isOwn := n.VCenter() == v.state.VCenter
 	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())

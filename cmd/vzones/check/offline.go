@@ -108,8 +108,8 @@ func validateData(report io.Writer, file string, data []byte, o load.Options, mo
 	return c, nil
 }
 
-// isConfiguration reports whether a key contains a configuration. OpenShift's ConfigMap uses the key config,
-// and the ConfigMaps of other installers use cloud-config.
+// isConfiguration reports whether a key contains a configuration. OpenShift's ConfigMap uses the key
+// config, and the ConfigMaps of other installers use cloud-config.
 func isConfiguration(key string) bool {
 	return key == "config" || key == "cloud-config" || slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
 }

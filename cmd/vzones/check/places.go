@@ -10,8 +10,8 @@ import (
 	"vzones/topology"
 )
 
-// hostPlaces returns the place of each host in the configured datacenters. It returns none if region and zone
-// do not follow from the host alone.
+// hostPlaces returns the place of each host in the configured datacenters. It returns none if region and
+// zone do not follow from the host alone.
 func (f *facts) hostPlaces() (places []world.HostPlace) {
 	policy, ok := world.HostPolicy(f.config.Topology.Policy)
 	if !ok {
@@ -32,8 +32,8 @@ func (f *facts) hostPlaces() (places []world.HostPlace) {
 	return places
 }
 
-// attach returns the command that tags an object for the first of the labels with a tag category, or "". The
-// operator replaces TAG.
+// attach returns the command that tags an object for the first of the labels with a tag category, or "".
+// The operator replaces TAG.
 func (f *facts) attach(labels []string, o *topology.Object) string {
 	policy := &f.config.Topology.Policy
 	for _, r := range slices.Concat(policy.Rules, policy.Levels) {
@@ -57,8 +57,8 @@ type placeCheck struct {
 	hosts []world.HostPlace
 }
 
-// untagged reports hosts and clusters without a region or zone. It skips the hosts of Nodes that have a finding
-// of their own or take their zone from another path.
+// untagged reports hosts and clusters without a region or zone. It skips the hosts of Nodes that have a
+// finding of their own or take their zone from another path.
 func (c *placeCheck) untagged() (found []Finding) {
 	reported := c.foundByNodes()
 	missing := make([][]string, len(c.hosts))

@@ -33,8 +33,8 @@ const (
 	stepAnswer  preflightStep = "answer"
 )
 
-// preflight is the result of one attempt to reach a vCenter without credentials, so it cannot lock an account.
-// Package session makes the connection, with its proxy and trust settings.
+// preflight is the result of one attempt to reach a vCenter without credentials, so it cannot lock an
+// account. Package session makes the connection, with its proxy and trust settings.
 type preflight struct {
 	// Host is the host and port of the vCenter. Proxy is the host and port of the proxy, or "".
 	Host, Proxy string

@@ -1,5 +1,5 @@
-// Package cli contains the common parts of the tool's commands: streams, exit statuses, output formats, colors
-// and progress.
+// Package cli contains the common parts of the tool's commands: streams, exit statuses, output formats,
+// colors and progress.
 package cli
 
 import (
@@ -27,7 +27,8 @@ var ErrReported = errors.New("there was a failure")
 type Tool struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Started reports whether the arguments are valid. Before that, errors are followed by a hint at --help.
+	// Started reports whether the arguments are valid. Before that, errors are followed by a hint at
+	// --help.
 	Started   bool
 	stdinRead bool
 }
@@ -101,8 +102,8 @@ func NoArguments(advice string) cobra.PositionalArgs {
 	}
 }
 
-// Arguments requires 1 to maxArgs arguments, or any positive number if maxArgs is 0. The description, such as "a file",
-// appears in the error.
+// Arguments requires 1 to maxArgs arguments, or any positive number if maxArgs is 0. The description,
+// such as "a file", appears in the error.
 func Arguments(description string, maxArgs int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -118,7 +119,8 @@ func Arguments(description string, maxArgs int) cobra.PositionalArgs {
 // EnvUsage describes the flag --env.
 const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
 
-// PrintConfigErrors prints err and returns ErrFindings if err is a config.Errors. It returns any other error as it is.
+// PrintConfigErrors prints err and returns ErrFindings if err is a config.Errors. It returns any other
+// error as it is.
 func PrintConfigErrors(to io.Writer, err error) error {
 	if configErrors, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(to, configErrors)

@@ -65,7 +65,8 @@ func (v *formatValue) Set(text string) error {
 
 // List is the output of a command. The table format truncates long values, and the wide format does not.
 type List struct {
-	// Columns are the headings. Columns from index WideFrom on appear only in the wide format; 0 if none do.
+	// Columns are the headings. Columns from index WideFrom on appear only in the wide format; 0 if none
+	// do.
 	Columns  []string
 	WideFrom int
 	Rows     []Row

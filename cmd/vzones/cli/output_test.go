@@ -47,8 +47,8 @@ func TestDataCannotChangeTheTerminal(t *testing.T) {
 	}
 }
 
-// Every character survives YAML and JSON, and none reaches the terminal unprintable. For a JSONPath template only the
-// second is true.
+// Every character survives YAML and JSON, and none reaches the terminal unprintable. For a JSONPath
+// template only the second is true.
 func TestEachCharacter(t *testing.T) {
 	for first := rune(1); first < utf8.MaxRune; first += 1 << 12 {
 		if first > 0x20000 && first != 0xe0001 { // Skips CJK, private and unassigned characters.

@@ -1,5 +1,5 @@
-// Package convert implements vzones convert: it writes a configuration as YAML with the credentials in a Secret, or
-// the effective values with their sources. Only Written.Private contains secrets.
+// Package convert implements vzones convert: it writes a configuration as YAML with the credentials in a
+// Secret, or the effective values with their sources. Only Written.Private contains secrets.
 package convert
 
 import (
@@ -33,8 +33,9 @@ type Written struct {
 type loaded struct{ *load.Document }
 
 // ToYAML converts a file of any format to YAML. Credentials move to the manifest of the Secret ref in
-// Written.Private, and a vCenter with its own Secret keeps it. Inherited and default values stay implicit. It reads
-// neither the environment nor the CA files. The error is a config.Errors, or reports that ref is invalid.
+// Written.Private, and a vCenter with its own Secret keeps it. Inherited and default values stay
+// implicit. It reads neither the environment nor the CA files. The error is a config.Errors, or reports
+// that ref is invalid.
 func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	if err := ref.Check(); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 	w := &Written{Warnings: l.Config.Warnings}
 	s := l.withoutCredentials()
 	if len(logins) > 0 {
-		// A vCenter with an account in the file has neither a Secret nor a directory, so global has none either.
+		// A vCenter with an account in the file has neither a Secret nor a directory, so global has none
+		// either.
 		s.global.Put("secretName", &load.Value{Text: ref.Name, Set: true})
 		s.global.Put("secretNamespace", &load.Value{Text: ref.Namespace, Set: true})
 		w.Private = secretManifest(ref, logins)
@@ -92,8 +94,8 @@ func elsewhere(vc *config.VCenter) string {
 	return "the Secret " + vc.Secret.Namespace + "/" + vc.Secret.Name
 }
 
-// addLogin adds an account, or reports why a Secret cannot contain it: a Secret has one account for all spellings of
-// a server, and a password in it ends at a line break.
+// addLogin adds an account, or reports why a Secret cannot contain it: a Secret has one account for all
+// spellings of a server, and a password in it ends at a line break.
 func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) []login {
 	if !load.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
 		p.Errorf(entry.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
@@ -157,8 +159,9 @@ type login struct {
 // secretKey matches valid keys of a Secret.
 var secretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 
-// secretManifest returns the manifest of a Secret. The keys are <server>.username and <server>.password. A server that
-// is not valid in a key, such as an IPv6 address, is stored as server_N, username_N and password_N.
+// secretManifest returns the manifest of a Secret. The keys are <server>.username and <server>.password.
+// A server that is not valid in a key, such as an IPv6 address, is stored as server_N, username_N and
+// password_N.
 func secretManifest(ref config.SecretRef, logins []login) config.Password {
 	quoted := func(s string) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}

@@ -12,10 +12,11 @@ import (
 	"vzones/topology"
 )
 
-// Effective returns the effective configuration of a file as YAML, with passwords as [redacted] and the source of each
-// value as a comment. environ overrides the file as in the daemon. It does not read the CA files. Defaults without an
-// effect are left out. The result is a valid configuration with the same meaning, apart from Written.Lost and from
-// entries whose user is a certificate: their password is a redacted key. The error is a config.Errors.
+// Effective returns the effective configuration of a file as YAML, with passwords as [redacted] and the
+// source of each value as a comment. environ overrides the file as in the daemon. It does not read the
+// CA files. Defaults without an effect are left out. The result is a valid configuration with the same
+// meaning, apart from Written.Lost and from entries whose user is a certificate: their password is a
+// redacted key. The error is a config.Errors.
 func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	d, err := load.Options{Environ: environ, SkipFiles: true}.Load(file, data)
 	if err != nil {
@@ -188,8 +189,8 @@ func (l *sourceOfLabel) effective() *load.Section {
 	return r
 }
 
-// jointCategoryWarnings warns of categories that the CSI driver's file format resolves together with region and zone, which
-// YAML cannot express.
+// jointCategoryWarnings warns of categories that the CSI driver's file format resolves together with
+// region and zone, which YAML cannot express.
 func (l loaded) jointCategoryWarnings() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone

@@ -82,7 +82,8 @@ func changed(line string) (string, bool) {
 	return parts[1] + value[:end+1] + more + value[end+1:] + parts[3], true
 }
 
-// testSources changes each line of each valid file in turn: exactly the values whose source is that line must change.
+// testSources changes each line of each valid file in turn: exactly the values whose source is that line
+// must change.
 func TestSourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "good", 15) }
 
 func TestINISourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "ini-good", 12) }
@@ -104,7 +105,8 @@ func testSources(t *testing.T, folder string, least int) {
 			edited := slices.Clone(lines)
 			edited[i] = other
 			after, sourcesAfter, ok := inForce(t, file, []byte(strings.Join(edited, "\n")))
-			// Another value may contain this one: a vCenter's default name is its server, and labels may share a category.
+			// Another value may contain this one: a vCenter's default name is its server, and labels may
+			// share a category.
 			if !ok || !maps.EqualFunc(before, after, func(_, _ string) bool { return true }) {
 				continue
 			}

@@ -16,8 +16,8 @@ import (
 	"vzones/topology"
 )
 
-// meaning returns a Config without positions and passwords. It moves categories that only the CSI driver's file format
-// resolves together to the levels.
+// meaning returns a Config without positions and passwords. It moves categories that only the CSI
+// driver's file format resolves together to the levels.
 func meaning(c *config.Config) config.Config {
 	m := *c
 	m.File, m.Warnings = "", nil

@@ -18,7 +18,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Explanation describes one Node. JSON and YAML contain the trees of the text output too. Empty sections are absent.
+// Explanation describes one Node. JSON and YAML contain the trees of the text output too. Empty sections
+// are absent.
 type Explanation struct {
 	Node Node `json:"node"`
 	// Identified lists the references to the VM and the matches.
@@ -219,8 +220,8 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	return b
 }
 
-// paths returns the paths of a VM: first the resolved paths in order, then the rest. An object on several paths is
-// described on the first.
+// paths returns the paths of a VM: first the resolved paths in order, then the rest. An object on
+// several paths is described on the first.
 func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
 	walked := policy.TagPaths()

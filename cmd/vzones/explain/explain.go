@@ -1,5 +1,6 @@
-// Package explain implements vzones explain: it shows the VM of a Node, the objects above it with their tags, the
-// decision about each label and address, and the conditions for the Node's deletion. The daemon's packages decide.
+// Package explain implements vzones explain: it shows the VM of a Node, the objects above it with their
+// tags, the decision about each label and address, and the conditions for the Node's deletion. The
+// daemon's packages decide.
 package explain
 
 import (

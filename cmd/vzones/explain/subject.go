@@ -28,7 +28,8 @@ type subject struct {
 	standIn bool
 }
 
-// follow sets node, and returns the VMs to read first: the Node's VM, and the VMs of Nodes with the same reference.
+// follow sets node, and returns the VMs to read first: the Node's VM, and the VMs of Nodes with the same
+// reference.
 func (s *subject) follow(w *world.World) []inventory.Identity {
 	if i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name }); i >= 0 {
 		s.node = w.Nodes[i]
@@ -78,8 +79,8 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	return all
 }
 
-// find reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an error if name
-// matches nothing.
+// find reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an
+// error if name matches nothing.
 func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
 		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))

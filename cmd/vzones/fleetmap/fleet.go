@@ -18,7 +18,8 @@ type fleet struct {
 	VCenters []*vcenter // VCenters are in the order of the configuration.
 	hosts    []*host
 	nodes    []*node
-	// Foreign is the number of Nodes that vzones does not manage. HasNodes reports whether there is a cluster.
+	// Foreign is the number of Nodes that vzones does not manage. HasNodes reports whether there is a
+	// cluster.
 	Foreign  int
 	HasNodes bool
 
@@ -155,8 +156,8 @@ type note struct {
 
 type item struct{ Name, Where, Text string }
 
-// arrange puts hosts and Nodes into boxes, independent of their order. A host appears at the place of its own path and
-// at the places of its Nodes, which differ if a resource pool or folder decides.
+// arrange puts hosts and Nodes into boxes, independent of their order. A host appears at the place of
+// its own path and at the places of its Nodes, which differ if a resource pool or folder decides.
 func (f *fleet) arrange() {
 	rank := map[string]int{}
 	for i, v := range f.VCenters {

@@ -161,8 +161,8 @@ func treeOf(t *testing.T, f *fleet, all bool) string {
 	return out.String()
 }
 
-// The page is well-formed, contains each Node and host, and neither runs nor loads anything. VZONES_PAGES is a directory
-// for the pages.
+// The page is well-formed, contains each Node and host, and neither runs nor loads anything.
+// VZONES_PAGES is a directory for the pages.
 func TestPage(t *testing.T) {
 	for name, f := range fleets() {
 		page := pageOf(t, f)
@@ -285,8 +285,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A host whose Nodes are in several zones appears in each of them, but is counted once. A host whose Nodes take their zone
-// from another path needs no tags. A mark of all hosts moves to their cluster.
+// A host whose Nodes are in several zones appears in each of them, but is counted once. A host whose
+// Nodes take their zone from another path needs no tags. A mark of all hosts moves to their cluster.
 func TestSeveralPlaces(t *testing.T) {
 	f := &fleet{HasNodes: true, VCenters: []*vcenter{{Name: "v"}}}
 	f.addHosts("v", "/dc", "c", 2, "r", "a")

@@ -1,4 +1,5 @@
-// Package fleetmap implements vzones map: the fleet as a tree on a terminal or as an HTML page of nested boxes.
+// Package fleetmap implements vzones map: the fleet as a tree on a terminal or as an HTML page of nested
+// boxes.
 package fleetmap
 
 import (

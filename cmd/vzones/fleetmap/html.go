@@ -21,12 +21,12 @@ var (
 	pageCSS string
 )
 
-// maxOpenItems is the maximum number of hosts and Nodes in clusters that are open by default. Closed clusters show one
-// cell for each.
+// maxOpenItems is the maximum number of hosts and Nodes in clusters that are open by default. Closed
+// clusters show one cell for each.
 const maxOpenItems = 200
 
-// page returns an HTML page without scripts or external resources. Its content security policy allows only its own
-// style.
+// page returns an HTML page without scripts or external resources. Its content security policy allows
+// only its own style.
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{

@@ -41,8 +41,8 @@ type Node struct {
 	// Initialized reports whether the framework has removed its taint.
 	Initialized bool   `json:"initialized"`
 	ProviderID  string `json:"providerID,omitempty"`
-	// VCenter is the configured name. If the place is unknown, it comes from the Node's annotation. Datacenter, Cluster and
-	// Host are inventory paths.
+	// VCenter is the configured name. If the place is unknown, it comes from the Node's annotation.
+	// Datacenter, Cluster and Host are inventory paths.
 	VCenter    string `json:"vcenter,omitempty"`
 	Datacenter string `json:"datacenter,omitempty"`
 	Cluster    string `json:"cluster,omitempty"`

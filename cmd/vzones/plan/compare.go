@@ -111,7 +111,8 @@ func removed(looks ...*world.Look) []string {
 	return labels
 }
 
-// addressesOf returns the Node's addresses after the daemon's writes. A Node that stays uninitialized gets none.
+// addressesOf returns the Node's addresses after the daemon's writes. A Node that stays uninitialized
+// gets none.
 func addressesOf(l *world.Look) string {
 	if l.Place.AddressesChange && l.Place.AddressErr == nil && (!l.Uninitialized || l.Place.Metadata != nil) {
 		return join(l.Place.Addresses.Addresses)
@@ -127,8 +128,8 @@ func join(addresses []v1.NodeAddress) string {
 	return strings.Join(texts, ", ")
 }
 
-// differs reports whether a label changes. A change between known and unknown matters only if the Node has or gets the
-// label. If the Node has no place, the change of its problem covers all labels.
+// differs reports whether a label changes. A change between known and unknown matters only if the Node
+// has or gets the label. If the Node has no place, the change of its problem covers all labels.
 func differs(oldLabel, newLabel world.Label, look *world.Look) bool {
 	if newLabel.Result != oldLabel.Result || newLabel.Action != oldLabel.Action {
 		return true

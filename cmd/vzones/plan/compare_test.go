@@ -45,7 +45,8 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// lookWith returns the Look of an initialized Node that has zone a, whose place is in zone, and whose addresses have an error.
+// lookWith returns the Look of an initialized Node that has zone a, whose place is in zone, and whose
+// addresses have an error.
 func lookWith(zone string, err error) *world.Look {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{topology.LabelZone: "a", v1.LabelFailureDomainBetaZone: "a"}}}
 	l := &world.Look{Node: n, Err: err, Plan: &plan.Plan{}}

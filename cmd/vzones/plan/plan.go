@@ -1,5 +1,6 @@
-// Package plan implements vzones plan: it shows the daemon's writes to each Node, or the effect of another configuration or
-// of other tags on them. It applies the change to copies of the snapshots and resolves them with the daemon's packages.
+// Package plan implements vzones plan: it shows the daemon's writes to each Node, or the effect of
+// another configuration or of other tags on them. It applies the change to copies of the snapshots and
+// resolves them with the daemon's packages.
 package plan
 
 import (
@@ -118,8 +119,8 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	return nil
 }
 
-// rejected returns an error if a vCenter rejects the account. Opening a second World would send the password again, and
-// a few failures lock the account.
+// rejected returns an error if a vCenter rejects the account. Opening a second World would send the
+// password again, and a few failures lock the account.
 func rejected(states []inventory.State) error {
 	for _, s := range states {
 		if errors.Is(s.Err, session.ErrRejected) {
@@ -180,8 +181,8 @@ func firstUnread(states []inventory.State) string {
 	return ""
 }
 
-// conflictsOf returns the conflicts of all Nodes' places, without duplicates. It leaves out conflicts that depend on
-// the tags of objects without Nodes, which a plan does not read.
+// conflictsOf returns the conflicts of all Nodes' places, without duplicates. It leaves out conflicts
+// that depend on the tags of objects without Nodes, which a plan does not read.
 func conflictsOf(policy *topology.Policy, looks []*world.Look) []topology.Conflict {
 	var placements []topology.Placement
 	for _, l := range looks {

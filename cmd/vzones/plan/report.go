@@ -12,7 +12,8 @@ import (
 	"vzones/topology"
 )
 
-// Plan contains the daemon's pending writes, or the effect of a change on them. It is the JSON and YAML output.
+// Plan contains the daemon's pending writes, or the effect of a change on them. It is the JSON and YAML
+// output.
 type Plan struct {
 	// Nodes is the number of Nodes, and Unchanged the number without changes.
 	Nodes     int `json:"nodes"`
@@ -56,8 +57,8 @@ type Change struct {
 	// Kind is label, instanceType, taint, addresses, problem or managed.
 	Kind  string `json:"kind"`
 	Label string `json:"label,omitempty"`
-	// Now is the Node's current value. Then is the value of its place after the change, and Undecided the reason that it
-	// is unknown.
+	// Now is the Node's current value. Then is the value of its place after the change, and Undecided
+	// the reason that it is unknown.
 	Now       string `json:"current"`
 	Then      string `json:"planned"`
 	Undecided string `json:"undecided,omitempty"`
@@ -65,8 +66,8 @@ type Change struct {
 	Result string `json:"result"`
 	// By is the object that decides Then.
 	By string `json:"source,omitempty"`
-	// Action is backfill, update, remove, initialize, taint, untaint, write or delete, or empty if the Node stays as it
-	// is. Text describes it.
+	// Action is backfill, update, remove, initialize, taint, untaint, write or delete, or empty if the
+	// Node stays as it is. Text describes it.
 	Action string `json:"action,omitempty"`
 	Text   string `json:"text"`
 }

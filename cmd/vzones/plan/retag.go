@@ -19,7 +19,8 @@ type retag struct{ object, category, name string }
 // String returns the syntax of --tag.
 func (r retag) String() string { return r.object + "=" + r.category + ":" + r.name }
 
-// parseTags parses OBJECT=CATEGORY:NAME. Label values contain neither "=" nor ":", so it splits at the last of each.
+// parseTags parses OBJECT=CATEGORY:NAME. Label values contain neither "=" nor ":", so it splits at the
+// last of each.
 func parseTags(texts []string) ([]retag, error) {
 	var retags []retag
 	for _, text := range texts {
@@ -40,7 +41,8 @@ func parseTags(texts []string) ([]retag, error) {
 	return retags, nil
 }
 
-// edit applies tags to copies of states. Its references name the first entry of a vCenter with several entries.
+// edit applies tags to copies of states. Its references name the first entry of a vCenter with several
+// entries.
 type edit struct {
 	states  []inventory.State
 	policy  *topology.Policy

@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// isRead reports whether every vCenter was read or has failed. If details is false, it does not wait for the
-// details of VMs.
+// isRead reports whether every vCenter was read or has failed. If details is false, it does not wait for
+// the details of VMs.
 func (w *World) isRead(states []inventory.State, details bool) bool {
 	health := w.fleet.Health()
 	for i := range states {
@@ -29,8 +29,8 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 	return !details || !w.askAboutHomes(states)
 }
 
-// askAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a reply is
-// pending.
+// askAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a
+// reply is pending.
 func (w *World) askAboutHomes(states []inventory.State) (isPending bool) {
 	for i := range w.followed {
 		_, err := inventory.Find(states, w.followed[i])
@@ -52,8 +52,8 @@ func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
 	return vcenter.TagsNotRead
 }
 
-// isComplete reports whether a snapshot contains everything that Nodes depend on, or the error of each missing
-// part.
+// isComplete reports whether a snapshot contains everything that Nodes depend on, or the error of each
+// missing part.
 func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, details bool) bool {
 	for i := range w.followed {
 		if !isFound(s, &w.followed[i], details) {
@@ -117,8 +117,8 @@ func (w *World) isTagged(p *topology.Path) bool {
 	return w.needs.Tags && slices.Contains(w.needs.Paths, p.Kind)
 }
 
-// TagsErr returns the first error of reading the tags above a vCenter's VMs. It ignores objects whose tags the
-// account may not read.
+// TagsErr returns the first error of reading the tags above a vCenter's VMs. It ignores objects whose
+// tags the account may not read.
 func (w *World) TagsErr(s *inventory.State) error {
 	if s.Snapshot == nil {
 		return nil

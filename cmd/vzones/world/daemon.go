@@ -22,8 +22,9 @@ import (
 	"vzones/internal/quote"
 )
 
-// podSelectors are the labels of the daemon's Pods, by their origin: our manifest and chart, and the vSphere CPI's
-// current manifest and chart; its earlier manifest; its earlier chart; OpenShift; Rancher's chart.
+// podSelectors are the labels of the daemon's Pods, by their origin: our manifest and chart, and the
+// vSphere CPI's current manifest and chart; its earlier manifest; its earlier chart; OpenShift;
+// Rancher's chart.
 var podSelectors = []string{
 	"component=cloud-controller-manager",
 	"k8s-app=vsphere-cloud-controller-manager",
@@ -48,8 +49,9 @@ type Daemon struct {
 	volumes   map[string]volume
 }
 
-// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in its Pod, so
-// an ambiguous match is an error. It never searches other namespaces, whose owners can set any label on a Pod.
+// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in its
+// Pod, so an ambiguous match is an error. It never searches other namespaces, whose owners can set any
+// label on a Pod.
 func findDaemon(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
 	workloads := map[string][]*v1.Pod{}
 	seen := map[string]bool{}
@@ -156,8 +158,8 @@ type CommandLine struct {
 	CloudProvider, CloudConfig string
 }
 
-// ParseArguments parses the arguments of vzones or the vSphere CPI, without the program, and ignores other flags.
-// An error names a flag but not its value, which may come from a Secret.
+// ParseArguments parses the arguments of vzones or the vSphere CPI, without the program, and ignores
+// other flags. An error names a flag but not its value, which may come from a Secret.
 func ParseArguments(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -168,8 +170,8 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	for _, flags := range sets.FlagSets {
 		set.AddFlagSet(flags)
 	}
-	// The framework defines these flags in its server, which only the daemon links. A test of the daemon compares
-	// the definitions.
+	// The framework defines these flags in its server, which only the daemon links. A test of the daemon
+	// compares the definitions.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
 	if err := set.Parse(args); err != nil {

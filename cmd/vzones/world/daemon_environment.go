@@ -12,8 +12,8 @@ import (
 	"vzones/config/load"
 )
 
-// readEnvironment sets Environ, and returns the container's variables. It reads a variable from another object
-// only if the flags or the configuration depend on it.
+// readEnvironment sets Environ, and returns the container's variables. It reads a variable from another
+// object only if the flags or the configuration depend on it.
 func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error) {
 	wanted := wantedVariables(d.container)
 	variables := map[string]string{}
@@ -54,8 +54,8 @@ func isSetting(name string) bool {
 	return slices.Contains(load.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
 }
 
-// wantedVariables returns the variables that the arguments and the configuration depend on, directly or through
-// other variables. A variable can reference only variables before it.
+// wantedVariables returns the variables that the arguments and the configuration depend on, directly or
+// through other variables. A variable can reference only variables before it.
 func wantedVariables(c *v1.Container) map[string]bool {
 	wanted := map[string]bool{}
 	addReferences := func(text string) {
@@ -119,8 +119,8 @@ func (d *Daemon) readValue(ctx context.Context, source *v1.EnvVarSource) (value 
 	return string(text), exists, err
 }
 
-// expand replaces $(NAME) as the kubelet does: $$ is an escaped $, and references to unknown variables stay.
-// missing contains their names.
+// expand replaces $(NAME) as the kubelet does: $$ is an escaped $, and references to unknown variables
+// stay. missing contains their names.
 func expand(text string, variables map[string]string) (expanded string, missing []string) {
 	var b strings.Builder
 	for {

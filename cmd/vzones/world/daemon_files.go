@@ -23,8 +23,8 @@ type volume struct {
 	err   error
 }
 
-// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error wraps
-// fs.ErrNotExist if there is no such file.
+// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error
+// wraps fs.ErrNotExist if there is no such file.
 func (d *Daemon) ReadFile(ctx context.Context, name string, maxSize int64) ([]byte, error) {
 	files, relPath, err := d.mounted(ctx, name)
 	if err != nil {
@@ -40,7 +40,8 @@ func (d *Daemon) ReadFile(ctx context.Context, name string, maxSize int64) ([]by
 	return data, nil
 }
 
-// ReadDirectory returns the files of a directory of the container by name, with the same errors as ReadFile.
+// ReadDirectory returns the files of a directory of the container by name, with the same errors as
+// ReadFile.
 func (d *Daemon) ReadDirectory(ctx context.Context, name string) (map[string][]byte, error) {
 	files, relPath, err := d.mounted(ctx, name)
 	if err != nil {

@@ -40,14 +40,15 @@ type Flags struct {
 	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
 	Nodes         []*v1.Node
-	// OnConfig is called once with the configuration before the vCenters are read, and must not block. May be nil.
+	// OnConfig is called once with the configuration before the vCenters are read, and must not block.
+	// May be nil.
 	OnConfig func(*config.Config)
 	// Verbose is the maximum verbosity of the daemon's log lines on standard error; 0 disables them.
 	Verbose int
 }
 
-// Add adds the flags, with the names that kubectl uses. It leaves out kubectl's user name and password, which
-// look like credentials of a vCenter.
+// Add adds the flags, with the names that kubectl uses. It leaves out kubectl's user name and password,
+// which look like credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
 	kubectlFlags := clientcmd.RecommendedConfigOverrideFlags("")

@@ -24,8 +24,8 @@ type HostPlace struct {
 	Missing   []string
 }
 
-// HostPolicy returns the rules whose values depend only on a VM's host, and reports whether these include all
-// rules for region and zone.
+// HostPolicy returns the rules whose values depend only on a VM's host, and reports whether these
+// include all rules for region and zone.
 func HostPolicy(policy topology.Policy) (topology.Policy, bool) {
 	p, ok := policy.ForHosts()
 	if !ok {

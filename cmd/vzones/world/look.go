@@ -22,8 +22,9 @@ import (
 // Look is the daemon's view of one Node.
 type Look struct {
 	Node *v1.Node
-	// Foreign reports whether the daemon ignores the Node: it belongs to another provider, nodes.selector excludes
-	// it, or it is initialized and no vCenter has its VM. Err is the reason if the Node does not show it.
+	// Foreign reports whether the daemon ignores the Node: it belongs to another provider,
+	// nodes.selector excludes it, or it is initialized and no vCenter has its VM. Err is the reason if
+	// the Node does not show it.
 	Foreign       bool
 	Uninitialized bool
 	// Off reports whether an initialized Node is not ready and its VM is powered off or suspended.
@@ -32,11 +33,11 @@ type Look struct {
 	Identity inventory.Identity
 	// Place is the decision about the Node. It is partial if Err is set.
 	Place placement.Decision
-	// Err is the reason that the Node stays uninitialized, or that the place of an initialized Node is unknown. Label
-	// differences are not errors.
+	// Err is the reason that the Node stays uninitialized, or that the place of an initialized Node is
+	// unknown. Label differences are not errors.
 	Err error
-	// Differences are the labels of an initialized Node that differ from its place: region, zone, further levels,
-	// then the instance type.
+	// Differences are the labels of an initialized Node that differ from its place: region, zone,
+	// further levels, then the instance type.
 	Differences []plan.Difference
 	// Plan contains the writes to an initialized Node once its differences have settled. It is nil for an
 	// uninitialized or foreign Node.
@@ -54,8 +55,9 @@ func (w *World) StatesFor(n *v1.Node) []inventory.State {
 	return w.States
 }
 
-// claims are the unreadable VMs in the records of Nodes. Such a VM is no candidate for other Nodes. A running
-// daemon remembers the owner of a VM; the tool has no memory and trusts the annotations of other Nodes instead.
+// claims are the unreadable VMs in the records of Nodes. Such a VM is no candidate for other Nodes. A
+// running daemon remembers the owner of a VM; the tool has no memory and trusts the annotations of other
+// Nodes instead.
 type claims struct {
 	machines map[topology.Ref]bool
 	// placer and states exclude the claimed VMs.
@@ -63,7 +65,8 @@ type claims struct {
 	states []inventory.State
 }
 
-// appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every Node without a claim.
+// appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every Node without
+// a claim.
 func (c *claims) appliesTo(p *placement.Placer, n *v1.Node) bool {
 	if len(c.machines) == 0 || p.IsForeign(n) {
 		return false
@@ -181,8 +184,8 @@ func (l *Look) Text() string {
 	return report.EventText(l.Err)
 }
 
-// VCenter returns the vCenter of the VM. If the VM is unknown, it returns the vCenter in the Node's annotation,
-// or "".
+// VCenter returns the vCenter of the VM. If the VM is unknown, it returns the vCenter in the Node's
+// annotation, or "".
 func (l *Look) VCenter() string { return cmp.Or(l.Place.VCenter, l.Identity.Recorded.VCenter) }
 
 // IsControlPlane reports whether the Node has the label of a control plane.

@@ -48,8 +48,8 @@ func (o Manifest) String() string {
 type ManifestValue struct {
 	Key     string
 	Content config.Password
-	// Line is the line of the key. First is the line of the file on which the content begins, or 0 if the lines of
-	// the content are not lines of the file, as in a quoted string.
+	// Line is the line of the key. First is the line of the file on which the content begins, or 0 if
+	// the lines of the content are not lines of the file, as in a quoted string.
 	Line, First int
 }
 
@@ -67,8 +67,8 @@ func IsManifest(data []byte) bool {
 	}
 }
 
-// ReadManifests returns the ConfigMaps and Secrets in a file, including items of Lists, and skips other objects.
-// Errors contain the file and the line, and no values.
+// ReadManifests returns the ConfigMaps and Secrets in a file, including items of Lists, and skips other
+// objects. Errors contain the file and the line, and no values.
 func ReadManifests(file string, data []byte) ([]Manifest, error) {
 	var manifests []Manifest
 	d := yaml.NewDecoder(bytes.NewReader(data))

@@ -42,7 +42,8 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 	return finder, err
 }
 
-// readDaemon finds the daemon and returns the source of its configuration. Files are read from its Pod's volumes.
+// readDaemon finds the daemon and returns the source of its configuration. Files are read from its Pod's
+// volumes.
 func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.CredentialFinder) (source.Source, error) {
 	d, err := findDaemon(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {

@@ -23,18 +23,20 @@ type Survey struct {
 	// Err is set if nothing could be read. The other errors apply to one part.
 	Err   error
 	About About
-	// Objects are the visible folders, datacenters, clusters and hosts, including the root folder, sorted by path.
+	// Objects are the visible folders, datacenters, clusters and hosts, including the root folder,
+	// sorted by path.
 	Objects    []*Object
 	ObjectsErr error
-	// Invisible are the Categories of the query that the account does not see: they do not exist, or it may not
-	// read them.
+	// Invisible are the Categories of the query that the account does not see: they do not exist, or it
+	// may not read them.
 	Invisible []string
 	// Categories are the Categories of the query that the account sees, in the same order.
 	Categories    []Category
 	CategoriesErr error
 	// Visible are the names of all categories that the account sees, if the query requests Definitions.
 	Visible []string
-	// TagsErr is set if tags could not be read. It is nil if the account lacks permission for some objects only.
+	// TagsErr is set if tags could not be read. It is nil if the account lacks permission for some
+	// objects only.
 	TagsErr error
 	// Machines are the settings of the queried VMs by ID.
 	Machines    map[string]MachineSettings
@@ -85,8 +87,8 @@ type MachineSettings struct {
 	LacksTools bool
 }
 
-// Within returns a function that reports whether an object is in a datacenter of the list, which contains names,
-// paths or IDs. An empty list matches every object.
+// Within returns a function that reports whether an object is in a datacenter of the list, which
+// contains names, paths or IDs. An empty list matches every object.
 func (s *Survey) Within(datacenters []string) func(*Object) bool {
 	if len(datacenters) == 0 {
 		return func(*Object) bool { return true }

@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after cancellation.
+	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after
+	// cancellation.
 	cleanupTimeout = 3 * time.Second
 	maxTagRequests = 4
 	// tagCacheTTL is the lifetime of the tag reader's cache.
@@ -169,9 +170,9 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 // overallStatus is a property of every object that is visible only with the privilege System.Read.
 const overallStatus = "overallStatus"
 
-// confirm asks the inventory about objects for which the tagging service returns 403. It returns 403 for a missing
-// privilege and also for objects that were just created or deleted. Deleted objects are removed from the tree. If
-// the inventory does not answer, the original errors stay.
+// confirm asks the inventory about objects for which the tagging service returns 403. It returns 403 for
+// a missing privilege and also for objects that were just created or deleted. Deleted objects are
+// removed from the tree. If the inventory does not answer, the original errors stay.
 func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
 	if len(refused) == 0 {
 		return
@@ -324,8 +325,8 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 	return all, visible, err
 }
 
-// definitions reads categories by ID, with limited concurrency. It skips categories that the account may not
-// read or that were deleted.
+// definitions reads categories by ID, with limited concurrency. It skips categories that the account may
+// not read or that were deleted.
 func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
 	var mu sync.Mutex
 	categories := make(map[string]tags.Category, len(ids))

@@ -1,8 +1,8 @@
-// Package world reads the input of the tool's commands: the configuration, which may be a running daemon's, the
-// Nodes, and all vCenters once. It defines the flags for these sources.
+// Package world reads the input of the tool's commands: the configuration, which may be a running
+// daemon's, the Nodes, and all vCenters once. It defines the flags for these sources.
 //
-// It uses the daemon's packages to read vCenters and to place Nodes, so its answers match the daemon's. It writes
-// nothing.
+// It uses the daemon's packages to read vCenters and to place Nodes, so its answers match the daemon's.
+// It writes nothing.
 package world
 
 import (
@@ -46,8 +46,8 @@ type World struct {
 	Nodes []*v1.Node
 	// States are in the order of the configuration. Each has a snapshot or an error.
 	States []inventory.State
-	// Placer and Checker decide about Nodes by the States, which do not change after Open unless FollowAlso is
-	// called.
+	// Placer and Checker decide about Nodes by the States, which do not change after Open unless
+	// FollowAlso is called.
 	Placer  *placement.Placer
 	Checker *placement.Checker
 	Cache   *framework.Cache
@@ -86,11 +86,13 @@ func (s *frozenFleet) States() []inventory.State {
 	return nil
 }
 
-// Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was read or has
-// failed. It prints the source of a daemon's configuration and the servers that receive its credentials on standard
-// error. An error of one vCenter is in its State. If Open returns an error, nothing stays open.
+// Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was read
+// or has failed. It prints the source of a daemon's configuration and the servers that receive its
+// credentials on standard error. An error of one vCenter is in its State. If Open returns an error,
+// nothing stays open.
 //
-// Each vCenter receives each password once: the daemon uses the same account, and repeated failures would lock it.
+// Each vCenter receives each password once: the daemon uses the same account, and repeated failures
+// would lock it.
 func Open(ctx context.Context, f *Flags) (*World, error) {
 	selector, err := f.check()
 	if err != nil {
@@ -139,9 +141,9 @@ func (w *World) announcement() string {
 // minRequestTimeout is the daemon's request timeout.
 const minRequestTimeout = 15 * time.Second
 
-// options are the options of the fleet. Failed requests are not retried, so each may take a third of --timeout. A
-// login may take all of it: an abandoned login leaves a session in the vCenter, whereas Close waits for a running
-// login and logs out.
+// options are the options of the fleet. Failed requests are not retried, so each may take a third of
+// --timeout. A login may take all of it: an abandoned login leaves a session in the vCenter, whereas
+// Close waits for a running login and logs out.
 func (f *Flags) options() vcenter.Options {
 	return vcenter.Options{
 		LoginTimeout: max(minRequestTimeout, f.Timeout), Timeout: max(minRequestTimeout, f.Timeout/3), TagRefresh: time.Hour,
@@ -180,7 +182,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	}()
 }
 
-// Statements returns the references of Nodes to their VMs. It skips foreign Nodes and Nodes without a reference.
+// Statements returns the references of Nodes to their VMs. It skips foreign Nodes and Nodes without a
+// reference.
 func (w *World) Statements(nodes []*v1.Node) []inventory.Identity { return statements(w.Placer, nodes) }
 
 func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
@@ -209,8 +212,8 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	return w.await(ctx, time.Now().Add(followTimeout))
 }
 
-// detailsTimeout limits waiting for further details of VMs after everything else was read. The account may not
-// be allowed to watch some VMs, and thousands of VMs take a while to start.
+// detailsTimeout limits waiting for further details of VMs after everything else was read. The account
+// may not be allowed to watch some VMs, and thousands of VMs take a while to start.
 func (w *World) detailsTimeout() time.Duration { return max(10*time.Second, w.timeout/3) }
 
 // await waits until each vCenter was read or has failed. At the deadline the remaining vCenters fail.
@@ -256,13 +259,14 @@ func (w *World) freeze(states []inventory.State) {
 // Health returns the current health of each vCenter.
 func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 
-// Within returns a context for requests after Open. It ends with the --timeout that began in Open, extended to a
-// quarter of --timeout if less than that remains.
+// Within returns a context for requests after Open. It ends with the --timeout that began in Open,
+// extended to a quarter of --timeout if less than that remains.
 func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, w.deadline)
 }
 
-// Survey surveys all vCenters concurrently within the time of Within. The results are in the order of States.
+// Survey surveys all vCenters concurrently within the time of Within. The results are in the order of
+// States.
 func (w *World) Survey(ctx context.Context, q SurveyQuery) []Survey {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()

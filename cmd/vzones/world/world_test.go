@@ -65,7 +65,8 @@ func awaitNoSession(t *testing.T, v *fleet.VCenter) {
 	}
 }
 
-// Neither goroutines nor sessions remain after a success, an interruption or an invalid flag. Close is idempotent.
+// Neither goroutines nor sessions remain after a success, an interruption or an invalid flag. Close is
+// idempotent.
 func TestCloseLeavesNothing(t *testing.T) {
 	f, flags := start(t, two)
 	first, err := Open(t.Context(), flags) // Opens the connections to the API server, which stay open.

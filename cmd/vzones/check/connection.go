@@ -102,8 +102,8 @@ func correct(cfg *config.VCenter) (advice, command string) {
 	return "If the password was changed, correct " + where + ". Otherwise look in vCenter whether the account is locked or expired.", command
 }
 
-// whyUnread returns the kind of finding and the reason. A failed step of the preflight takes precedence over
-// missing credentials: they are looked up by the server name, which may be wrong.
+// whyUnread returns the kind of finding and the reason. A failed step of the preflight takes precedence
+// over missing credentials: they are looked up by the server name, which may be wrong.
 func (c *connectionCheck) whyUnread() (id, reason string) {
 	state := c.state
 	result := c.preflight
