@@ -11,7 +11,7 @@ const (
 	immediateRestarts = 3
 )
 
-// backoff doubles the delay from least to most while attempts fail soon.
+// backoff doubles the delay from minDelay to maxDelay while attempts fail soon.
 type backoff struct {
 	minDelay, maxDelay, delay time.Duration
 	// quickRestarts counts delays with quickRestartDelay.

@@ -30,7 +30,7 @@ type loadMode struct {
 	// run runs until the context is done.
 	run  func(context.Context, *testing.T, *fleet.VCenter)
 	opts func(*Options)
-	// faster is the speed of opts relative to the defaults; 1 if zero.
+	// speedup is the speed of opts relative to the defaults; 1 if zero.
 	faster int
 
 	once, minute fleet.Load

@@ -28,21 +28,19 @@ type monitor struct {
 	// updates come from the running watch.
 	updates chan update
 
-	// now is the status to publish next.
+	// current is the status to publish next.
 	current status
 	// wanted is the latest spec, cfg the configuration since the last applySpec.
-	wanted *spec
-	cfg    *config.VCenter
-	// overdue limits the first read at the current address.
+	wanted  *spec
+	cfg     *config.VCenter
 	overdue deadline
-	// restart reports whether wanted requires a restart.
 	restart bool
 	// checkCredentials reports whether the credentials may have changed since they were read.
 	checkCredentials bool
 	tags             *tags.Reader
-	// outage is about reading the vCenter, unusable about changed credentials while a session is open.
+	// credentialsOutage is about changed credentials while a session is open.
 	outage, unusable faults.Outage
-	// answered reports whether a login succeeded since the last failure.
+	// loginSucceeded reports whether a login succeeded since the last failure.
 	answered bool
 	// readDelay applies to the next watch.
 	readDelay readDelay

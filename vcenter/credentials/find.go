@@ -96,7 +96,7 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	return unambiguous(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
 }
 
-// only rejects sets with different values and returns the first set.
+// unambiguous rejects sets with different values and returns the first set.
 func unambiguous(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
 	if len(sets) == 0 {
 		return nil, nil

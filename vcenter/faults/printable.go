@@ -16,7 +16,7 @@ var (
 	sessionObject = regexp.MustCompile(`session\[[^\]]*(\][-0-9A-Za-z]*|$)`)
 )
 
-// searched bounds the bytes to search, more than are printed. A server can send megabytes.
+// maxSearched bounds the bytes to search, more than are printed. A server can send megabytes.
 const searched = 4 * quote.LongestText
 
 // Printable is an error with a stable text on one line of bounded length. It omits the local port,

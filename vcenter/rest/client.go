@@ -24,7 +24,8 @@ const (
 type Client struct {
 	http    *soap.Client
 	session string
-	// legacy selects the root of requests, initially home. found means that a response confirmed it.
+	// legacy selects the root of requests, initially loginRoot. confirmed means that a response
+	// showed that it exists.
 	legacy, confirmed atomic.Bool
 	loginRoot         root
 }

@@ -42,7 +42,7 @@ func newTransport(t *http.Transport) *transport {
 	return &transport{t, make(chan struct{}, 1)}
 }
 
-// RoundTrip implements http.RoundTripper. A redirect is a [faults.RefusedAnswer].
+// RoundTrip implements http.RoundTripper. A redirect is a [faults.RejectedAnswer].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.Transport.RoundTrip(req)
 	if err != nil {

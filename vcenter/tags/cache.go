@@ -188,7 +188,7 @@ func (c *cache) needed() map[string]bool {
 	return ids
 }
 
-// name resolves tag IDs. An unreadable or withheld tag makes the object's tags unknown.
+// resolve looks up tag IDs. An unreadable or withheld tag makes the object's tags unknown.
 func (c *cache) resolve(ref Ref, ids []string) ([]topology.Tag, error) {
 	for id := range c.withheld[ref] {
 		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))

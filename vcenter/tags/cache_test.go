@@ -25,12 +25,12 @@ type fake struct {
 	attached map[Ref][]string
 	tags     map[string]Tag
 	names    map[string]string
-	// refused are objects without System.Read, or whose lists fail with the status code if that is
+	// unreadable are objects without System.Read, or whose lists fail with the status code if that is
 	// not 0. broken are errors by call name or ID.
 	refused map[Ref]bool
 	code    int
 	broken  map[string]error
-	// most is the number of tags in the largest accepted answer; 0 means no limit.
+	// maxTags is the number of tags in the largest accepted answer; 0 means no limit.
 	most int
 
 	lists, gets int
@@ -397,7 +397,7 @@ func TestCategoriesMayNotBeListed(t *testing.T) {
 	}
 }
 
-// TestOldNames checks that only relevant names older than the requested age are read, and that Named is
+// TestOldNames checks that only relevant names older than the requested age are read, and that NamesRead is
 // the oldest of them.
 func TestOldNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

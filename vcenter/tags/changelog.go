@@ -19,11 +19,10 @@ const maxLoggedObjects = 20
 
 // A changeLog logs problems of reading tags, once for each change.
 type changeLog struct {
-	vcenter string
-	outage  faults.Outage
-	// kept reports whether names could not be refreshed.
+	vcenter          string
+	outage           faults.Outage
 	isRefreshFailing bool
-	// refused maps the unreadable objects to their paths.
+	// unreadable maps the unreadable objects to their paths.
 	unreadable map[Ref]string
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // learn reads unknown and outdated names, and the tags in gone. It reads categories before tags, since
-// names in irrelevant categories are not refreshed. kept is the error of a failed refresh.
+// names in irrelevant categories are not refreshed. refreshErr is the error of a failed refresh.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (refreshErr, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {

@@ -23,7 +23,7 @@ const (
 	requestsPerReading = 64
 	// requestsWithoutAnswer rejected lists without a success mean that the account may not list tags.
 	requestsWithoutAnswer = 16
-	// recheckedSingly is the number of refused objects per recheck if their batch is rejected.
+	// recheckedSingly is the number of unreadable objects per recheck if their batch is rejected.
 	recheckedSingly = 8
 	// recheckMin and recheckMax bound the pause, which doubles, in refresh intervals.
 	recheckMin = 2
@@ -32,7 +32,7 @@ const (
 
 // objects are the objects whose lists failed.
 type objects struct {
-	// refused are unreadable, unknown to the service or cause an error.
+	// unreadable are also objects that the service does not know or fails at.
 	unreadable map[Ref]unreadableObject
 	// queue contains the parts of rejected batches to request.
 	queue [][]Ref
@@ -58,7 +58,7 @@ type listing struct {
 	s        Service
 	now      time.Time
 	attached map[Ref][]string
-	// requests counts the lists, answered the successful lists. last is the last rejection.
+	// requests counts the lists, answered the successful lists. lastErr is the last rejection.
 	requests, answered int
 	lastErr            error
 	// tooLarge reports whether an answer was too large. tags counts attachments.
@@ -66,7 +66,7 @@ type listing struct {
 	tags     int
 }
 
-// list requests a batch. refused means that it must be divided.
+// list requests a batch. rejected means that it must be divided.
 func (l *listing) list(ctx context.Context, batch []Ref) (rejected bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
@@ -97,7 +97,7 @@ func (l *listing) list(ctx context.Context, batch []Ref) (rejected bool, err err
 // list lists the tags of objects, at rest with one request for each batch.
 //
 // The service rejects a batch because of one unreadable object, and an answer with many tags may be too
-// large. Then list divides the batch until it finds these objects, and skips them until recheck.
+// large. Then list divides the batch until it finds these objects, and skips them until recheckAt.
 func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
 	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
 	wanted := make(map[Ref]bool, len(refs))
@@ -212,7 +212,7 @@ func (o *objects) markUnreadable(ref Ref, l *listing, refresh time.Duration) {
 	o.unreadable[ref] = unreadableObject{err, l.now}
 }
 
-// recheckUnreadable requests the refused objects in one batch. If that is rejected, it requests the objects
+// recheckUnreadable requests the unreadable objects in one batch. If that is rejected, it requests the objects
 // with the oldest requests one by one.
 func (o *objects) recheckUnreadable(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.unreadable) == 0 || l.now.Before(o.recheckAt) {

@@ -24,7 +24,7 @@ type cachedName struct {
 	Tag
 	// readAt is the last success, tried the last attempt.
 	readAt, triedAt time.Time
-	// refused is the error if it is unreadable (403) or does not exist (404).
+	// readErr is the error if it is unreadable (403) or does not exist (404).
 	readErr error
 }
 
@@ -46,8 +46,8 @@ func (n *names) stale(id string, now time.Time, unreadablePause, age time.Durati
 	return now.Sub(known.readAt) >= age
 }
 
-// read reads IDs with up to parallel requests. If a refresh fails, the name stays valid and kept is the
-// error. Denied and NotFound are results, not errors.
+// read reads IDs with up to parallel requests. If a refresh fails, the name stays valid, and
+// refreshErr is the error. Denied and NotFound are results, not errors.
 func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (refreshErr, err error) {
 	if len(ids) > faults.MaxTags {
 		return nil, faults.ManyTags
