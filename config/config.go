@@ -183,11 +183,11 @@ func (r *AddressRules) Considers(network string) bool {
 	}
 	name := strings.ToLower(network)
 	shown := strings.ToLower(topology.Unescaped(network))
-	is := func(pattern string) bool {
+	matches := func(pattern string) bool {
 		pattern = strings.ToLower(pattern)
 		return fits(pattern, name) || fits(pattern, shown)
 	}
-	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
+	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, matches)) && !slices.ContainsFunc(r.ExcludeNetworks, matches)
 }
 
 // NameNetworks reports whether any rule names a network.

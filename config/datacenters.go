@@ -76,20 +76,20 @@ type Datacenter struct {
 // MatchDatacenters returns the datacenters that the elements select, in the order of the elements
 // and without duplicates, and the elements that select none. Names match with vSphere's escapes or
 // as vSphere shows them.
-func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter, unmatched []string) {
+func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
-		isMeant := func(of Datacenter) bool { return d.isNamed(of) || err == nil && d.matches(of) }
+		isMeant := func(dc Datacenter) bool { return d.isNamed(dc) || err == nil && d.matches(dc) }
 		// A name takes precedence over an ID.
-		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(all, isMeant) {
-			isMeant = func(of Datacenter) bool { return id[1] == of.ID }
+		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(candidates, isMeant) {
+			isMeant = func(dc Datacenter) bool { return id[1] == dc.ID }
 		}
 		found := false
-		for _, of := range all {
-			if isMeant(of) {
+		for _, dc := range candidates {
+			if isMeant(dc) {
 				found = true
-				if !slices.Contains(matched, of) {
-					matched = append(matched, of)
+				if !slices.Contains(matched, dc) {
+					matched = append(matched, dc)
 				}
 			}
 		}
@@ -101,15 +101,15 @@ func MatchDatacenters(elements []string, all []Datacenter) (matched []Datacenter
 }
 
 // isNamed reports whether the whole element is the name, which may contain any character.
-func (d *datacenter) isNamed(of Datacenter) bool {
-	return d.text == of.Name || d.text == topology.Unescaped(of.Name)
+func (d *datacenter) isNamed(dc Datacenter) bool {
+	return d.text == dc.Name || d.text == topology.Unescaped(dc.Name)
 }
 
-func (d *datacenter) matches(of Datacenter) bool {
+func (d *datacenter) matches(dc Datacenter) bool {
 	if !d.isPath {
-		return d.isPattern && matchName(d.text, of.Name)
+		return d.isPattern && matchName(d.text, dc.Name)
 	}
-	elements := strings.Split(strings.Trim(of.Path, "/"), "/")
+	elements := strings.Split(strings.Trim(dc.Path, "/"), "/")
 	if len(elements) < len(d.elements) || (len(elements) > len(d.elements)) != d.isDeep {
 		return false
 	}

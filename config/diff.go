@@ -18,32 +18,32 @@ import (
 // Diff describes the changes between two configurations in one line with old and new values, but
 // never contains passwords or certificates. It is empty only if even warnings and positions are
 // equal.
-func Diff(before, now *Config) string {
-	var all []string
-	for i := range now.VCenters {
-		v := &now.VCenters[i]
-		if old := before.vCenter(v.Name); old == nil {
-			all = append(all, fmt.Sprintf("vCenter %q added", v.Name))
+func Diff(prev, next *Config) string {
+	var parts []string
+	for i := range next.VCenters {
+		v := &next.VCenters[i]
+		if old := prev.vCenter(v.Name); old == nil {
+			parts = append(parts, fmt.Sprintf("vCenter %q added", v.Name))
 		} else if !old.Equal(v) {
 			settings := changes(SectionGlobal, "", func(f *Field) (any, any) { return f.Ref(nil, old), f.Ref(nil, v) })
-			all = append(all, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(settings, ", ")))
+			parts = append(parts, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(settings, ", ")))
 		}
 	}
-	for i := range before.VCenters {
-		if name := before.VCenters[i].Name; now.vCenter(name) == nil {
-			all = append(all, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
+	for i := range prev.VCenters {
+		if name := prev.VCenters[i].Name; next.vCenter(name) == nil {
+			parts = append(parts, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
 		}
 	}
-	ref := func(f *Field) (any, any) { return f.Ref(before, nil), f.Ref(now, nil) }
-	all = append(all, changes(SectionTopology, "topology.", ref)...)
-	if !reflect.DeepEqual(before.Topology.Policy, now.Topology.Policy) {
-		all = append(all, labelChanges(before, now)...)
+	ref := func(f *Field) (any, any) { return f.Ref(prev, nil), f.Ref(next, nil) }
+	parts = append(parts, changes(SectionTopology, "topology.", ref)...)
+	if !reflect.DeepEqual(prev.Topology.Policy, next.Topology.Policy) {
+		parts = append(parts, labelChanges(prev, next)...)
 	}
-	all = append(all, changes(SectionNodes, "nodes.", ref)...)
-	if len(all) == 0 && !reflect.DeepEqual(before, now) {
+	parts = append(parts, changes(SectionNodes, "nodes.", ref)...)
+	if len(parts) == 0 && !reflect.DeepEqual(prev, next) {
 		return "nothing that has an effect"
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func (c *Config) vCenter(name string) *VCenter {
@@ -56,9 +56,9 @@ func (c *Config) vCenter(name string) *VCenter {
 }
 
 // Diff returns the effects of the changed settings.
-func (v *VCenter) Diff(now *VCenter) (effects Effect) {
+func (v *VCenter) Diff(next *VCenter) (effects Effect) {
 	for _, f := range FieldsOf(SectionGlobal) {
-		if f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, now)) {
+		if f.Effect&^effects != 0 && !isSame(f.Ref(nil, v), f.Ref(nil, next)) {
 			effects |= f.Effect
 		}
 	}
@@ -91,41 +91,41 @@ func isSame(a, b any) bool {
 }
 
 // changes describes the changed settings of a section. of returns pointers to both values.
-func changes(s Section, prefix string, of func(*Field) (before, now any)) (all []string) {
+func changes(s Section, prefix string, pointers func(*Field) (before, now any)) (all []string) {
 	for _, f := range FieldsOf(s) {
 		if f.Ref == nil {
 			continue
 		}
-		before, now := of(f)
+		prev, next := pointers(f)
 		switch {
-		case isSame(before, now):
+		case isSame(prev, next):
 		case f.Kind == KindPassword:
 			all = append(all, f.Key)
 		case f.Kind == KindPEM:
 			all = append(all, "the CA certificates")
 		default:
-			all = append(all, change(prefix+f.Key, f.shown(before), f.shown(now))...)
+			all = append(all, change(prefix+f.Key, f.shown(prev), f.shown(next))...)
 		}
 	}
 	return all
 }
 
-func labelChanges(before, now *Config) (all []string) {
-	was, order := before.labels()
-	is, newOrder := now.labels()
-	either := maps.Clone(was)
-	maps.Copy(either, is)
-	for _, label := range slices.Sorted(maps.Keys(either)) {
-		all = append(all, change(label, was[label], is[label])...)
+func labelChanges(prev, next *Config) (all []string) {
+	prevRules, order := prev.labels()
+	nextRules, newOrder := next.labels()
+	merged := maps.Clone(prevRules)
+	maps.Copy(merged, nextRules)
+	for _, label := range slices.Sorted(maps.Keys(merged)) {
+		all = append(all, change(label, prevRules[label], nextRules[label])...)
 	}
 	return append(all, change("the order of labels", list(order), list(newOrder))...)
 }
 
-func change(key, before, now string) []string {
-	if before == now {
+func change(key, prev, next string) []string {
+	if prev == next {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s from %s to %s", key, quote.Name(cmp.Or(before, "none")), quote.Name(cmp.Or(now, "none")))}
+	return []string{fmt.Sprintf("%s from %s to %s", key, quote.Name(cmp.Or(prev, "none")), quote.Name(cmp.Or(next, "none")))}
 }
 
 func (f *Field) shown(pointer any) string {
@@ -153,17 +153,17 @@ func (f *Field) shown(pointer any) string {
 func (c *Config) labels() (rules map[string]string, order []string) {
 	rules = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {
-		var all []string
+		var sources []string
 		for _, part := range []struct{ what, of string }{
 			{"tag ", r.Category}, {"hostGroup ", r.HostGroup}, {"inventory ", string(r.Inventory)}, {"value ", strings.Join(words(r.Value...), "")},
 		} {
 			if part.of != "" {
-				all = append(all, part.what+part.of)
+				sources = append(sources, part.what+part.of)
 			}
 		}
 		label := "label " + r.Label
 		order = append(order, r.Label)
-		rules[label] = strings.Join(all, " ")
+		rules[label] = strings.Join(sources, " ")
 		if r.Required {
 			rules[label+" required"] = "yes"
 		}
@@ -175,11 +175,11 @@ func (c *Config) labels() (rules map[string]string, order []string) {
 }
 
 func list(texts []string) string {
-	all := slices.Clone(texts)
+	quoted := slices.Clone(texts)
 	for i, text := range texts {
 		if strings.ContainsAny(text, ", ") {
-			all[i] = strconv.Quote(text)
+			quoted[i] = strconv.Quote(text)
 		}
 	}
-	return strings.Join(all, ",")
+	return strings.Join(quoted, ",")
 }

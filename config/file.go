@@ -23,7 +23,7 @@ var (
 func ReadFile(path string) ([]byte, error) { return ReadFileAtMost(path, MaxSize) }
 
 // ReadFileAtMost is ReadFile with a different limit.
-func ReadFileAtMost(path string, most int64) ([]byte, error) {
+func ReadFileAtMost(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -31,26 +31,26 @@ func ReadFileAtMost(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = readable(path, info, most)
+		err = readable(path, info, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most)}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, limit)}
 	}
 	return data, err
 }
 
-func readable(path string, info fs.FileInfo, most int64) error {
+func readable(path string, info fs.FileInfo, limit int64) error {
 	err := ErrNotRegular
 	mode := info.Mode()
 	switch {
-	case mode.IsRegular() && info.Size() <= most:
+	case mode.IsRegular() && info.Size() <= limit:
 		return nil
 	case mode.IsRegular():
-		err = fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), most)
+		err = fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), limit)
 	case mode.IsDir():
 		err = fmt.Errorf("%w, but a directory: write the path of a file in it", ErrNotRegular)
 	case mode&fs.ModeNamedPipe != 0:

@@ -47,7 +47,7 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
 				continue
 			}
-			if before, again := labels[key]; again && before != value && !slices.Contains(repeated, key) {
+			if previous, isRepeated := labels[key]; isRepeated && previous != value && !slices.Contains(repeated, key) {
 				repeated = append(repeated, key)
 			}
 			if labels == nil {

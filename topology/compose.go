@@ -68,20 +68,20 @@ func (t Template) UsesOwn() bool { return slices.ContainsFunc(t, func(p Part) bo
 func ParseTemplate(text, label string, labels []string) (Template, error) {
 	var t Template
 	for rest := text; rest != ""; {
-		before, after, opened := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
+		literal, tail, opened := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
 			return nil, fmt.Errorf("has a } without a { before it: write the name of a source between the two")
 		}
-		if before != "" {
-			if InvalidLabelValue("a"+before+"a") != "" {
-				return nil, fmt.Errorf("has the text %q, which no label value can have: write letters, digits, -, _ and . around the braces", before)
+		if literal != "" {
+			if InvalidLabelValue("a"+literal+"a") != "" {
+				return nil, fmt.Errorf("has the text %q, which no label value can have: write letters, digits, -, _ and . around the braces", literal)
 			}
-			t = append(t, Part{Text: before})
+			t = append(t, Part{Text: literal})
 		}
 		if !opened {
 			break
 		}
-		name, behind, closed := strings.Cut(after, "}")
+		name, behind, closed := strings.Cut(tail, "}")
 		if !closed || strings.Contains(name, "{") {
 			return nil, fmt.Errorf("has a { without a } behind it: write the name of a source between the two")
 		}
@@ -120,8 +120,8 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		return Part{Inventory: Inventory(name)}, nil
 	}
 	known := make([]string, len(Inventories()))
-	for i, what := range Inventories() {
-		known[i] = "{" + string(what) + "}"
+	for i, inventory := range Inventories() {
+		known[i] = "{" + string(inventory) + "}"
 	}
 	return Part{}, fmt.Errorf("names the source {%s}, which is not known: write {region}, {zone}, the label of a level in braces, {tag:CATEGORY} or one of %s",
 		quote.Name(name), strings.Join(known, ", "))
@@ -194,8 +194,8 @@ func (c *composition) label(rule *Rule) {
 	}
 	c.inProgress[rule.Label] = true
 	for _, part := range rule.Value {
-		if other := c.policy.rule(part.Label); other != nil {
-			c.label(other)
+		if dependency := c.policy.rule(part.Label); dependency != nil {
+			c.label(dependency)
 		}
 	}
 	c.done[rule.Label] = true
@@ -219,27 +219,27 @@ func (c *composition) label(rule *Rule) {
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
 		c.conflict(ConflictInvalidValue, rule.Label, why.text, why.objects()...)
-		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label of fewer parts", why.what()))
+		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label of fewer parts", why.problem()))
 	default:
 		c.placement.Decisions = append(c.placement.Decisions, whole)
 	}
 }
 
 // take appends a part. By becomes the object of the own source, or else of the first part.
-func (d *Decision) take(part Part, by Decision) {
-	d.Value += by.Value
+func (d *Decision) take(part Part, source Decision) {
+	d.Value += source.Value
 	if !part.isSource() {
 		return
 	}
 	if part.Own {
-		d.Plain = by.Value
+		d.Plain = source.Value
 	}
 	if d.By == nil || part.Own {
-		d.By = by.By
+		d.By = source.By
 	}
-	d.Parts = append(d.Parts, by)
-	for _, o := range by.Unread {
-		d.Unread = with(d.Unread, o)
+	d.Parts = append(d.Parts, source)
+	for _, o := range source.Unread {
+		d.Unread = appendUnique(d.Unread, o)
 	}
 }
 
@@ -276,16 +276,16 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 
 // decidePart decides a source that no rule has.
 func (c *composition) decidePart(rule Rule) (Decision, error) {
-	one := resolution{search: c.search}
-	one.decideLevel(&rule)
-	for _, o := range one.placement.SystemUnread {
-		c.placement.SystemUnread = with(c.placement.SystemUnread, o)
+	single := resolution{search: c.search}
+	single.decideLevel(&rule)
+	for _, o := range single.placement.SystemUnread {
+		c.placement.SystemUnread = appendUnique(c.placement.SystemUnread, o)
 	}
-	c.placement.Conflicts = append(c.placement.Conflicts, one.placement.Conflicts...)
-	if one.err != nil {
-		return Decision{}, one.err
+	c.placement.Conflicts = append(c.placement.Conflicts, single.placement.Conflicts...)
+	if single.err != nil {
+		return Decision{}, single.err
 	}
-	return one.placement.Decisions[0], nil
+	return single.placement.Decisions[0], nil
 }
 
 func (r *resolution) inOrder() {
@@ -296,8 +296,8 @@ func (r *resolution) inOrder() {
 }
 
 type composed struct {
-	part Part
-	is   Decision
+	part     Part
+	decision Decision
 }
 
 type invalidComposed struct {
@@ -309,15 +309,15 @@ type invalidComposed struct {
 func (v invalidComposed) objects() []*Object {
 	var objects []*Object
 	for _, p := range v.parts {
-		if p.is.By != nil {
-			objects = with(objects, p.is.By)
+		if p.decision.By != nil {
+			objects = appendUnique(objects, p.decision.By)
 		}
 	}
 	return objects
 }
 
-func (v invalidComposed) what() string {
-	var of []string
+func (v invalidComposed) problem() string {
+	var sources []string
 	for _, p := range v.parts {
 		if !p.part.isSource() {
 			continue
@@ -326,12 +326,12 @@ func (v invalidComposed) what() string {
 		if part.Own {
 			part = Part{Label: v.rule.Label}
 		}
-		of = append(of, fmt.Sprintf("%s by %s", part, p.is.By))
+		sources = append(sources, fmt.Sprintf("%s by %s", part, p.decision.By))
 	}
 	return fmt.Sprintf("%s, which is composed as %q, cannot be the value of label %s: %s (%s)",
-		quote.Value(v.value), v.rule.Value.format(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))
+		quote.Value(v.value), v.rule.Value.format(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(sources, ", "))
 }
 
 func (v invalidComposed) text() string {
-	return v.what() + ". Rename one of them, or compose the label of fewer parts."
+	return v.problem() + ". Rename one of them, or compose the label of fewer parts."
 }

@@ -126,8 +126,8 @@ func (p Policy) lacks(category string, r Rule) Conflict {
 }
 
 // meant suggests the category with the closest name.
-func meant(category string, there []string) string {
-	if near := quote.Nearest(category, there); near != "" {
+func meant(category string, candidates []string) string {
+	if near := quote.Nearest(category, candidates); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"
 	}
 	return ""

@@ -65,51 +65,51 @@ type Contender struct {
 // tags are left out.
 func Contenders(policy Policy, paths []Path) []Contender {
 	s := search{ancestors: paths, policy: &policy}
-	var all []Contender
+	var found []Contender
 	traces := make([]trace, len(policy.Rules))
 	if s.hasCategories() {
 		v := s.choose(traces)
 		for i := range policy.Rules {
 			if policy.Rules[i].Category != "" {
-				all = append(all, s.ofRule(&policy.Rules[i], v, &traces[i])...)
+				found = append(found, s.ofRule(&policy.Rules[i], v, &traces[i])...)
 			}
 		}
 	}
 	for i := range policy.Levels {
 		if policy.Levels[i].Category != "" {
-			all = append(all, s.ofLevel(&policy.Levels[i])...)
+			found = append(found, s.ofLevel(&policy.Levels[i])...)
 		}
 	}
 	for _, rules := range []Rules{policy.Rules, policy.Levels} {
 		for i := range rules {
 			for _, part := range rules[i].Value {
-				isRule := slices.ContainsFunc(policy.Rules, func(of Rule) bool { return of.Category == part.Category })
+				isRule := slices.ContainsFunc(policy.Rules, func(rule Rule) bool { return rule.Category == part.Category })
 				if part.Category != "" && !isRule {
-					all = append(all, s.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
+					found = append(found, s.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
 				}
 			}
 		}
 	}
-	return all
+	return found
 }
 
 func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 	order := s.policy.paths()
-	by := t.chosen(s.policy.Precedence)
+	decider := t.chosen(s.policy.Precedence)
 	decides := -1
 	if v.path != nil && !s.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
 		decides = slices.Index(order, v.path.Kind)
 	}
-	return s.contenders(rule, decides, func(at, i int, o *Object) Fate {
+	return s.contenders(rule, decides, func(pathIndex, i int, o *Object) Fate {
 		switch {
 		case decides < 0:
 			return FateNoDecision
-		case at < decides:
+		case pathIndex < decides:
 			return FateIncomplete
-		case at > decides:
+		case pathIndex > decides:
 			return FateOtherPath
-		case o == by.by:
-			return rule.fate(by)
+		case o == decider.object:
+			return rule.fate(decider)
 		case i >= v.walked:
 			return FateBeyond
 		case s.policy.Precedence == PrecedenceNearest:
@@ -120,39 +120,39 @@ func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 }
 
 func (s *search) ofLevel(rule *Rule) []Contender {
-	var by hit
+	var decider hit
 	decides := -1
-	for at, kind := range s.policy.paths() {
+	for pathIndex, kind := range s.policy.paths() {
 		if s.isInvisible(rule.Category) {
 			break
 		}
 		h, got := nearest(rule.Category, s.path(kind))
-		if by = h; h.by != nil {
-			decides = at
+		if decider = h; h.object != nil {
+			decides = pathIndex
 			break
 		}
 		if got.truncated() {
 			break
 		}
 	}
-	return s.contenders(rule, decides, func(at, _ int, o *Object) Fate {
+	return s.contenders(rule, decides, func(pathIndex, _ int, o *Object) Fate {
 		switch {
 		case decides < 0:
 			return FateNoDecision
-		case o == by.by:
-			return rule.fate(by)
-		case at > decides:
+		case o == decider.object:
+			return rule.fate(decider)
+		case pathIndex > decides:
 			return FateOtherPath
 		}
 		return FateFarther
 	})
 }
 
-func (r *Rule) fate(by hit) Fate {
+func (r *Rule) fate(decider hit) Fate {
 	switch {
-	case by.several:
+	case decider.several:
 		return FateTwoTags
-	case r.whyInvalid(by.name) != "":
+	case r.whyInvalid(decider.name) != "":
 		return FateInvalid
 	}
 	return FateDecides
@@ -160,28 +160,28 @@ func (r *Rule) fate(by hit) Fate {
 
 // contenders lists the tags of a rule's category. The path with index decides comes first, so that
 // an object on several paths belongs to it; -1 means that no path decides.
-func (s *search) contenders(rule *Rule, decides int, fate func(at, i int, o *Object) Fate) []Contender {
-	var all []Contender
+func (s *search) contenders(rule *Rule, decides int, fate func(pathIndex, i int, o *Object) Fate) []Contender {
+	var found []Contender
 	seen := map[Ref]bool{}
 	order := s.policy.paths()
-	add := func(at int) {
-		for i, o := range s.path(order[at]).Objects {
+	add := func(pathIndex int) {
+		for i, o := range s.path(order[pathIndex]).Objects {
 			if o.TagsErr != nil || seen[o.Ref] {
 				continue
 			}
 			seen[o.Ref] = true
 			for _, name := range o.tagNames(rule.Category) {
-				all = append(all, Contender{rule.Label, Tag{rule.Category, name}, o, order[at], fate(at, i, o)})
+				found = append(found, Contender{rule.Label, Tag{rule.Category, name}, o, order[pathIndex], fate(pathIndex, i, o)})
 			}
 		}
 	}
 	if decides >= 0 {
 		add(decides)
 	}
-	for at := range order {
-		if at != decides {
-			add(at)
+	for pathIndex := range order {
+		if pathIndex != decides {
+			add(pathIndex)
 		}
 	}
-	return all
+	return found
 }

@@ -65,7 +65,7 @@ func (r *resolution) compare(v choice, traces []trace) {
 		rule := &r.policy.Rules[i]
 		t := &traces[i]
 		chosen := t.chosen(r.policy.Precedence)
-		if chosen.by == nil || chosen.several {
+		if chosen.object == nil || chosen.several {
 			continue
 		}
 		d := disagreement{
@@ -77,7 +77,7 @@ func (r *resolution) compare(v choice, traces []trace) {
 		case t.dependsOnTagOrder() && d.compute:
 			r.conflict(ConflictTagOrder, rule.Label, d.tagOrder, d.objects()...)
 		case t.near.differs(t.far):
-			r.conflict(ConflictPrecedence, rule.Label, d.precedences, t.near.by, t.far.by)
+			r.conflict(ConflictPrecedence, rule.Label, d.precedences, t.near.object, t.far.object)
 		}
 	}
 }
@@ -96,20 +96,20 @@ func (r *resolution) noteUnread() {
 		}
 		c.Labels = append(c.Labels, d.Label)
 		for _, o := range d.Unread {
-			c.Objects = with(c.Objects, o)
+			c.Objects = appendUnique(c.Objects, o)
 		}
 	}
 	if len(c.Objects) > 0 {
 		labels := c.Labels
 		objects := c.Objects
 		c.why = func() string {
-			what := "it counts"
+			clause := "it counts"
 			if len(objects) > 1 {
-				what = "they count"
+				clause = "they count"
 			}
 			return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 				"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
-				objects[0].Ref.VCenter, Named(objects), what, strings.Join(labels, ", "))
+				objects[0].Ref.VCenter, Named(objects), clause, strings.Join(labels, ", "))
 		}
 		r.placement.Conflicts = append(r.placement.Conflicts, c)
 	}
@@ -130,16 +130,16 @@ func (r *resolution) compareWithDriver() {
 	for i := range rules {
 		d, decided := r.placement.decision(rules[i].Label)
 		h := traces[i].far
-		if !decided || d.Category == "" || h.by != nil && !h.several && !traces[i].dependsOnTagOrder() && h.name == d.Value {
+		if !decided || d.Category == "" || h.object != nil && !h.several && !traces[i].dependsOnTagOrder() && h.name == d.Value {
 			continue
 		}
 		c.Labels = append(c.Labels, d.Label)
-		for _, o := range []*Object{d.By, h.by} {
+		for _, o := range []*Object{d.By, h.object} {
 			if o != nil && !slices.Contains(c.Objects, o) {
 				c.Objects = append(c.Objects, o)
 			}
 		}
-		why = append(why, unseen{decision: d, subject: rules[i].subject(), driver: h.by})
+		why = append(why, unseen{decision: d, subject: rules[i].subject(), driver: h.object})
 	}
 	if len(why) > 0 {
 		c.why = why.text
@@ -158,25 +158,25 @@ type disagreement struct {
 
 func (d disagreement) objects() []*Object {
 	var objects []*Object
-	for _, h := range []hit{d.trace.near, d.trace.before, d.trace.far} {
-		if h.by != nil && !slices.Contains(objects, h.by) {
-			objects = append(objects, h.by)
+	for _, h := range []hit{d.trace.near, d.trace.overwritten, d.trace.far} {
+		if h.object != nil && !slices.Contains(objects, h.object) {
+			objects = append(objects, h.object)
 		}
 	}
 	return objects
 }
 
 func (d disagreement) levels(objects ...*Object) string {
-	has := make([]string, len(objects))
+	tags := make([]string, len(objects))
 	for i, o := range objects {
-		has[i] = fmt.Sprintf("%s on %s", quoted(o.tagNames(d.category)), o.inVCenter())
+		tags[i] = fmt.Sprintf("%s on %s", quoted(o.tagNames(d.category)), o.inVCenter())
 	}
-	return fmt.Sprintf("Category %q has tags on several levels of vCenter %q: %s.", d.category, objects[0].Ref.VCenter, strings.Join(has, ", "))
+	return fmt.Sprintf("Category %q has tags on several levels of vCenter %q: %s.", d.category, objects[0].Ref.VCenter, strings.Join(tags, ", "))
 }
 
-// either lists the tags of which a walk may take any.
-func (d disagreement) either(h hit) string {
-	return joined(h.by.tagNames(d.category), " or ")
+// alternatives lists the tags of which a walk may take any.
+func (d disagreement) alternatives(h hit) string {
+	return joined(h.object.tagNames(d.category), " or ")
 }
 
 const detachOthers = "Keep the tags of one level, and detach the others."
@@ -185,14 +185,14 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func (d disagreement) precedences() string {
 	t := &d.trace
-	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(d.subject), quote.Value(t.far.name), d.either(t.near))
+	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(d.subject), quote.Value(t.far.name), d.alternatives(t.near))
 	if d.nearest {
-		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(d.subject), quote.Value(t.near.name), d.either(t.far))
+		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(d.subject), quote.Value(t.near.name), d.alternatives(t.far))
 	}
 	if d.compute {
-		decided += fmt.Sprintf(" The CSI driver takes %s.", d.either(t.far))
+		decided += fmt.Sprintf(" The CSI driver takes %s.", d.alternatives(t.far))
 	}
-	return d.levels(t.near.by, t.far.by) + " " + decided + " " + detachOthers
+	return d.levels(t.near.object, t.far.object) + " " + decided + " " + detachOthers
 }
 
 func (d disagreement) tagOrder() string {
@@ -202,7 +202,7 @@ func (d disagreement) tagOrder() string {
 		value = t.near.name
 	}
 	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
-		d.levels(d.objects()...), d.either(t.before), d.either(t.far), t.far.by.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
+		d.levels(d.objects()...), d.alternatives(t.overwritten), d.alternatives(t.far), t.far.object.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
 }
 
 type offPath []unseen
@@ -214,12 +214,12 @@ type unseen struct {
 	driver *Object
 }
 
-func (all offPath) text() string {
+func (o offPath) text() string {
 	var gets, missing, sees []string
-	for i, u := range all {
+	for i, u := range o {
 		d := u.decision
 		get := fmt.Sprintf("%s is %s", u.subject, quote.Value(d.Value))
-		if i == len(all)-1 || all[i+1].decision.By != d.By {
+		if i == len(o)-1 || o[i+1].decision.By != d.By {
 			get += fmt.Sprintf(" by %s", d.By)
 		}
 		gets = append(gets, get)
@@ -259,12 +259,12 @@ func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	conflicts := map[Pair][]Conflict{}
 	for _, pair := range slices.SortedFunc(maps.Keys(v.domains), tagPair.compare) {
 		d := v.domains[pair]
-		var both []Conflict
+		var sameNames []Conflict
 		// With one category for region and zone, equal names are intended.
 		if len(p.VolumeCategories()) > 1 {
-			both = v.regionAndZone(d)
+			sameNames = v.regionAndZone(d)
 		}
-		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both) {
+		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), sameNames) {
 			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
 				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
 			}
@@ -312,15 +312,15 @@ type tagPair struct {
 	region, zone string
 }
 
-func (t tagPair) compare(with tagPair) int {
-	return cmp.Or(cmp.Compare(t.Region, with.Region), cmp.Compare(t.Zone, with.Zone), cmp.Compare(t.region, with.region), cmp.Compare(t.zone, with.zone))
+func (t tagPair) compare(other tagPair) int {
+	return cmp.Or(cmp.Compare(t.Region, other.Region), cmp.Compare(t.Zone, other.Zone), cmp.Compare(t.region, other.region), cmp.Compare(t.zone, other.zone))
 }
 
 type domain struct {
 	// tags are the names of the deciding tags, by label.
 	tags map[string]string
-	// by has one object that decided the zone for each vCenter.
-	by map[string]*Object
+	// deciders has one object that decided the zone for each vCenter.
+	deciders map[string]*Object
 }
 
 type volumes struct {
@@ -352,7 +352,7 @@ func (v *volumes) place(placed Placement) {
 		return
 	}
 	tags := map[string]string{}
-	var by *Object
+	var decider *Object
 	for _, label := range [...]string{LabelRegion, LabelZone} {
 		d, decided := placed.decision(label)
 		if !decided {
@@ -364,15 +364,15 @@ func (v *volumes) place(placed Placement) {
 		}
 		v.use(label, name, d.By.Ref.VCenter)
 		tags[label] = name
-		by = d.By
+		decider = d.By
 	}
 	key := tagPair{pair, tags[LabelRegion], tags[LabelZone]}
 	if v.domains[key] == nil {
-		v.domains[key] = &domain{tags: tags, by: map[string]*Object{}}
+		v.domains[key] = &domain{tags: tags, deciders: map[string]*Object{}}
 	}
-	in := v.domains[key].by
-	if known := in[by.Ref.VCenter]; known == nil || CompareObjects(by, known) < 0 {
-		in[by.Ref.VCenter] = by
+	deciders := v.domains[key].deciders
+	if known := deciders[decider.Ref.VCenter]; known == nil || CompareObjects(decider, known) < 0 {
+		deciders[decider.Ref.VCenter] = decider
 	}
 }
 
@@ -381,48 +381,48 @@ func (d Decision) tag() (string, bool) {
 		return "", false
 	}
 	h := d.By.tagged(d.Category)
-	return h.name, h.by != nil && !h.several
+	return h.name, h.object != nil && !h.several
 }
 
 // namesInOtherVCenters returns a conflict if a pair is in one vCenter, and another vCenter has tags
 // with both names. Spanning finds a pair in several vCenters.
 func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
-	if len(d.by) != 1 {
+	if len(d.deciders) != 1 {
 		return nil
 	}
-	var others []string
+	var vcenters []string
 	for vcenter, names := range v.names {
-		if v.has(pair, vcenter) {
+		if v.hasPair(pair, vcenter) {
 			continue
 		}
-		all := true
+		hasAll := true
 		for _, name := range d.tags {
-			all = all && names[name]
+			hasAll = hasAll && names[name]
 		}
-		if all {
-			others = append(others, vcenter)
+		if hasAll {
+			vcenters = append(vcenters, vcenter)
 		}
 	}
-	if len(others) == 0 {
+	if len(vcenters) == 0 {
 		return nil
 	}
-	slices.Sort(others)
-	by := d.objects()
-	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: by, why: func() string {
+	slices.Sort(vcenters)
+	deciders := d.objects()
+	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: deciders, why: func() string {
 		where := "vCenter"
-		if len(others) > 1 {
+		if len(vcenters) > 1 {
 			where = "vCenters"
 		}
 		return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
 			"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
 			"Give one of the tags another name in one of the vCenters, or detach it there.",
-			pair.described(), by[0].Ref.VCenter, by[0], where, quoted(others), d.list())
+			pair.described(), deciders[0].Ref.VCenter, deciders[0], where, quoted(vcenters), d.list())
 	}}}
 }
 
-func (v *volumes) has(pair Pair, vcenter string) bool {
-	for other, d := range v.domains {
-		if other.Pair == pair && d.by[vcenter] != nil {
+func (v *volumes) hasPair(pair Pair, vcenter string) bool {
+	for key, d := range v.domains {
+		if key.Pair == pair && d.deciders[vcenter] != nil {
 			return true
 		}
 	}
@@ -449,7 +449,9 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 	return conflicts
 }
 
-func (d *domain) objects() []*Object { return slices.SortedFunc(maps.Values(d.by), CompareObjects) }
+func (d *domain) objects() []*Object {
+	return slices.SortedFunc(maps.Values(d.deciders), CompareObjects)
+}
 
 func (d *domain) list() string {
 	names := []string{d.tags[LabelZone]}

@@ -29,26 +29,26 @@ func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
 
 // Of returns the conflicts of a placement, its own first.
 func (f *FleetConflicts) Of(placed Placement) []Conflict {
-	all := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
+	conflicts := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
 	if pair, ok := placed.Pair(); ok {
 		if spans, ok := f.Spanning[pair]; ok {
-			all = append(all, spans)
+			conflicts = append(conflicts, spans)
 		}
-		all = append(all, f.Volumes[pair]...)
+		conflicts = append(conflicts, f.Volumes[pair]...)
 	}
 	for _, d := range placed.Decisions {
 		if crosses, ok := f.Unnested[Value{Label: d.Label, Value: d.Value}]; ok {
-			all = append(all, crosses)
+			conflicts = append(conflicts, crosses)
 		}
 	}
-	return all
+	return conflicts
 }
 
 // Equal reports whether both have the same conflicts.
-func (f *FleetConflicts) Equal(as *FleetConflicts) bool {
-	same := func(a, b Conflict) bool { return a.Text() == b.Text() }
-	return maps.EqualFunc(f.Spanning, as.Spanning, same) && maps.EqualFunc(f.Unnested, as.Unnested, same) &&
-		maps.EqualFunc(f.Volumes, as.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, same) })
+func (f *FleetConflicts) Equal(other *FleetConflicts) bool {
+	sameText := func(a, b Conflict) bool { return a.Text() == b.Text() }
+	return maps.EqualFunc(f.Spanning, other.Spanning, sameText) && maps.EqualFunc(f.Unnested, other.Unnested, sameText) &&
+		maps.EqualFunc(f.Volumes, other.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, sameText) })
 }
 
 // A Pair is a region and a zone. The CSI driver places volumes by pair, so each pair may exist in
@@ -93,16 +93,16 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 		}
 	}
 	conflicts := map[Pair]Conflict{}
-	for pair, by := range deciders {
-		if len(by) > 1 {
-			slices.SortFunc(by, CompareObjects)
-			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: by, why: func() string {
-				where := make([]string, len(by))
-				for i, o := range by {
+	for pair, objects := range deciders {
+		if len(objects) > 1 {
+			slices.SortFunc(objects, CompareObjects)
+			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: objects, why: func() string {
+				where := make([]string, len(objects))
+				for i, o := range objects {
 					where[i] = o.String()
 				}
 				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(by), quote.Some(where, mostNamed))
+					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(objects), quote.Some(where, mostNamed))
 			}}
 		}
 	}
@@ -118,11 +118,11 @@ func CompareObjects(a, b *Object) int {
 }
 
 func (p Pair) described() string {
-	what := fmt.Sprintf("Zone %q", p.Zone)
+	text := fmt.Sprintf("Zone %q", p.Zone)
 	if p.Region != "" {
-		what += fmt.Sprintf(" of region %q", p.Region)
+		text += fmt.Sprintf(" of region %q", p.Region)
 	}
-	return what
+	return text
 }
 
 // A Value is one value of a label.
@@ -172,8 +172,8 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 		}
 	}
 	conflicts := map[Value]Conflict{}
-	for v, in := range seen {
-		for i, where := range slices.Backward(in) {
+	for v, values := range seen {
+		for i, where := range slices.Backward(values) {
 			if len(where) > 1 {
 				conflicts[v] = notNestedConflict(v, labels[i], where)
 				break
@@ -183,45 +183,45 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
-	for i := range in {
+func (p Placement) noteOuterValues(values []outerValues, labels []string, decider *Object) {
+	for i := range values {
 		if p.WhyUndecided(labels[i]) != nil {
 			continue
 		}
-		if in[i] == nil {
-			in[i] = outerValues{}
+		if values[i] == nil {
+			values[i] = outerValues{}
 		}
 		outer := p.Value(labels[i])
-		if known := in[i][outer]; known == nil || CompareObjects(by, known) < 0 {
-			in[i][outer] = by
+		if known := values[i][outer]; known == nil || CompareObjects(decider, known) < 0 {
+			values[i][outer] = decider
 		}
 	}
 }
 
-func notNestedConflict(v Value, outer string, in outerValues) Conflict {
+func notNestedConflict(v Value, outer string, deciders outerValues) Conflict {
 	c := Conflict{Kind: ConflictNotNested, Labels: []string{outer, v.Label}}
 	if v.Label == LabelZone {
 		c.Kind = ConflictTwoRegions
 	}
-	values := slices.Sorted(maps.Keys(in))
+	values := slices.Sorted(maps.Keys(deciders))
 	for _, value := range values {
-		c.Objects = append(c.Objects, in[value])
+		c.Objects = append(c.Objects, deciders[value])
 	}
 	c.why = func() string {
 		where := make([]string, len(values))
 		for i, value := range values {
-			where[i] = fmt.Sprintf("in %q by %s", value, in[value])
+			where[i] = fmt.Sprintf("in %q by %s", value, deciders[value])
 			if value == "" {
-				where[i] = "in none by " + in[value].String()
+				where[i] = "in none by " + deciders[value].String()
 			}
 		}
-		all := quote.Some(where, mostNamed)
+		places := quote.Some(where, mostNamed)
 		if v.Label == LabelZone {
 			return fmt.Sprintf("Zone %q is not in one region only: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
-				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, all)
+				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, places)
 		}
 		return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
-			"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", v.Value, v.Label, outer, all)
+			"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", v.Value, v.Label, outer, places)
 	}
 	return c
 }

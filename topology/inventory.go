@@ -13,48 +13,48 @@ func (r *resolution) decideByInventory(rule *Rule) {
 		r.decideByMembership(rule)
 		return
 	}
-	by, absent, unknown := r.find(rule.Inventory)
+	object, absent, unknown := r.find(rule.Inventory)
 	switch {
 	case unknown != "":
 		r.fail(rule, Errorf(ErrUnknown, "label %s: %s", rule.Label, unknown))
 		return
-	case by == nil && rule.Required:
+	case object == nil && rule.Required:
 		r.fail(rule, Errorf(ErrMissing, "label %s: %s: take the label from a tag%s", rule.Label, absent, r.searchedPath(rule.Inventory)))
 		return
-	case by == nil:
+	case object == nil:
 		return
 	}
-	name := by.Ref.VCenter
+	name := object.Ref.VCenter
 	if rule.Inventory != InventoryVCenter {
-		if by.Name == "" {
-			r.fail(rule, Errorf(ErrUnknown, "label %s: the name of %s cannot be read: give the account the role Read-only there", rule.Label, by))
+		if object.Name == "" {
+			r.fail(rule, Errorf(ErrUnknown, "label %s: the name of %s cannot be read: give the account the role Read-only there", rule.Label, object))
 			return
 		}
-		name = Unescaped(by.Name)
+		name = Unescaped(object.Name)
 	}
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, func() string {
-			where := by.String()
-			what := "Rename it"
+			where := object.String()
+			action := "Rename it"
 			if rule.Inventory == InventoryVCenter {
 				where = "the vCenter's entry in the configuration"
-				what = "Rename the entry"
+				action = "Rename the entry"
 			}
 			return fmt.Sprintf("The name %s of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
-				quote.Value(name), where, rule.Label, reason, what)
-		}, by)
+				quote.Value(name), where, rule.Label, reason, action)
+		}, object)
 		r.fail(rule, Errorf(ErrInvalid, "the name %s of %s cannot be the value of label %s: %s: rename it, or take the label from a tag",
-			quote.Value(name), by, rule.Label, reason))
+			quote.Value(name), object, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
-		Label: rule.Label, Value: name, Inventory: rule.Inventory, By: by,
+		Label: rule.Label, Value: name, Inventory: rule.Inventory, By: object,
 	})
 }
 
-func (a ancestors) searchedPath(what Inventory) string {
+func (a ancestors) searchedPath(inventory Inventory) string {
 	kind := ComputePath
-	switch what {
+	switch inventory {
 	case InventoryPool:
 		kind = PoolPath
 	case InventoryFolder:
@@ -77,10 +77,9 @@ func Unescaped(name string) string {
 	return escapes.Replace(name)
 }
 
-// find returns an inventory object above the VM. Without one, either absent tells the reason why
-// there is none, or unknown the reason why that is unknown.
-func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
-	switch what {
+// find returns an inventory object above the VM, or the reason why it is absent or unknown.
+func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown string) {
+	switch inventory {
 	case InventoryVCenter:
 		for i := range a {
 			if above := a[i].Objects; len(above) > 0 {
@@ -102,7 +101,7 @@ func (a ancestors) find(what Inventory) (by *Object, absent, unknown string) {
 	case InventoryFolder:
 		return a.findFolder()
 	}
-	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(what))
+	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(inventory))
 }
 
 // findAbove returns the nearest object of a type on the first path that can be read far enough. An
@@ -221,8 +220,8 @@ func (r *Rule) group() string {
 	return "vSAN fault domain"
 }
 
-// hostAndCluster returns the VM's host and the cluster right above it. Without them, absent or
-// unknown tells the reason, as for find.
+// hostAndCluster returns the VM's host and the cluster right above it, or the reason why the cluster is
+// absent or unknown.
 func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown string) {
 	p := a.path(ComputePath)
 	if len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {
@@ -243,24 +242,24 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 // member returns the host's groups or fault domain that match the rule. The error is ErrUnknown,
 // and also ErrNotRead before the first read.
 func member(rule *Rule, host, cluster *Object) ([]string, error) {
-	of := host.FaultDomain
-	what := "the vSAN fault domain of " + host.String()
-	on := "the host"
+	membership := host.FaultDomain
+	subject := "the vSAN fault domain of " + host.String()
+	holder := "the host"
 	if rule.HostGroup != "" {
-		of = host.HostGroups
-		what = "the DRS host groups of " + cluster.String()
-		on = "the cluster"
+		membership = host.HostGroups
+		subject = "the DRS host groups of " + cluster.String()
+		holder = "the cluster"
 	}
 	switch {
-	case of == nil:
-		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not read yet, and read next: %s", what)
-	case errors.Is(of.Err, ErrNotPermitted):
-		return nil, Errorf(ErrUnknown, "%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
-	case of.Err != nil:
-		return nil, Errorf(ErrUnknown, "%s cannot be read, which is tried again: %v", what, of.Err)
+	case membership == nil:
+		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not read yet, and read next: %s", subject)
+	case errors.Is(membership.Err, ErrNotPermitted):
+		return nil, Errorf(ErrUnknown, "%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", subject, holder)
+	case membership.Err != nil:
+		return nil, Errorf(ErrUnknown, "%s cannot be read, which is tried again: %v", subject, membership.Err)
 	}
 	var names []string
-	for _, name := range of.Names {
+	for _, name := range membership.Names {
 		if rule.HostGroup == "" || fits(rule.HostGroup, name) {
 			names = append(names, name)
 		}
@@ -272,11 +271,11 @@ func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
 	}
-	in := "it is in none"
+	groups := "it is in none"
 	if len(host.HostGroups.Names) > 0 {
-		in = "it is in " + quoted(host.HostGroups.Names)
+		groups = "it is in " + quoted(host.HostGroups.Names)
 	}
-	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
+	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, groups)
 }
 
 // fits reports whether a name matches a pattern in which * stands for any characters or none.

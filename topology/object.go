@@ -109,7 +109,7 @@ const (
 // A hit is the tag of one category on one object.
 type hit struct {
 	// by is nil without a tag.
-	by *Object
+	object *Object
 	// name is the name of any of the tags if there are several.
 	name    string
 	several bool
@@ -123,8 +123,8 @@ func (o *Object) tagged(category string) hit {
 		if t.Category != category {
 			continue
 		}
-		if h.by == nil {
-			h = hit{by: o, name: t.Name}
+		if h.object == nil {
+			h = hit{object: o, name: t.Name}
 		} else if t.Name != h.name {
 			h.several = true
 		}
@@ -134,7 +134,7 @@ func (o *Object) tagged(category string) hit {
 
 // differs reports whether a hit on another object gives a different value.
 func (h hit) differs(other hit) bool {
-	return h.by != other.by && (h.several || other.several || h.name != other.name)
+	return h.object != other.object && (h.several || other.several || h.name != other.name)
 }
 
 // tagNames returns the distinct tag names of a category, sorted.

@@ -50,12 +50,12 @@ func (p Policy) Categories() []string {
 
 // HostGroups reports whether the policy needs the DRS host groups of clusters.
 func (p Policy) HostGroups() bool {
-	return p.has(func(r Rule) bool { return r.HostGroup != "" })
+	return p.anyRule(func(r Rule) bool { return r.HostGroup != "" })
 }
 
 // FaultDomains reports whether the policy needs the vSAN fault domains of hosts.
 func (p Policy) FaultDomains() bool {
-	return p.has(func(r Rule) bool {
+	return p.anyRule(func(r Rule) bool {
 		return r.Inventory == InventoryFaultDomain ||
 			slices.ContainsFunc(r.Value, func(part Part) bool { return part.Inventory == InventoryFaultDomain })
 	})
@@ -66,8 +66,8 @@ func (p Policy) IsLevel(label string) bool {
 	return slices.ContainsFunc(p.Levels, func(r Rule) bool { return r.Label == label })
 }
 
-func (p Policy) has(is func(Rule) bool) bool {
-	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
+func (p Policy) anyRule(matches func(Rule) bool) bool {
+	return slices.ContainsFunc(p.Rules, matches) || slices.ContainsFunc(p.Levels, matches)
 }
 
 // Labels returns the labels of the policy.
@@ -93,13 +93,13 @@ func (p *Policy) rule(label string) *Rule {
 }
 
 func (p *Policy) composes() bool {
-	is := func(r Rule) bool { return r.Value != nil }
-	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
+	matches := func(r Rule) bool { return r.Value != nil }
+	return slices.ContainsFunc(p.Rules, matches) || slices.ContainsFunc(p.Levels, matches)
 }
 
 // IsRequired reports whether a VM without a value for the label has no placement.
 func (p Policy) IsRequired(label string) bool {
-	return p.has(func(r Rule) bool { return r.Label == label && r.Required })
+	return p.anyRule(func(r Rule) bool { return r.Label == label && r.Required })
 }
 
 // TagPaths returns the paths that are searched for tags, or nil if the policy needs no tag.
@@ -212,9 +212,9 @@ func (r *Rule) FollowsFromHost() bool {
 
 // Optional returns the rules with none required, so that a rule without a value hides no other rule.
 func (r Rules) Optional() Rules {
-	all := slices.Clone(r)
-	for i := range all {
-		all[i].Required = false
+	optional := slices.Clone(r)
+	for i := range optional {
+		optional[i].Required = false
 	}
-	return all
+	return optional
 }

@@ -98,7 +98,7 @@ func (r *resolution) decideRules(traces []trace) {
 			r.fail(rule, r.noCategory(rule.Category))
 		case v.invisible != "" && traces[i].varied:
 			r.fail(rule, r.noCategory(v.invisible))
-		case h.by != nil:
+		case h.object != nil:
 			r.decideByTag(rule, h, v.skipped.objects)
 		case rule.Required && v.unknown == nil:
 			if r.err == nil {
@@ -115,9 +115,9 @@ func (r *resolution) decideRules(traces []trace) {
 	r.noteSystemFolders(v.skipped)
 }
 
-func (r *resolution) noteSystemFolders(over skipped) {
-	for _, o := range over.system {
-		r.placement.SystemUnread = with(r.placement.SystemUnread, o)
+func (r *resolution) noteSystemFolders(passed skipped) {
+	for _, o := range passed.system {
+		r.placement.SystemUnread = appendUnique(r.placement.SystemUnread, o)
 	}
 }
 
@@ -132,26 +132,26 @@ func (r *resolution) decideLevel(rule *Rule) {
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.noCategory(rule.Category)))
 		return
 	}
-	var over skipped
+	var passed skipped
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		h, got := nearest(rule.Category, p)
-		over.add(got.skipped)
-		if h.by != nil {
-			r.noteSystemFolders(over)
-			r.decideByTag(rule, h, over.objects)
+		passed.add(got.skipped)
+		if h.object != nil {
+			r.noteSystemFolders(passed)
+			r.decideByTag(rule, h, passed.objects)
 			return
 		}
 		if got.truncated() {
-			r.noteSystemFolders(over)
+			r.noteSystemFolders(passed)
 			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
 			return
 		}
 	}
-	r.noteSystemFolders(over)
+	r.noteSystemFolders(passed)
 	switch {
-	case !over.none():
-		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, over)))
+	case !passed.none():
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, passed)))
 	case rule.Required:
 		paths := r.tried()
 		lacked := slices.Repeat([][]string{{rule.Category}}, len(paths))
@@ -168,27 +168,27 @@ func (r *Rule) whyInvalid(name string) string {
 	return InvalidLabelValue(name)
 }
 
-func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
+func (r *resolution) decideByTag(rule *Rule, h hit, unread []*Object) {
 	if h.several {
-		names := h.by.tagNames(rule.Category)
+		names := h.object.tagNames(rule.Category)
 		r.conflict(ConflictTwoTags, rule.Label, func() string {
 			return fmt.Sprintf("%s has %d tags of category %q: %s. Label %s takes one: detach the others.",
-				sentence(h.by.String()), len(names), rule.Category, quoted(names), rule.Label)
-		}, h.by)
+				sentence(h.object.String()), len(names), rule.Category, quoted(names), rule.Label)
+		}, h.object)
 		r.fail(rule, Errorf(ErrAmbiguous, "%s has %d tags of category %q (%s), and label %s takes one: detach the others",
-			h.by, len(names), rule.Category, quoted(names), rule.Label))
+			h.object, len(names), rule.Category, quoted(names), rule.Label))
 		return
 	}
 	if reason := rule.whyInvalid(h.name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, func() string {
 			return fmt.Sprintf("Tag %s of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
-				quote.Value(h.name), rule.Category, h.by, rule.Label, reason)
-		}, h.by)
+				quote.Value(h.name), rule.Category, h.object, rule.Label, reason)
+		}, h.object)
 		r.fail(rule, Errorf(ErrInvalid, "tag %s of category %q on %s cannot be the value of label %s: %s: rename the tag",
-			quote.Value(h.name), rule.Category, h.by, rule.Label, reason))
+			quote.Value(h.name), rule.Category, h.object, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
-		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.by, Unread: over,
+		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.object, Unread: unread,
 	})
 }

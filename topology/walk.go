@@ -29,9 +29,9 @@ func (s *search) hasCategories() bool {
 type trace struct {
 	// near is the first object with the category, far the last.
 	near, far hit
-	// before is the previous value of far if the walk's last object overwrote it with a
+	// overwritten is the previous value of far if the walk's last object overwrote it with a
 	// different tag.
-	before hit
+	overwritten hit
 	// varied is true if a farther object gives a different value than near.
 	varied bool
 }
@@ -45,7 +45,7 @@ func (t *trace) chosen(precedence Precedence) hit {
 
 // dependsOnTagOrder reports whether the CSI driver may stop within the last object before it takes
 // this category's tag there, depending on the order of the object's tags.
-func (t *trace) dependsOnTagOrder() bool { return t.before.by != nil }
+func (t *trace) dependsOnTagOrder() bool { return t.overwritten.object != nil }
 
 // A reach describes how far a walk came.
 type reach struct {
@@ -95,7 +95,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 			return got
 		}
 		for i := range traces {
-			traces[i].before = hit{}
+			traces[i].overwritten = hit{}
 		}
 	}
 	got.broken = p.Broken
@@ -112,16 +112,16 @@ func (s *search) step(o *Object, traces []trace) int {
 			continue
 		}
 		h := o.tagged(category)
-		if h.by == nil {
+		if h.object == nil {
 			continue
 		}
 		t := &traces[i]
-		if t.near.by == nil {
+		if t.near.object == nil {
 			t.near = h
 			fresh++
 		} else {
 			if h.differs(t.far) {
-				t.before = t.far
+				t.overwritten = t.far
 			}
 			t.varied = t.varied || h.differs(t.near)
 		}
@@ -131,11 +131,11 @@ func (s *search) step(o *Object, traces []trace) int {
 }
 
 // notSeen returns the visible categories without a tag, of all rules or only of required rules.
-func (s *search) notSeen(traces []trace, all bool) []string {
+func (s *search) notSeen(traces []trace, includeOptional bool) []string {
 	var categories []string
 	for i := range traces {
 		rule := &s.policy.Rules[i]
-		if rule.Category != "" && traces[i].near.by == nil && (all || rule.Required) && !s.isInvisible(rule.Category) &&
+		if rule.Category != "" && traces[i].near.object == nil && (includeOptional || rule.Required) && !s.isInvisible(rule.Category) &&
 			!slices.Contains(categories, rule.Category) {
 			categories = append(categories, rule.Category)
 		}
@@ -156,23 +156,23 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 // nowhere returns the error of categories without a tag. lacked lists them for each path.
 func nowhere(paths []*Path, lacked [][]string) error {
 	var objects []*Object
-	var all, each []string
+	var categories, each []string
 	for i, p := range paths {
 		for _, o := range p.Objects {
-			objects = with(objects, o)
+			objects = appendUnique(objects, o)
 		}
-		all = append(all, lacked[i]...)
+		categories = append(categories, lacked[i]...)
 		each = append(each, fmt.Sprintf("none of %s on the %s path", quoted(lacked[i]), p.Kind))
 	}
-	slices.Sort(all)
-	what := fmt.Sprintf("no tag of category %s on the VM's %s", quoted(slices.Compact(all)), kindsOf(paths))
-	if slices.ContainsFunc(lacked, func(of []string) bool { return !slices.Equal(of, lacked[0]) }) {
-		what = "no path has them all: " + strings.Join(each, ", ")
+	slices.Sort(categories)
+	problem := fmt.Sprintf("no tag of category %s on the VM's %s", quoted(slices.Compact(categories)), kindsOf(paths))
+	if slices.ContainsFunc(lacked, func(categories []string) bool { return !slices.Equal(categories, lacked[0]) }) {
+		problem = "no path has them all: " + strings.Join(each, ", ")
 	}
 	if len(objects) == 0 {
-		return Errorf(ErrMissing, "%s: attach one to %s", what, taggable(paths))
+		return Errorf(ErrMissing, "%s: attach one to %s", problem, taggable(paths))
 	}
-	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", what, taggable(paths), firstOf(objects, mostLookedAt))
+	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, mostLookedAt))
 }
 
 func kindsOf(paths []*Path) string {
@@ -224,26 +224,26 @@ func (s *search) choose(traces []trace) choice {
 		p := s.path(kind)
 		got := s.walk(p, traces)
 		v.skipped.add(got.skipped)
-		some, all := s.seen(traces)
+		sawAny, sawRequired := s.seen(traces)
 		switch {
-		case got.complete, !got.truncated() && some && all:
+		case got.complete, !got.truncated() && sawAny && sawRequired:
 			v.path = p
 			v.walked = got.walked
 			s.qualify(&v, traces)
 			return v
-		case !got.truncated() && all && invisible != "":
+		case !got.truncated() && sawRequired && invisible != "":
 			// A tag of the invisible category may decide here.
 			v.unknown = s.noCategory(invisible)
 			clear(traces)
 			return v
 		case !got.truncated():
-			for _, category := range s.notSeen(traces, all) {
+			for _, category := range s.notSeen(traces, sawRequired) {
 				if !slices.Contains(lacked, category) {
 					lacked = append(lacked, category)
 				}
 			}
 			continue
-		case s.policy.Precedence == PrecedenceNearest && some && all:
+		case s.policy.Precedence == PrecedenceNearest && sawAny && sawRequired:
 			v.path = p
 			v.walked = got.walked
 			v.truncated = true
@@ -251,7 +251,7 @@ func (s *search) choose(traces []trace) choice {
 			return v
 		}
 		// Farther tags might overwrite these.
-		v.unknown = got.unknown(s.notSeen(traces, all), kind)
+		v.unknown = got.unknown(s.notSeen(traces, sawRequired), kind)
 		clear(traces)
 		return v
 	}
@@ -273,18 +273,18 @@ func (s *search) qualify(v *choice, traces []trace) {
 }
 
 // seen reports whether the walk has seen any category, and all required categories.
-func (s *search) seen(traces []trace) (some, all bool) {
-	all = true
+func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
+	sawRequired = true
 	for i := range traces {
 		rule := &s.policy.Rules[i]
 		switch {
-		case traces[i].near.by != nil:
-			some = true
+		case traces[i].near.object != nil:
+			sawAny = true
 		case rule.Category != "" && rule.Required:
-			all = false
+			sawRequired = false
 		}
 	}
-	return some, all
+	return sawAny, sawRequired
 }
 
 // missing returns the error of required categories without a tag. It clears the traces.
@@ -317,7 +317,7 @@ func nearest(category string, p *Path) (hit, reach) {
 			got.unreadable = o
 			return hit{}, got
 		}
-		if h := o.tagged(category); h.by != nil {
+		if h := o.tagged(category); h.object != nil {
 			got.complete = true
 			return h, got
 		}
@@ -338,28 +338,28 @@ type skipped struct {
 
 func (p skipped) none() bool { return len(p.objects)+len(p.system) == 0 }
 
-func (p skipped) all() []*Object { return slices.Concat(p.objects, p.system) }
+func (p skipped) list() []*Object { return slices.Concat(p.objects, p.system) }
 
 func (p *skipped) note(path *Path, i int) {
 	o := path.Objects[i]
 	if IsSystemFolder(path, i) {
-		p.system = with(p.system, o)
+		p.system = appendUnique(p.system, o)
 	} else {
-		p.objects = with(p.objects, o)
+		p.objects = appendUnique(p.objects, o)
 	}
 }
 
-func (p *skipped) add(more skipped) {
-	for _, o := range more.objects {
-		p.objects = with(p.objects, o)
+func (p *skipped) add(other skipped) {
+	for _, o := range other.objects {
+		p.objects = appendUnique(p.objects, o)
 	}
-	for _, o := range more.system {
-		p.system = with(p.system, o)
+	for _, o := range other.system {
+		p.system = appendUnique(p.system, o)
 	}
 }
 
-// with adds o if it is new, without changing the array of objects.
-func with(objects []*Object, o *Object) []*Object {
+// appendUnique adds o if it is new, without changing the array of objects.
+func appendUnique(objects []*Object, o *Object) []*Object {
 	if slices.ContainsFunc(objects, func(known *Object) bool { return known.Ref == o.Ref }) {
 		return objects
 	}
@@ -379,9 +379,9 @@ func IsSystemFolder(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-func notPermitted(categories []string, over skipped) error {
+func notPermitted(categories []string, passed skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
-		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
+		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), passed.list()[0].Ref.VCenter, Named(passed.list()))
 }
 
 // Uncertainty returns the reason why the decision is uncertain, or nil. Objects whose tags the
@@ -397,12 +397,12 @@ func (d Decision) Uncertainty() error {
 // Named lists objects of one vCenter for a person, shortened if there are many.
 func Named(objects []*Object) string { return firstOf(objects, mostNamed) }
 
-func firstOf(objects []*Object, most int) string {
+func firstOf(objects []*Object, limit int) string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
 		names[i] = o.inVCenter()
 	}
-	return quote.Some(names, most)
+	return quote.Some(names, limit)
 }
 
 func (s *search) isInvisible(category string) bool {

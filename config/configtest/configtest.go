@@ -44,7 +44,7 @@ type Case struct {
 // Cases returns the inputs in a folder below testdata.
 func Cases(t testing.TB, folder string) []Case {
 	t.Helper()
-	var all []Case
+	var cases []Case
 	add := func(archive, file string, data []byte) {
 		name := strings.TrimSuffix(file, filepath.Ext(file))
 		ext := filepath.Ext(file)
@@ -55,10 +55,10 @@ func Cases(t testing.TB, folder string) []Case {
 				if text, err := strconv.Unquote(line); err == nil {
 					line = text
 				}
-				all[len(all)-1].Environ = append(all[len(all)-1].Environ, line)
+				cases[len(cases)-1].Environ = append(cases[len(cases)-1].Environ, line)
 			}
 		case ext != ".txt" && !strings.HasSuffix(name, ".effective"):
-			all = append(all, Case{Name: name, File: file, Data: data, archive: archive})
+			cases = append(cases, Case{Name: name, File: file, Data: data, archive: archive})
 		}
 	}
 	paths, err := filepath.Glob(filepath.Join(Root(t), "testdata", folder, "*"))
@@ -74,8 +74,8 @@ func Cases(t testing.TB, folder string) []Case {
 			add(path, f.Name, f.Data)
 		}
 	}
-	slices.SortFunc(all, func(a, b Case) int { return strings.Compare(a.File, b.File) })
-	return all
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.File, b.File) })
+	return cases
 }
 
 // Root returns the path of the folder config from any working directory in the module.
@@ -104,11 +104,11 @@ func read(t testing.TB, path string) []byte {
 
 // Each runs test with every input of a folder below testdata.
 func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case)) {
-	all := Cases(t, folder)
-	if len(all) < least {
-		t.Fatalf("%d inputs in %s, want at least %d", len(all), folder, least)
+	cases := Cases(t, folder)
+	if len(cases) < least {
+		t.Fatalf("%d inputs in %s, want at least %d", len(cases), folder, least)
 	}
-	for _, c := range all {
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) { test(t, c) })
 	}
 }
@@ -116,13 +116,13 @@ func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case
 // Path writes an input to a temporary file.
 func Path(t *testing.T, folder, file string) string {
 	t.Helper()
-	all := Cases(t, folder)
-	i := slices.IndexFunc(all, func(c Case) bool { return c.File == file })
+	cases := Cases(t, folder)
+	i := slices.IndexFunc(cases, func(c Case) bool { return c.File == file })
 	if i < 0 {
 		t.Fatalf("there is no %s in %s", file, folder)
 	}
 	path := filepath.Join(t.TempDir(), file)
-	if err := os.WriteFile(path, all[i].Data, 0o600); err != nil {
+	if err := os.WriteFile(path, cases[i].Data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -235,11 +235,11 @@ func Main(m *testing.M) int {
 		if _, err := os.Stat("testdata/ini-good"); err == nil {
 			return m.Run()
 		}
-		to := ".."
+		parent := ".."
 		if _, err := os.Stat("config/testdata/ini-good"); err == nil {
-			to = "config"
+			parent = "config"
 		}
-		if err := os.Chdir(to); err != nil {
+		if err := os.Chdir(parent); err != nil {
 			panic(err)
 		}
 	}
@@ -255,21 +255,21 @@ func SecretsOf(data []byte, isINI bool) []string {
 
 // WarningsOf returns the texts of the warnings.
 func WarningsOf(c *config.Config) []string {
-	var all []string
+	var texts []string
 	for _, w := range c.Warnings {
-		all = append(all, w.Error())
+		texts = append(texts, w.Error())
 	}
-	return all
+	return texts
 }
 
 // TestAccount is a certificate and its key as PEM.
 type TestAccount struct{ Certificate, Key string }
 
 // NewAccount creates a certificate for a key.
-func NewAccount(t *testing.T, key crypto.Signer, from, until time.Time) TestAccount {
+func NewAccount(t *testing.T, key crypto.Signer, notBefore, notAfter time.Time) TestAccount {
 	t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vzones"}, NotBefore: from, NotAfter: until,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vzones"}, NotBefore: notBefore, NotAfter: notAfter,
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

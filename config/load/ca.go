@@ -149,7 +149,7 @@ func (a *authorities) authority(file, data *Value) *Value {
 // authorityFile reads a list of files, separated as govmomi separates them for the CPI and the CSI
 // driver.
 func (a *authorities) authorityFile(path *Value) *Value {
-	const most = 64
+	const maxFiles = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
 	if !path.Usable() {
 		return v
@@ -160,8 +160,8 @@ func (a *authorities) authorityFile(path *Value) *Value {
 		a.bad(v, "is a certificate: write %sthe path of a file that holds it", a.Dialect.InlineCA)
 	case slices.Contains(files, ""):
 		a.bad(v, "names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
-	case len(files) > most:
-		a.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), most)
+	case len(files) > maxFiles:
+		a.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), maxFiles)
 	}
 	if v.Bad {
 		return v
@@ -196,13 +196,13 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 			bad = true
 			continue
 		}
-		before := len(data)
+		start := len(data)
 		// The previous file may end without a line break.
 		if i > 0 && len(file.data) > 0 {
 			data = append(data, '\n')
 		}
 		data = append(data, file.data...)
-		if a.bytes += len(data) - before; a.bytes > maxCABytes {
+		if a.bytes += len(data) - start; a.bytes > maxCABytes {
 			a.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
 		}
 	}
@@ -215,18 +215,18 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 // badFile reports an error in one file of a list. It shows the path unless that may be a misplaced
 // secret.
 func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
-	which := ""
+	subject := ""
 	hint := ""
 	if len(files) > 1 {
-		which = fmt.Sprintf("file %d of %d: ", i+1, len(files))
+		subject = fmt.Sprintf("file %d of %d: ", i+1, len(files))
 		if !file.exists {
 			hint = fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
 		}
 	}
 	if !path.Hidden && (file.exists || certainPath.MatchString(files[i])) {
-		which = strings.Replace(which, ": ", ", ", 1) + quote.Value(files[i]) + ": "
+		subject = strings.Replace(subject, ": ", ", ", 1) + quote.Value(files[i]) + ": "
 	}
-	a.Errorf(path.At, "%s%s%s", which, file.wrong.Message, hint)
+	a.Errorf(path.At, "%s%s%s", subject, file.wrong.Message, hint)
 	a.Errors[len(a.Errors)-1].Path = files[i]
 }
 
@@ -312,13 +312,13 @@ func (c values) pair(user, password *Value) {
 }
 
 // validity only warns, since the local clock may be wrong and the certificate may be renewed.
-func (c values) validity(at Position, leaf *x509.Certificate) {
+func (c values) validity(pos Position, leaf *x509.Certificate) {
 	now := time.Now()
 	switch {
 	case now.After(leaf.NotAfter):
-		c.Warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
+		c.Warnf(pos, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(leaf.NotBefore):
-		c.Warnf(at, "is a certificate that is not valid before %s: the vCenter will reject it until then",
+		c.Warnf(pos, "is a certificate that is not valid before %s: the vCenter will reject it until then",
 			leaf.NotBefore.UTC().Format(time.DateOnly))
 	}
 }

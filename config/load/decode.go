@@ -60,7 +60,7 @@ func (d *decoder) mapping(raw *rawValue, into *Section) {
 		case k == nil:
 			d.unknown(p, keys, into)
 		case p.has(damaged):
-			markPresent(into, *k, p.at)
+			markPresent(into, *k, p.pos)
 		default:
 			d.take(p, k, into)
 		}
@@ -69,13 +69,13 @@ func (d *decoder) mapping(raw *rawValue, into *Section) {
 
 func (d *decoder) take(raw *rawValue, k *key, into *Section) {
 	switch {
-	case k.use == own:
+	case k.use == supported:
 		d.value(raw, k.field, into)
 	case !raw.isSet():
 	case k.use == unsupported:
-		d.Errorf(raw.at, "%s", k.why)
+		d.Errorf(raw.pos, "%s", k.why)
 	default:
-		d.Warnf(raw.at, "%s", k.why)
+		d.Warnf(raw.pos, "%s", k.why)
 	}
 }
 
@@ -83,7 +83,7 @@ func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 	switch {
 	case f.Kind == config.KindMapping:
 		sub := into.sub(f.Key)
-		if sub.At = raw.at; d.isMapping(raw) {
+		if sub.At = raw.pos; d.isMapping(raw) {
 			d.mapping(raw, sub)
 		} else {
 			sub.Unsure = true
@@ -95,8 +95,8 @@ func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 	case f.Kind == config.KindLabels:
 		into.Put(f.Key, d.labels(raw))
 	case f.Kind == config.KindRule:
-		rule := &Section{At: raw.at, In: f.Of, IsShort: raw.shape != mapping}
-		into.Put(f.Key, &Value{At: raw.at, Set: true, Section: rule})
+		rule := &Section{At: raw.pos, In: f.Of, IsShort: raw.shape != mapping}
+		into.Put(f.Key, &Value{At: raw.pos, Set: true, Section: rule})
 		if rule.IsShort {
 			rule.Put("tag", d.text(raw))
 		} else {
@@ -117,7 +117,7 @@ func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 
 // text decodes a single value as it is written, like the CPI: a password of digits needs no quotes.
 func (d *decoder) text(raw *rawValue) *Value {
-	v := &Value{At: raw.at, Hidden: raw.has(shared)}
+	v := &Value{At: raw.pos, Hidden: raw.has(shared)}
 	switch {
 	case raw.isText() && raw.has(noValue):
 		d.bad(v, "has no value: write %s = and the value behind it", raw.key)
@@ -136,7 +136,7 @@ func (d *decoder) secret(raw *rawValue) *Value {
 	v := d.text(raw)
 	switch {
 	case raw.has(cutShort) && v.Set:
-		d.Warnf(raw.at, isCutShort)
+		d.Warnf(raw.pos, isCutShort)
 	case raw.has(cutShort):
 		d.bad(v, isCutShort)
 	}
@@ -150,7 +150,7 @@ func (d *decoder) number(raw *rawValue) *Value {
 	if raw.shape == null || raw.isText() && (raw.has(noValue) || raw.text == "") {
 		return d.text(raw)
 	}
-	v := &Value{At: raw.at}
+	v := &Value{At: raw.pos}
 	decimal, err := strconv.ParseInt(strings.TrimSpace(raw.text), 10, 32)
 	switch {
 	case raw.isText() && err != nil:
@@ -177,17 +177,17 @@ var yaml11 = map[string]bool{
 
 // toggle decodes a boolean. INI has gcfg's words, and a key without a value means true.
 func (d *decoder) toggle(raw *rawValue) *Value {
-	v := &Value{At: raw.at, Set: raw.shape != null}
+	v := &Value{At: raw.pos, Set: raw.shape != null}
 	word := strings.ToLower(raw.text)
 	old, isOld := yaml11[word]
 	isWord := word == "true" || word == "false"
-	on, err := types.ParseBool(raw.text)
+	isTrue, err := types.ParseBool(raw.text)
 	switch {
 	case raw.shape == null:
 	case raw.isText() && err != nil && !raw.has(noValue):
 		d.bad(v, "is neither true nor false: write one of the two")
 	case raw.isText():
-		v.Data = on || raw.has(noValue)
+		v.Data = isTrue || raw.has(noValue)
 	case raw.tag == "!!bool" && isWord:
 		v.Data = word == "true"
 	case raw.shape == scalar && raw.has(plain) && !raw.isForeign() && isOld:
@@ -202,7 +202,7 @@ func (d *decoder) toggle(raw *rawValue) *Value {
 
 // list decodes a list, or a text with commas. As in the CPI, blank parts are ignored.
 func (d *decoder) list(raw *rawValue) *Value {
-	v := &Value{At: raw.at}
+	v := &Value{At: raw.pos}
 	switch {
 	case raw.isText():
 		t := d.text(raw)
@@ -229,14 +229,14 @@ func (d *decoder) list(raw *rawValue) *Value {
 
 // entries decodes a mapping whose keys are names of vCenters.
 func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
-	if v.At = raw.at; !d.isMapping(raw) {
+	if v.At = raw.pos; !d.isMapping(raw) {
 		v.Bad = true
 		return
 	}
 	for i, entry := range d.pairs(raw, shownName) {
 		switch {
 		case !isEntryName(entry.key):
-			d.Errorf(entry.at, invalidName)
+			d.Errorf(entry.pos, invalidName)
 			v.Bad = true
 		case !hasServer(entry) && d.misplaced(entry):
 			// A key is in the place of an entry's name.
@@ -244,28 +244,28 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 		case !d.isMapping(entry):
 			v.Bad = true
 		default:
-			entry.at.VCenter = entry.key
-			e := &Section{Name: entry.key, At: entry.at, In: f.Of}
+			entry.pos.VCenter = entry.key
+			e := &Section{Name: entry.key, At: entry.pos, In: f.Of}
 			v.Sections = append(v.Sections, e)
-			d.bounded(entry.at, i+1, maxVCenters, "vCenters")
+			d.bounded(entry.pos, i+1, maxVCenters, "vCenters")
 			d.mapping(entry, e)
 		}
 	}
 }
 
 func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
-	v := &Value{At: raw.at}
+	v := &Value{At: raw.pos}
 	if raw.shape != sequence && raw.shape != null {
-		d.Errorf(raw.at, "is %s: write a list of mappings, each behind a -", raw.describe())
+		d.Errorf(raw.pos, "is %s: write a list of mappings, each behind a -", raw.describe())
 	}
 	if raw.shape != sequence {
 		return v
 	}
 	for i, item := range raw.children(shownName) {
 		d.visit()
-		d.bounded(item.at, i+1, maxLevels, "levels")
+		d.bounded(item.pos, i+1, maxLevels, "levels")
 		if d.isMapping(item) {
-			level := &Section{At: item.at, In: f.Of}
+			level := &Section{At: item.pos, In: f.Of}
 			v.Sections = append(v.Sections, level)
 			d.mapping(item, level)
 		}
@@ -275,7 +275,7 @@ func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 
 // labels decodes a mapping with arbitrary keys.
 func (d *decoder) labels(raw *rawValue) *Value {
-	v := &Value{At: raw.at}
+	v := &Value{At: raw.pos}
 	if d.isMapping(raw) {
 		for _, entry := range d.pairs(raw, shownName) {
 			row := d.text(entry)
@@ -291,16 +291,16 @@ func (d *decoder) isMapping(raw *rawValue) bool {
 	if raw.shape == mapping || raw.shape == null {
 		return true
 	}
-	d.Errorf(raw.at, "is %s: write a mapping, its keys indented below it", raw.describe())
+	d.Errorf(raw.pos, "is %s: write a mapping, its keys indented below it", raw.describe())
 	return false
 }
 
 // visit counts a key or element. Only aliases can lead to more of them than the file has bytes.
 func (d *decoder) visit() {
-	const beside = 100_000
-	if d.visits++; d.visits > d.size+beside {
+	const slack = 100_000
+	if d.visits++; d.visits > d.size+slack {
 		d.stop(Position{}, "the aliases (*) and merges (<<) make the file stand for more than %d values: "+
-			"write out fewer of them", d.size+beside)
+			"write out fewer of them", d.size+slack)
 	}
 }
 
@@ -310,27 +310,27 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 	if raw.shape == null {
 		return nil
 	}
-	have := make(map[string]*rawValue)
+	seen := make(map[string]*rawValue)
 	for _, c := range raw.children(show) {
 		d.visit()
 		id := c.key
 		if d.Dialect == &INI {
 			id = strings.ToLower(id)
 		}
-		first := have[id]
+		first := seen[id]
 		switch {
 		case c.has(invalidMerge):
-			d.Errorf(c.at, "merges (<<) %s: only mappings can be merged", c.describe())
+			d.Errorf(c.pos, "merges (<<) %s: only mappings can be merged", c.describe())
 		case c.has(damaged) && !c.isText():
-			d.Errorf(c.at, "there is a key that is not plain text: write each key out")
+			d.Errorf(c.pos, "there is a key that is not plain text: write each key out")
 		case first == nil:
-			have[id] = c
+			seen[id] = c
 			all = append(all, c)
 		case c.has(merged): // The nearer key takes precedence.
 		case !c.isText() && c.has(noValue):
 			d.withoutValue(c, raw)
 		default:
-			d.Errorf(c.at, "is written twice, first at line %d: remove one of the two", first.at.Line)
+			d.Errorf(c.pos, "is written twice, first at line %d: remove one of the two", first.pos.Line)
 		}
 	}
 	return all
@@ -338,10 +338,10 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 
 // withoutValue reports an unknown or repeated key without a value. In braces it may be part of a
 // password with a comma, so the message names only the mapping.
-func (d *decoder) withoutValue(key, in *rawValue) {
+func (d *decoder) withoutValue(key, parent *rawValue) {
 	if key.isText() {
-		d.Errorf(key.at, "%s", noKey)
+		d.Errorf(key.pos, "%s", noKey)
 		return
 	}
-	d.Errorf(Position{Line: key.at.Line, Path: in.at.Path}, keyWithoutValue)
+	d.Errorf(Position{Line: key.pos.Line, Path: parent.pos.Path}, keyWithoutValue)
 }

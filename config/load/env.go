@@ -20,9 +20,9 @@ func Variables() (all []string) {
 
 // variables returns the fields with an environment variable.
 func variables() []*config.Field {
-	all := slices.Concat(config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionLabels), config.FieldsOf(config.SectionNodes),
+	fields := slices.Concat(config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionLabels), config.FieldsOf(config.SectionNodes),
 		[]*config.Field{{Env: "ENABLE_ALPHA_DUAL_STACK", NoEffect: noSwitch}})
-	return slices.DeleteFunc(all, func(f *config.Field) bool { return f.Env == "" })
+	return slices.DeleteFunc(fields, func(f *config.Field) bool { return f.Env == "" })
 }
 
 // applyEnvironment overrides the file's values. As in the CPI, an empty variable is ignored (except
@@ -41,18 +41,18 @@ func (c *checker) applyEnvironment(environ []string) {
 	sections := map[config.Section]*Section{config.SectionBoth: g, config.SectionGlobal: g, config.SectionLabels: c.labels, config.SectionNodes: c.Nodes}
 	for _, f := range variables() {
 		text, isGiven := values[f.Env]
-		n := &rawValue{text: text, at: variable(f.Env)}
-		on, notBool := strconv.ParseBool(text)
+		n := &rawValue{text: text, pos: variable(f.Env)}
+		isTrue, notBool := strconv.ParseBool(text)
 		if f.Env == config.SkipDeletionVariable && isGiven {
-			if !on {
-				c.Warnf(n.at, "counts as true, as in the vSphere CPI: any value does")
+			if !isTrue {
+				c.Warnf(n.pos, "counts as true, as in the vSphere CPI: any value does")
 			}
 			n.text = "true"
 		} else if f.Kind == config.KindBool && notBool == nil {
-			n.text = strconv.FormatBool(on)
+			n.text = strconv.FormatBool(isTrue)
 		}
 		key := c.Dialect.Key(f.Key)
-		before := g.V(f.Key)
+		previous := g.V(f.Key)
 		write := key
 		instead := "it"
 		if f.Key == "user" || f.Key == "password" {
@@ -63,26 +63,26 @@ func (c *checker) applyEnvironment(environ []string) {
 		switch {
 		case n.text == "":
 		case f.NoEffect != "":
-			c.Warnf(n.at, "%s", f.NoEffect)
+			c.Warnf(n.pos, "%s", f.NoEffect)
 		case !f.Inherited && f.Key != "server":
 			d.value(n, f, sections[f.In])
-		case isNamed && f.Key == "insecureFlag" && on:
-			c.Warnf(n.at, "has no effect, because the file names vCenters: remove it, and trust the certificate by %s", c.Dialect.Trust)
+		case isNamed && f.Key == "insecureFlag" && isTrue:
+			c.Warnf(n.pos, "has no effect, because the file names vCenters: remove it, and trust the certificate by %s", c.Dialect.Trust)
 		case isNamed:
-			c.Warnf(n.at, "has no effect, because the file names vCenters: remove it, or write %s %s", write, c.Dialect.Global)
+			c.Warnf(n.pos, "has no effect, because the file names vCenters: remove it, or write %s %s", write, c.Dialect.Global)
 		case f.Kind == config.KindInt && (notInt != nil || number < f.Min || number > f.Max):
-			c.Warnf(n.at, "is ignored, because it is not a %s: write %s, or remove it", f.What, f.Limits())
+			c.Warnf(n.pos, "is ignored, because it is not a %s: write %s, or remove it", f.What, f.Limits())
 		case f.Kind == config.KindBool && notBool != nil:
-			c.Warnf(n.at, "is ignored, because it is neither true nor false: write one of the two, or remove it")
+			c.Warnf(n.pos, "is ignored, because it is neither true nor false: write one of the two, or remove it")
 		default:
-			if d.value(n, f, g); f.Key == "insecureFlag" && on { // warnUnverified reports it.
+			if d.value(n, f, g); f.Key == "insecureFlag" && isTrue { // warnUnverified reports it.
 				continue
 			}
-			what := "sets " + key
-			if before.Set {
-				what = "overrides " + before.At.Key()
+			effect := "sets " + key
+			if previous.Set {
+				effect = "overrides " + previous.At.Key()
 			}
-			c.Warnf(n.at, "%s, because the file names no vCenter: write %s %s instead", what, instead, c.Dialect.Global)
+			c.Warnf(n.pos, "%s, because the file names no vCenter: write %s %s instead", effect, instead, c.Dialect.Global)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -23,44 +23,44 @@ type fleetChecker struct {
 // section's server unless an entry is that vCenter.
 func (c *fleetChecker) makeFleet() []config.VCenter {
 	c.settings(c.Global)
-	var all []*Section
+	var entries []*Section
 	for _, e := range c.entries.Sections {
 		c.settings(e)
 		e = e.Clone() // The file's section must not change.
 		c.entryServer(e)
-		all = append(all, e)
+		entries = append(entries, e)
 	}
-	if c.isOneMore(all) {
+	if c.isOneMore(entries) {
 		e := c.Global.Clone()
 		e.Name = c.Global.V("server").Text
 		e.At = c.Global.V("server").At
-		all = slices.Insert(all, 0, e)
+		entries = slices.Insert(entries, 0, e)
 	}
-	if len(all) == 0 && !c.entries.Bad && !c.Global.V("server").Set {
+	if len(entries) == 0 && !c.entries.Bad && !c.Global.V("server").Set {
 		c.Errorf(Position{Path: c.Dialect.VCenters, Line: c.entries.At.Line}, "no vCenter: write at least one %s", c.Dialect.Entry)
 	}
-	c.unusedAccount(all)
-	for _, e := range all {
+	c.unusedAccount(entries)
+	for _, e := range entries {
 		c.Fleet = append(c.Fleet, c.inherit(e))
 	}
 	c.warnUnverified()
-	c.warnVerified(all)
+	c.warnVerified(entries)
 	var fleet []config.VCenter
 	byAddress := make(map[string][]int)
-	for i, e := range all {
-		from := c.Fleet[i]
+	for i, e := range entries {
+		inherited := c.Fleet[i]
 		server := e.V("server")
-		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(from))}
-		assign(from, nil, &vc)
-		c.trustWithoutEffect(from)
+		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(inherited))}
+		assign(inherited, nil, &vc)
+		c.trustWithoutEffect(inherited)
 		fleet = append(fleet, vc)
-		if server.Usable() && !from.V("port").Bad {
-			same := byAddress[vc.Address()]
-			if first := slices.IndexFunc(same, func(o int) bool { return isSameVCenter(&vc, &fleet[o]) }); first >= 0 {
+		if server.Usable() && !inherited.V("port").Bad {
+			sameAddress := byAddress[vc.Address()]
+			if first := slices.IndexFunc(sameAddress, func(o int) bool { return isSameVCenter(&vc, &fleet[o]) }); first >= 0 {
 				c.Errorf(server.At, "is the same vCenter as %v, with the same account and the same datacenters: "+
-					"remove one of the two, or give them different ones", all[same[first]].At)
+					"remove one of the two, or give them different ones", entries[sameAddress[first]].At)
 			}
-			byAddress[vc.Address()] = append(same, i)
+			byAddress[vc.Address()] = append(sameAddress, i)
 		}
 	}
 	return fleet
@@ -126,7 +126,7 @@ func (c *fleetChecker) isOneMore(entries []*Section) bool {
 		return false
 	}
 	address := func(s *Section) string {
-		port, _ := either(s.V("port"), c.Global.V("port")).Data.(int)
+		port, _ := firstSet(s.V("port"), c.Global.V("port")).Data.(int)
 		return config.SameServer(s.V("server").Text, cmp.Or(port, config.DefaultPort))
 	}
 	for _, e := range entries {
@@ -151,40 +151,40 @@ func (c *fleetChecker) hasOwnAccount(e *Section) bool {
 // hasSeparateAccount, so that no other vCenter's account is tried. As in the CPI, an entry with its
 // own Secret has no directory.
 func (c *fleetChecker) inherit(e *Section) *Section {
-	of := e.Clone()
-	of.In = config.SectionGlobal
+	inherited := e.Clone()
+	inherited.In = config.SectionGlobal
 	for _, f := range config.FieldsOf(config.SectionEntry) {
 		if f.Inherited && !e.V(f.Key).Set {
-			of.Put(f.Key, c.Global.V(f.Key))
+			inherited.Put(f.Key, c.Global.V(f.Key))
 		}
 	}
 	if c.hasOwnAccount(e) {
-		of.Put("user", e.V("user"))
-		of.Put("password", e.V("password"))
+		inherited.Put("user", e.V("user"))
+		inherited.Put("password", e.V("password"))
 	}
 	if !c.hasOwnSecret(e) {
 		for _, key := range []string{"secret", "secretName", "secretNamespace", "secretsDirectory"} {
-			of.Put(key, c.Global.V(key))
+			inherited.Put(key, c.Global.V(key))
 		}
 	}
-	c.credentials(e, of)
-	trust := either(e.V("authority"), c.Global.V("authority"))
-	of.Put("authority", trust)
-	of.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Text})
-	of.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Data})
-	return of
+	c.credentials(e, inherited)
+	trust := firstSet(e.V("authority"), c.Global.V("authority"))
+	inherited.Put("authority", trust)
+	inherited.Put("caFile", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Text})
+	inherited.Put("caData", &Value{At: trust.At, Set: trust.Set, Bad: trust.Bad, Data: trust.Data})
+	return inherited
 }
 
 // credentials requires a user with a password, a Secret or a directory. It ignores half an account.
-func (c *fleetChecker) credentials(e, of *Section) {
-	user := of.V("user")
-	password := of.V("password")
-	directory := of.V("secretsDirectory")
+func (c *fleetChecker) credentials(e, inherited *Section) {
+	user := inherited.V("user")
+	password := inherited.V("password")
+	directory := inherited.V("secretsDirectory")
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
 	}
-	given := of.V("secret").Set || directory.Set
+	given := inherited.V("secret").Set || directory.Set
 	switch {
 	case user.Set && password.Set:
 		c.pair(user, password)
@@ -202,13 +202,13 @@ func (c *fleetChecker) credentials(e, of *Section) {
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there",
 			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"))
 	}
-	of.Put("user", new(Value))
-	of.Put("password", new(Value))
+	inherited.Put("user", new(Value))
+	inherited.Put("password", new(Value))
 }
 
 // unusedAccount warns of a global user or password that no vCenter inherits.
-func (c *fleetChecker) unusedAccount(all []*Section) {
-	if slices.ContainsFunc(all, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
+func (c *fleetChecker) unusedAccount(entries []*Section) {
+	if slices.ContainsFunc(entries, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
 		return
 	}
 	why := "has no effect: every vCenter has a Secret"
@@ -241,16 +241,16 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	if !insecure.IsOn() {
 		return
 	}
-	by := insecure.At.Key()
-	which := e.At.Path
+	setting := insecure.At.Key()
+	subject := e.At.Path
 	if e.At.Line == InEnvironment {
-		which = "the vCenter of " + e.At.Key()
+		subject = "the vCenter of " + e.At.Key()
 	}
 	if trust := e.V("authority"); trust.Data != nil {
-		c.Warnf(trust.At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
+		c.Warnf(trust.At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", subject, setting)
 	}
 	if e.V("thumbprint").Text != "" {
-		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", which, by)
+		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", subject, setting)
 	}
 }
 
@@ -268,27 +268,27 @@ func (c *fleetChecker) warnUnverified() {
 		}
 		names[insecure.At] = append(names[insecure.At], quote.Value(e.Name))
 	}
-	for _, at := range settings {
-		which := "vCenter "
-		if len(names[at]) > 1 {
-			which = "vCenters "
+	for _, setting := range settings {
+		subject := "vCenter "
+		if len(names[setting]) > 1 {
+			subject = "vCenters "
 		}
-		c.Warnf(at, "switches the verification of the server's certificate off for %s%s: whoever is between vzones and the vCenter gets the password: "+
-			"remove it, and trust the certificate by %s", which, quote.Some(names[at], 5), c.Dialect.Trust)
+		c.Warnf(setting, "switches the verification of the server's certificate off for %s%s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", subject, quote.Some(names[setting], 5), c.Dialect.Trust)
 	}
 }
 
 // warnVerified warns of vCenters that are verified although the global insecureFlag is true: the CPI
 // and the CSI driver apply that to all vCenters.
-func (c *fleetChecker) warnVerified(all []*Section) {
-	on := c.Global.V("insecureFlag")
-	if !on.Usable() || !on.IsOn() || on.At.Line == InEnvironment {
+func (c *fleetChecker) warnVerified(entries []*Section) {
+	global := c.Global.V("insecureFlag")
+	if !global.Usable() || !global.IsOn() || global.At.Line == InEnvironment {
 		return
 	}
-	for _, e := range all {
-		if own := e.V("insecureFlag"); own.Usable() && !own.IsOn() {
-			c.Warnf(own.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
-				on.At.Key(), c.Dialect.Unverified, c.Dialect.Trust)
+	for _, e := range entries {
+		if flag := e.V("insecureFlag"); flag.Usable() && !flag.IsOn() {
+			c.Warnf(flag.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
+				global.At.Key(), c.Dialect.Unverified, c.Dialect.Trust)
 		}
 	}
 }

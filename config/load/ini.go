@@ -35,7 +35,7 @@ func IsINI(data []byte) bool {
 // A block is a section of a file in the INI format, from its header to the next.
 type block struct {
 	section, name string
-	at            Position
+	pos           Position
 	keys          []*rawValue
 	// isBad is true if the header is unreadable, so that the section of the keys is unknown;
 	// isLossy, if some keys are unreadable.
@@ -61,13 +61,13 @@ func readINI(data []byte, p *Problems) *Section {
 	for _, s := range order {
 		keys := keysOf(s.In, &INI)
 		for _, n := range values[s] {
-			n.at.VCenter = s.At.VCenter
+			n.pos.VCenter = s.At.VCenter
 			if n.has(noValue) && d.find(keys, n.key) != nil {
-				n.at.Path += " " + n.key
+				n.pos.Path += " " + n.key
 			}
 		}
 		children := func(func(string) string) []*rawValue { return values[s] }
-		d.mapping(&rawValue{shape: mapping, at: s.At, children: children}, s)
+		d.mapping(&rawValue{shape: mapping, pos: s.At, children: children}, s)
 	}
 	for _, e := range root.V("vcenter").Sections {
 		if !e.V("server").Set {
@@ -79,7 +79,7 @@ func readINI(data []byte, p *Problems) *Section {
 
 func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	vcenters := root.V("vcenter")
-	n := &rawValue{key: b.section, at: b.at, shape: mapping, size: 1}
+	n := &rawValue{key: b.section, pos: b.pos, shape: mapping, size: 1}
 	k := d.find(keys, b.section)
 	switch {
 	case b.isBad: // Its keys may belong to any section.
@@ -88,37 +88,37 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	case b.section == "": // The block is above the first header.
 	case k == nil:
 		d.unknown(n, keys, root)
-	case k.use != own:
+	case k.use != supported:
 		d.take(n, k, root)
 	case k.field.Kind == config.KindMapping && b.name != "":
-		d.Errorf(b.at, "takes no name: write [%s]", k.name)
-		markPresent(root, *k, b.at)
+		d.Errorf(b.pos, "takes no name: write [%s]", k.name)
+		markPresent(root, *k, b.pos)
 	case k.field.Kind == config.KindMapping:
 		s := root.sub(k.field.Key)
-		s.At = b.at
+		s.At = b.pos
 		return s
 	case b.name == "":
-		such := "k8s-zone"
+		example := "k8s-zone"
 		if k.field.Of == config.SectionEntry {
-			such = "vc.example.com"
+			example = "vc.example.com"
 		}
-		d.Errorf(b.at, "has no name: write it as in [%s %q]", k.name, such)
+		d.Errorf(b.pos, "has no name: write it as in [%s %q]", k.name, example)
 		vcenters.Bad = true
 	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
-		d.Errorf(b.at, invalidName)
+		d.Errorf(b.pos, invalidName)
 		vcenters.Bad = true
 	default:
 		if k.field.Of == config.SectionEntry {
-			b.at.VCenter = b.name
+			b.pos.VCenter = b.name
 		}
 		v := root.V(k.field.Key)
 		i := slices.IndexFunc(v.Sections, func(e *Section) bool { return e.Name == b.name })
 		if i < 0 {
 			i = len(v.Sections)
-			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.at, In: k.field.Of})
+			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.pos, In: k.field.Of})
 		}
-		d.bounded(b.at, len(vcenters.Sections), maxVCenters, "vCenters")
-		d.bounded(b.at, len(root.V("TopologyCategory").Sections), maxLevels, "categories with a label")
+		d.bounded(b.pos, len(vcenters.Sections), maxVCenters, "vCenters")
+		d.bounded(b.pos, len(root.V("TopologyCategory").Sections), maxLevels, "categories with a label")
 		return v.Sections[i]
 	}
 	return nil
@@ -176,7 +176,7 @@ func (r *scan) scan(text []byte, line int) {
 	for r.next(); r.tok != token.EOF || r.fault != ""; {
 		switch {
 		case r.fault != "":
-			r.fail(r.in().at.Path, r.said())
+			r.fail(r.current().pos.Path, r.said())
 		case r.tok == token.EOL, r.tok == token.COMMENT:
 			r.next()
 		case r.tok == token.LBRACK:
@@ -189,23 +189,23 @@ func (r *scan) scan(text []byte, line int) {
 
 func (r *scan) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
 
-func (r *scan) at() int { return r.line + r.file.Position(r.pos).Line - 1 }
+func (r *scan) tokenLine() int { return r.line + r.file.Position(r.pos).Line - 1 }
 
 func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
 
-// in returns the current block, at first a block without a header.
-func (r *scan) in() *block { return r.blocks[len(r.blocks)-1] }
+// current returns the current block, at first a block without a header.
+func (r *scan) current() *block { return r.blocks[len(r.blocks)-1] }
 
 // fail reports an error at the fault, or else at the token, and ends the line.
 func (r *scan) fail(path, message string) {
-	bad := r.at()
+	bad := r.tokenLine()
 	if r.fault != "" {
 		bad = r.faulty
 	}
 	r.Errorf(Position{Line: bad, Path: path}, "%s", message)
-	r.in().isLossy = true
+	r.current().isLossy = true
 	r.isOpen = r.fault == notClosed
 	r.tok = token.EOF
 	r.fault = ""
@@ -237,7 +237,7 @@ const (
 )
 
 func (r *scan) header() {
-	b := &block{at: Position{Line: r.at()}, isBad: true}
+	b := &block{pos: Position{Line: r.tokenLine()}, isBad: true}
 	r.blocks = append(r.blocks, b)
 	if r.next(); r.tok != token.IDENT {
 		r.fail("", noHeader)
@@ -260,7 +260,7 @@ func (r *scan) header() {
 	if r.tok == token.RBRACK {
 		r.next()
 		if r.ended() && (!isNamed || b.name != "") {
-			b.at.Path = header(b.section, b.name)
+			b.pos.Path = header(b.section, b.name)
 			b.isBad = false
 			return
 		}
@@ -278,32 +278,32 @@ func header(section, name string) string {
 }
 
 func (r *scan) key() {
-	at := Position{Line: r.at(), Path: r.in().at.Path}
+	pos := Position{Line: r.tokenLine(), Path: r.current().pos.Path}
 	if r.tok != token.IDENT {
-		r.fail(at.Path, noKey)
+		r.fail(pos.Path, noKey)
 		return
 	}
-	in := r.in()
-	if len(r.blocks) == 1 && !in.isBad {
-		in.isBad = true
-		r.Errorf(at, "the key stands before any section: write [Global] above it")
+	b := r.current()
+	if len(r.blocks) == 1 && !b.isBad {
+		b.isBad = true
+		r.Errorf(pos, "the key stands before any section: write [Global] above it")
 	}
-	k := &rawValue{key: r.lit, at: at}
+	k := &rawValue{key: r.lit, pos: pos}
 	r.next()
 	switch {
 	case r.ended():
 		k.style |= noValue
 	case r.tok != token.ASSIGN:
-		r.fail(at.Path, noKey)
+		r.fail(pos.Path, noKey)
 		return
 	default:
-		if at.Path != "" {
-			k.at.Path += " " + strings.Trim(quote.Value(shownKey(k.key)), `"`)
+		if pos.Path != "" {
+			k.pos.Path += " " + strings.Trim(quote.Value(shownKey(k.key)), `"`)
 		}
 		if r.next(); r.fault != "" {
 			k.style |= damaged
-			in.keys = append(in.keys, k)
-			r.fail(k.at.Path, r.said())
+			b.keys = append(b.keys, k)
+			r.fail(k.pos.Path, r.said())
 			return
 		}
 		k.text = escapes.Replace(r.lit)
@@ -314,7 +314,7 @@ func (r *scan) key() {
 			k.style |= cutShort
 		}
 	}
-	in.keys = append(in.keys, k)
+	b.keys = append(b.keys, k)
 }
 
 // escapes are the escapes of the scanner's literals, which it has validated. A \ at the end of a line

@@ -14,7 +14,7 @@ import (
 type use int
 
 const (
-	own         use = iota
+	supported   use = iota
 	noEffect        // Accepted with a warning.
 	unsupported     // Rejected unless empty.
 )
@@ -23,7 +23,7 @@ const (
 type key struct {
 	name  string
 	use   use
-	field *config.Field // Nil unless use is own.
+	field *config.Field // Nil unless use is supported.
 	why   string        // The reason why it is ignored or rejected.
 }
 
@@ -47,17 +47,17 @@ const (
 	sessionToken = "vc-session-manager-token"
 )
 
-// others are keys of neighbors' files that ours lacks: of several releases of the CSI driver, of the
-// in-tree provider, and of the CPI's INI format. None makes a file invalid. They come from the
-// structs that the three read with gcfg:
+// neighborKeys are keys of other programs' files that ours lacks: of several releases of the CSI
+// driver, of the in-tree provider, and of the CPI's INI format. None makes a file invalid. They come
+// from the structs that the three read with gcfg:
 // kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go (for the session manager of
 // 3.6 see docs/book/vc_shared_sessions.md on master since pull request 4031), kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
-var others = []struct {
-	in config.Section
-	// of is nil for keys of both formats.
-	of *Dialect
+var neighborKeys = []struct {
+	section config.Section
+	// dialect is nil for keys of both formats.
+	dialect *Dialect
 	// why contains NAME in place of the key.
 	why  string
 	keys string
@@ -101,7 +101,7 @@ var iniFields = []config.Field{
 // keysOf returns the keys of a section in a format: the table's keys, neighbors' keys and, in YAML,
 // the INI spellings, which the CPI's chart writes for caFile.
 func keysOf(s config.Section, d *Dialect) []key {
-	var all, spelt []key
+	var keys, spelt []key
 	for _, f := range config.FieldsOf(s) {
 		k := key{name: f.Key, field: f}
 		dashed := Dash(f.Key)
@@ -122,22 +122,22 @@ func keysOf(s config.Section, d *Dialect) []key {
 		case dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
 			spelt = append(spelt, key{name: dashed, use: noEffect, why: strings.ReplaceAll(ofINI, "NAME", f.Key)})
 		}
-		all = append(all, k)
+		keys = append(keys, k)
 	}
-	all = append(all, spelt...)
+	keys = append(keys, spelt...)
 	for i := range iniFields {
 		if f := &iniFields[i]; f.In == s && d == &INI {
-			all = append(all, key{name: f.Key, field: f})
+			keys = append(keys, key{name: f.Key, field: f})
 		}
 	}
-	for _, o := range others {
-		if o.in == s && (o.of == nil || o.of == d) {
+	for _, o := range neighborKeys {
+		if o.section == s && (o.dialect == nil || o.dialect == d) {
 			for name := range strings.FieldsSeq(o.keys) {
-				all = append(all, key{name: name, use: noEffect, why: strings.ReplaceAll(o.why, "NAME", name)})
+				keys = append(keys, key{name: name, use: noEffect, why: strings.ReplaceAll(o.why, "NAME", name)})
 			}
 		}
 	}
-	return all
+	return keys
 }
 
 // secretKeys are the keys whose values never appear in messages.
@@ -147,9 +147,9 @@ var secretKeys = []string{"password", sessionToken}
 // continues with what may be the secret. Otherwise it returns 0.
 func gluedSecret(s string) int {
 	for _, secret := range secretKeys {
-		want := quote.Folded(secret)
+		folded := quote.Folded(secret)
 		for end := range min(len(s), 2*len(secret)) {
-			if quote.Folded(s[:end]) == want && quote.Folded(s[end:]) != "" {
+			if quote.Folded(s[:end]) == folded && quote.Folded(s[end:]) != "" {
 				return end
 			}
 		}
@@ -182,36 +182,36 @@ func shownKey(key string) string {
 
 // unknown reports a key, or an INI section, that does not belong here.
 func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
-	what := "key"
+	noun := "key"
 	form := "%s"
 	if d.Dialect == &INI && into.In == config.SectionRoot {
-		what = "section"
+		noun = "section"
 		form = "[%s]"
 	}
 	known := names(keys, func(key) bool { return true })
 	isSpelling := func(name string) bool { return quote.Folded(name) == quote.Folded(raw.key) }
-	if what == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(raw) {
+	if noun == "key" && !slices.ContainsFunc(known, isSpelling) && d.misplaced(raw) {
 		return
 	}
 	near := quote.Nearest(raw.key, known)
 	if near == "" {
-		if what == "key" && isEntry(raw) {
-			d.Errorf(raw.at, "unknown key in this place: the entry of a vCenter belongs under vcenter")
+		if noun == "key" && isEntry(raw) {
+			d.Errorf(raw.pos, "unknown key in this place: the entry of a vCenter belongs under vcenter")
 			d.root.V("vcenter").Bad = true
 			return
 		}
-		known = names(keys, func(k key) bool { return k.use == own })
+		known = names(keys, func(k key) bool { return k.use == supported })
 		slices.Sort(known)
-		d.Errorf(raw.at, "unknown %s: remove it, or write one of %s", what, strings.Join(known, ", "))
+		d.Errorf(raw.pos, "unknown %s: remove it, or write one of %s", noun, strings.Join(known, ", "))
 		return
 	}
 	meant := keys[slices.Index(known, near)]
 	if meant.use == unsupported {
-		d.Errorf(raw.at, "%s", meant.why)
+		d.Errorf(raw.pos, "%s", meant.why)
 		return
 	}
-	d.Errorf(raw.at, "unknown %s: did you mean "+form+"?", what, near)
-	markPresent(into, meant, raw.at)
+	d.Errorf(raw.pos, "unknown %s: did you mean "+form+"?", noun, near)
+	markPresent(into, meant, raw.pos)
 }
 
 // misplaced reports a key of other sections, and marks it as present there.
@@ -230,7 +230,7 @@ func (d *decoder) misplaced(raw *rawValue) bool {
 		}
 		name = k.name
 		if p.section != nil {
-			markPresent(p.section, *k, raw.at)
+			markPresent(p.section, *k, raw.pos)
 		}
 	}
 	if len(below) > 0 {
@@ -239,7 +239,7 @@ func (d *decoder) misplaced(raw *rawValue) bool {
 	if len(belongs) == 0 {
 		return false
 	}
-	d.Errorf(raw.at, "unknown key in this place: %s belongs %s", name, alternatives(belongs))
+	d.Errorf(raw.pos, "unknown key in this place: %s belongs %s", name, alternatives(belongs))
 	return true
 }
 
@@ -255,7 +255,7 @@ type place struct {
 // find returns the place's key with a node's name, in any spelling, or nil.
 func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
-		if k.use == own && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
+		if k.use == supported && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
 			return &p.keys[i]
 		}
 	}
@@ -273,7 +273,7 @@ func placesOf(root *Section, dialect *Dialect) (all []place) {
 		for _, k := range keys {
 			sub := strings.TrimPrefix(name+"."+k.name, ".")
 			switch {
-			case k.use != own:
+			case k.use != supported:
 			case k.field.Kind == config.KindMapping:
 				add(sub, dialect.Section, k.field.Of, section.sub(k.field.Key))
 			case k.field.Kind == config.KindRule && dialect == &YAML:
@@ -296,20 +296,20 @@ func hasServer(raw *rawValue) bool {
 	return raw.shape == mapping && slices.ContainsFunc(raw.children(shownKey), func(c *rawValue) bool { return c.key == "server" })
 }
 
-func names(keys []key, are func(key) bool) []string {
-	var all []string
+func names(keys []key, matches func(key) bool) []string {
+	var found []string
 	for _, k := range keys {
-		if are(k) {
-			all = append(all, k.name)
+		if matches(k) {
+			found = append(found, k.name)
 		}
 	}
-	return all
+	return found
 }
 
 // markPresent marks the key behind a misspelling as given but invalid, so that it is not reported as
 // missing too.
-func markPresent(into *Section, k key, at Position) {
-	if k.use != own {
+func markPresent(into *Section, k key, pos Position) {
+	if k.use != supported {
 		return
 	}
 	v := into.V(k.field.Key)
@@ -323,7 +323,7 @@ func markPresent(into *Section, k key, at Position) {
 	case config.KindLevels, config.KindLabels:
 	default:
 		if !v.Set {
-			v.At = at
+			v.At = pos
 			v.Set = true
 			v.Bad = true
 		}

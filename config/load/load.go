@@ -142,7 +142,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 }
 
 func newChecker(root *Section, p *Problems) *checker {
-	one := values{Problems: p}
+	checks := values{Problems: p}
 	document := &Document{
 		Global:   root.sub("global"),
 		Topology: root.sub("topology"),
@@ -155,12 +155,12 @@ func newChecker(root *Section, p *Problems) *checker {
 		labels:   root.sub("labels"),
 		vcenters: entries,
 		fleet: fleetChecker{
-			values:      one,
+			values:      checks,
 			Document:    document,
 			entries:     entries,
-			authorities: &authorities{values: one, known: make(map[string]caFile)},
+			authorities: &authorities{values: checks, known: make(map[string]caFile)},
 		},
-		policy: policyChecker{values: one, Document: document, csiLabels: root.V("TopologyCategory").Sections},
+		policy: policyChecker{values: checks, Document: document, csiLabels: root.V("TopologyCategory").Sections},
 	}
 }
 

@@ -31,16 +31,16 @@ const maxProblems = 1000
 // stopped is the panic that ends the reading of a file after too many errors.
 type stopped struct{}
 
-func (p *Problems) where(at Position) string {
-	if at.Line == InEnvironment {
-		return at.Path
+func (p *Problems) where(pos Position) string {
+	if pos.Line == InEnvironment {
+		return pos.Path
 	}
-	return fmt.Sprintf("%s:%d: %s", p.File, max(at.Line, 1), at.Path)
+	return fmt.Sprintf("%s:%d: %s", p.File, max(pos.Line, 1), pos.Path)
 }
 
 // Errorf reports an error. A value that several entries inherit gives one error.
-func (p *Problems) Errorf(at Position, format string, args ...any) {
-	if e := p.message(at, format, args); p.isNew(e) {
+func (p *Problems) Errorf(pos Position, format string, args ...any) {
+	if e := p.message(pos, format, args); p.isNew(e) {
 		p.Errors = append(p.Errors, e)
 		if len(p.Errors) == maxProblems && p.stops {
 			panic(stopped{})
@@ -48,8 +48,8 @@ func (p *Problems) Errorf(at Position, format string, args ...any) {
 	}
 }
 
-func (p *Problems) stop(at Position, format string, args ...any) {
-	p.Errors = append(p.Errors, p.message(at, format, args))
+func (p *Problems) stop(pos Position, format string, args ...any) {
+	p.Errors = append(p.Errors, p.message(pos, format, args))
 	if p.stops {
 		panic(stopped{})
 	}
@@ -63,14 +63,14 @@ func (p *Problems) bad(v *Value, format string, args ...any) {
 }
 
 // Warnf adds a warning. A value that several entries inherit gives one warning.
-func (p *Problems) Warnf(at Position, format string, args ...any) {
-	p.warn(at, false, fmt.Sprintf(format, args...))
+func (p *Problems) Warnf(pos Position, format string, args ...any) {
+	p.warn(pos, false, fmt.Sprintf(format, args...))
 }
 
 // warn adds a warning. isCSI is true if the CSI driver sees a different value than Nodes have.
-func (p *Problems) warn(at Position, isCSI bool, message string) {
-	w := p.message(at, "%s", []any{message})
-	w.VCenter = at.VCenter
+func (p *Problems) warn(pos Position, isCSI bool, message string) {
+	w := p.message(pos, "%s", []any{message})
+	w.VCenter = pos.VCenter
 	w.IsCSI = isCSI
 	switch {
 	case !p.isNew(w):
@@ -90,11 +90,11 @@ func (p *Problems) isNew(e config.Error) bool {
 	return isNew
 }
 
-func (p *Problems) message(at Position, format string, args []any) config.Error {
-	e := config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
-	if at.Line != InEnvironment {
+func (p *Problems) message(pos Position, format string, args []any) config.Error {
+	e := config.Error{Field: pos.Path, Message: fmt.Sprintf(format, args...)}
+	if pos.Line != InEnvironment {
 		e.File = p.File
-		e.Line = max(at.Line, 1)
+		e.Line = max(pos.Line, 1)
 	}
 	return e
 }
@@ -105,27 +105,27 @@ func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
 	}
-	all := slices.DeleteFunc(slices.Clone(p.Warnings), func(w config.Warning) bool {
+	messages := slices.DeleteFunc(slices.Clone(p.Warnings), func(w config.Warning) bool {
 		return !strings.HasPrefix(w.Message, "has no effect") || !strings.Contains(w.Message, ": write ")
 	})
-	all = Sorted(append(all, p.Errors...))
+	messages = Sorted(append(messages, p.Errors...))
 	if len(p.Errors) == maxProblems {
-		all = append(all, config.Error{File: p.File, Line: max(all[len(all)-1].Line, 1),
+		messages = append(messages, config.Error{File: p.File, Line: max(messages[len(messages)-1].Line, 1),
 			Message: fmt.Sprintf("there may be more mistakes than these %d: correct these first", maxProblems)})
 	}
-	return config.Errors(all)
+	return config.Errors(messages)
 }
 
 // Sorted sorts messages by line.
-func Sorted(all []config.Error) []config.Error {
-	slices.SortStableFunc(all, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
-	return all
+func Sorted(messages []config.Error) []config.Error {
+	slices.SortStableFunc(messages, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
+	return messages
 }
 
 // bounded ends the reading if a list has too many elements.
-func (p *Problems) bounded(at Position, number, most int, what string) {
-	if number > most {
-		p.stop(at, "there are more than %d %s: write fewer", most, what)
+func (p *Problems) bounded(pos Position, number, limit int, noun string) {
+	if number > limit {
+		p.stop(pos, "there are more than %d %s: write fewer", limit, noun)
 	}
 }
 
@@ -143,24 +143,24 @@ type Position struct {
 	VCenter string
 }
 
-// at returns a position in the same entry.
-func (at Position) at(line int, path string) Position { return Position{line, path, at.VCenter} }
+// pos returns a position in the same entry.
+func (pos Position) at(line int, path string) Position { return Position{line, path, pos.VCenter} }
 
 // String returns the position for a message about another position.
-func (at Position) String() string {
-	if at.Line == InEnvironment {
-		return "the " + at.Path
+func (pos Position) String() string {
+	if pos.Line == InEnvironment {
+		return "the " + pos.Path
 	}
-	return fmt.Sprintf("%s in line %d", at.Path, at.Line)
+	return fmt.Sprintf("%s in line %d", pos.Path, pos.Line)
 }
 
 // Key names the key or variable without its line, so that a message does not change if lines are
 // inserted above it.
-func (at Position) Key() string {
-	if at.Line == InEnvironment {
-		return at.String()
+func (pos Position) Key() string {
+	if pos.Line == InEnvironment {
+		return pos.String()
 	}
-	return at.Path
+	return pos.Path
 }
 
 func variable(name string) Position {

@@ -9,7 +9,7 @@ import (
 // A rawValue is a key with its value, in any format.
 type rawValue struct {
 	key, text string
-	at        Position
+	pos       Position
 	shape     shape
 	style     style
 	// tag is the YAML type of a scalar. It is empty in INI and the environment, which have only

@@ -85,7 +85,7 @@ func (s *Section) sub(key string) *Section {
 	return v.Section
 }
 
-func either(entry, global *Value) *Value {
+func firstSet(entry, global *Value) *Value {
 	if entry.Set {
 		return entry
 	}

@@ -46,7 +46,7 @@ func isOnOr(v *Value, unset bool) bool {
 }
 
 func (c *policyChecker) nodeLabels(v *Value) map[string]string {
-	all := make(map[string]string)
+	labels := make(map[string]string)
 	for i := range v.List {
 		r := &v.List[i]
 		level := slices.IndexFunc(c.Levels, func(l *Section) bool { return l.V("label").Usable() && l.V("label").Text == r.Key })
@@ -56,13 +56,13 @@ func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.Levels[level].At)
 		case c.reject(r, config.ParseLabelValue(r.Text)):
 		default:
-			all[r.Key] = r.Text
+			labels[r.Key] = r.Text
 		}
 	}
-	if len(all) == 0 {
+	if len(labels) == 0 {
 		return nil
 	}
-	return all
+	return labels
 }
 
 // excludedNetworks reports networks for addresses that the lists of networks exclude.
@@ -89,16 +89,16 @@ func (c *policyChecker) makeRules() topology.Rules {
 	var rules topology.Rules
 	for _, pair := range [][2]*Section{{c.Region, c.Zone}, {c.Zone, c.Region}} {
 		r := pair[0]
-		other := pair[1]
-		_, what, _ := strings.Cut(r.Name, "/")
-		if _, without, _ := strings.Cut(other.Name, "/"); isGiven(r) && !isGiven(other) && !other.Bad {
+		counterpart := pair[1]
+		_, word, _ := strings.Cut(r.Name, "/")
+		if _, without, _ := strings.Cut(counterpart.Name, "/"); isGiven(r) && !isGiven(counterpart) && !counterpart.Bad {
 			c.Warnf(r.At, "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %[2]s too, "+
-				"or remove this key if Nodes are to get neither", what, without)
+				"or remove this key if Nodes are to get neither", word, without)
 		}
 		tag := r.V("tag")
 		value := r.V("value")
 		if r.IsShort && tag.isWritten() && !tag.Set {
-			c.Warnf(r.At, "is empty: Nodes get no %s", what)
+			c.Warnf(r.At, "is empty: Nodes get no %s", word)
 			continue
 		}
 		rule, ok := c.rule(r, true)
@@ -168,12 +168,12 @@ func (c *policyChecker) makeLevels() topology.Rules {
 	seen := make(map[string]Position)
 	for _, l := range c.Levels {
 		label := l.V("label")
-		first, again := seen[l.Name]
+		first, isRepeated := seen[l.Name]
 		switch {
 		case !label.Set:
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
 		case label.Bad || !topology.IsReservedLevel(l.Name) && c.reject(label, config.ParseLabelKey(l.Name)):
-		case again:
+		case isRepeated:
 			c.Errorf(label.At, "is the label of %v too: remove one of the two", first)
 		default:
 			seen[l.Name] = l.At
@@ -189,23 +189,23 @@ func (c *policyChecker) makeLevels() topology.Rules {
 // vcenterNames rejects vCenter names that a rule would turn into invalid labels.
 func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	rules := c.rules()
-	by := slices.IndexFunc(rules, func(r *Section) bool {
+	index := slices.IndexFunc(rules, func(r *Section) bool {
 		return r.V("inventory").Usable() && r.V("inventory").Text == string(topology.InventoryVCenter) && !r.V("value").Set
 	})
-	if by < 0 {
+	if index < 0 {
 		return
 	}
 	for i, vc := range fleet {
 		why := topology.InvalidLabelValue(vc.Name)
-		at := c.Fleet[i].At
+		pos := c.Fleet[i].At
 		if why == "" {
 			continue
 		}
 		instead := "give the entry another name, and write the address under server"
-		if at == c.Global.V("server").At {
+		if pos == c.Global.V("server").At {
 			instead = "write an entry under vcenter for it, with a name that is one"
 		}
-		c.Errorf(at, "is not a valid label value, which %v makes of it: %s: %s", rules[by].At, why, instead)
+		c.Errorf(pos, "is not a valid label value, which %v makes of it: %s: %s", rules[index].At, why, instead)
 	}
 }
 
@@ -215,9 +215,9 @@ func (c *policyChecker) template(r *Section) topology.Template {
 		return nil
 	}
 	var composable []string
-	for _, of := range c.rules() {
-		if of.At.Line != 0 && !of.V("label").Bad && of.Name != "" {
-			composable = append(composable, of.Name)
+	for _, rule := range c.rules() {
+		if rule.At.Line != 0 && !rule.V("label").Bad && rule.Name != "" {
+			composable = append(composable, rule.Name)
 		}
 	}
 	template, err := topology.ParseTemplate(value.Text, r.Name, composable)
@@ -318,12 +318,12 @@ func (c *policyChecker) categoryNames() []string {
 // categoryLabels returns the categories that sections make region or zone, with these labels.
 func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	labels := make(map[string]string)
-	by := make(map[string]Position)
+	positions := make(map[string]Position)
 	for _, given := range c.csiLabels {
 		value := given.V("label")
 		domain, key, _ := strings.Cut(value.Text, "/")
 		label := "topology.kubernetes.io/" + key
-		first, again := by[label]
+		first, isRepeated := positions[label]
 		switch {
 		case !slices.Contains(names, given.Name):
 			c.Warnf(given.At, "has no effect: topology-categories does not have it")
@@ -333,11 +333,11 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 				topology.LabelZone, Found: config.Found(value.Text)})
 		case label != topology.LabelRegion && label != topology.LabelZone:
 			c.Warnf(value.At, "is the label of neither region nor zone: it does not say what the category is")
-		case again:
+		case isRepeated:
 			c.Errorf(value.At, "is the label of %v too: remove one of the two", first)
 		default:
 			labels[given.Name] = label
-			by[label] = given.At
+			positions[label] = given.At
 		}
 	}
 	return labels

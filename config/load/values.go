@@ -102,9 +102,9 @@ func (c values) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 }
 
 // underscore warns of a server with a _ in its name.
-func (c values) underscore(at Position, server string) {
+func (c values) underscore(pos Position, server string) {
 	if strings.Contains(server, "_") {
-		c.Warnf(at, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
+		c.Warnf(pos, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
 			"but DNS servers, proxies and authorities that sign certificates may refuse it")
 	}
 }
@@ -122,13 +122,13 @@ func parseDirectory(s string) (string, *config.ValueError) {
 }
 
 func parseDuration(s string) (time.Duration, *config.ValueError) {
-	const most = 24 * time.Hour
+	const maxDuration = 24 * time.Hour
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
 		return 0, &config.ValueError{Message: "is not a valid duration: write a number with its unit, such as 60s or 5m", Found: config.Found(s)}
-	case d < 0 || d > most:
-		return 0, &config.ValueError{Message: fmt.Sprintf("is out of range: write a duration from 0s to %gh", most.Hours()), Found: config.Found(s)}
+	case d < 0 || d > maxDuration:
+		return 0, &config.ValueError{Message: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxDuration.Hours()), Found: config.Found(s)}
 	}
 	return d, nil
 }
@@ -144,18 +144,18 @@ func parseSelector(s string) (labels.Selector, *config.ValueError) {
 
 // elements parses a list, and calls again for a duplicate element.
 func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
-	have := make(map[T]bool)
+	seen := make(map[T]bool)
 	for i := range v.List {
 		element := &v.List[i]
 		parsed, wrong := parse(element.Text)
 		switch {
 		case c.reject(element, wrong):
 			v.Bad = true
-		case have[parsed]:
+		case seen[parsed]:
 			again(element)
 		default:
 			all = append(all, parsed)
-			have[parsed] = true
+			seen[parsed] = true
 		}
 	}
 	return all
@@ -173,7 +173,7 @@ func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError)
 			parts.List = append(parts.List, Value{Text: strings.TrimSpace(part), At: element.At, Hidden: element.Hidden})
 		}
 	}
-	all := elements(c, &parts, func(part string) (string, *config.ValueError) {
+	names := elements(c, &parts, func(part string) (string, *config.ValueError) {
 		if part == "" {
 			return "", &config.ValueError{Message: "has an empty name: write the names of datacenters, or remove the element"}
 		}
@@ -184,7 +184,7 @@ func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError)
 		return name, wrong
 	}, func(e *Value) { c.Warnf(e.At, "names a datacenter that the list already has") })
 	v.Bad = v.Bad || parts.Bad
-	return all, nil
+	return names, nil
 }
 
 func areBlank(elements []Value) bool {
@@ -240,8 +240,8 @@ func (c values) networks(v *Value, f *config.Field) (any, *config.ValueError) {
 
 func (c values) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 	return elements(c, v, func(text string) (topology.PathKind, *config.ValueError) {
-		if which := slices.Index(f.Words, text); which >= 0 {
-			return topology.DefaultPaths()[which], nil
+		if index := slices.Index(f.Words, text); index >= 0 {
+			return topology.DefaultPaths()[index], nil
 		}
 		return "", &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(text)}
 	}, c.listedTwice), nil

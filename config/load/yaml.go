@@ -30,7 +30,7 @@ func readYAML(data []byte, p *Problems) *Section {
 	}
 	n := rawOf("", Position{Line: first.Line}, first)
 	if n.shape != mapping {
-		p.Errorf(n.at, "the file is %s: write a mapping with vcenter and, where needed, "+
+		p.Errorf(n.pos, "the file is %s: write a mapping with vcenter and, where needed, "+
 			"global, labels and nodes", n.describe())
 		return nil
 	}
@@ -71,8 +71,8 @@ func follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func rawOf(key string, at Position, y *yaml.Node) *rawValue {
-	raw := &rawValue{key: key, at: at}
+func rawOf(key string, pos Position, y *yaml.Node) *rawValue {
+	raw := &rawValue{key: key, pos: pos}
 	if y.Kind == yaml.AliasNode || y.Anchor != "" {
 		raw.style |= shared
 	}
@@ -82,12 +82,12 @@ func rawOf(key string, at Position, y *yaml.Node) *rawValue {
 	switch y.Kind {
 	case yaml.MappingNode:
 		raw.shape = mapping
-		raw.children = func(show func(string) string) []*rawValue { return pairsOf(y, raw.at, show) }
+		raw.children = func(show func(string) string) []*rawValue { return pairsOf(y, raw.pos, show) }
 	case yaml.SequenceNode:
 		raw.shape = sequence
 		raw.children = func(func(string) string) (all []*rawValue) {
 			for i, item := range y.Content {
-				all = append(all, rawOf("", at.at(item.Line, fmt.Sprintf("%s[%d]", at.Path, i)), item))
+				all = append(all, rawOf("", pos.at(item.Line, fmt.Sprintf("%s[%d]", pos.Path, i)), item))
 			}
 			return all
 		}
@@ -107,7 +107,7 @@ func rawOf(key string, at Position, y *yaml.Node) *rawValue {
 
 // pairsOf returns the keys of a mapping, then the keys of the mappings that it merges. It takes each
 // mapping once, so that the cost of cycles and nested merges is bounded by the file's size.
-func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*rawValue) {
+func pairsOf(y *yaml.Node, pos Position, show func(string) string) (all []*rawValue) {
 	isTaken := make(map[*yaml.Node]bool)
 	var add func(y *yaml.Node, inherited style)
 	add = func(y *yaml.Node, inherited style) {
@@ -124,19 +124,19 @@ func pairsOf(y *yaml.Node, at Position, show func(string) string) (all []*rawVal
 				}
 				continue
 			}
-			raw := rawOf(key.Value, at.at(key.Line, child(at.Path, show(key.Value))), value)
+			raw := rawOf(key.Value, pos.at(key.Line, child(pos.Path, show(key.Value))), value)
 			raw.style |= inherited
 			if y.Style&yaml.FlowStyle != 0 && raw.shape == null && raw.text == "" && value.Kind == yaml.ScalarNode {
 				raw.style |= noValue
 			}
-			if name := rawOf("", raw.at, key); key.Kind != yaml.ScalarNode || name.shape == null || name.isForeign() {
-				raw.at.Path = at.Path
+			if name := rawOf("", raw.pos, key); key.Kind != yaml.ScalarNode || name.shape == null || name.isForeign() {
+				raw.pos.Path = pos.Path
 				raw.style |= damaged
 			}
 			all = append(all, raw)
 		}
 		for _, source := range sources {
-			raw := rawOf("", at.at(source.Line, at.Path), source)
+			raw := rawOf("", pos.at(source.Line, pos.Path), source)
 			if raw.shape != mapping {
 				raw.style |= invalidMerge
 				all = append(all, raw)
