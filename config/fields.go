@@ -133,17 +133,17 @@ func FieldOf(s Section, key string) *Field {
 
 var fieldsOf = func() map[Section][]*Field {
 	parts := map[Section]Section{SectionGlobal: SectionBoth, SectionEntry: SectionBoth, SectionLevel: SectionRule}
-	all := make(map[Section][]*Field)
+	bySection := make(map[Section][]*Field)
 	for s := SectionRoot; s <= SectionNodes; s++ {
 		for i := range Fields {
-			in := Fields[i].In
+			section := Fields[i].In
 			part := parts[s]
-			if in == s || part != SectionRoot && in == part {
-				all[s] = append(all[s], &Fields[i])
+			if section == s || part != SectionRoot && section == part {
+				bySection[s] = append(bySection[s], &Fields[i])
 			}
 		}
 	}
-	return all
+	return bySection
 }()
 
 // DefaultPort is the default port of a vCenter.
@@ -153,11 +153,11 @@ const DefaultPort = 443
 var PathWords = []string{"compute", "resourcePool", "folder"}
 
 func words[T any](values ...T) []string {
-	all := make([]string, len(values))
+	texts := make([]string, len(values))
 	for i, v := range values {
-		all[i] = fmt.Sprint(v)
+		texts[i] = fmt.Sprint(v)
 	}
-	return all
+	return texts
 }
 
 const (

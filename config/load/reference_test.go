@@ -173,7 +173,7 @@ func effects(path, join string, keys []key, d *Dialect, into map[string]string) 
 func iniEffects() map[string]string {
 	all := make(map[string]string)
 	for _, s := range keysOf(config.SectionRoot, &INI) {
-		if s.use != own {
+		if s.use != supported {
 			effects("[", "", []key{{name: s.name + "]", use: s.use, why: s.why}}, &INI, all)
 			continue
 		}
