@@ -256,7 +256,7 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 	for i := range 10 {
 		id := fmt.Sprint("vm-", i)
 		if s.Homes[id] = inventory.Gone; s.Machines[id] != nil {
-			s.Homes[id] = inventory.Other
+			s.Homes[id] = inventory.Different
 		}
 	}
 	return inventory.State{VCenter: vcenter, Snapshot: s}

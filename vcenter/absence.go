@@ -130,9 +130,9 @@ func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string
 	switch {
 	case err != nil:
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the VM was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
-	case reply == inventory.Gone, reply == inventory.Other:
+	case reply == inventory.Gone, reply == inventory.Different:
 		return nil
-	case reply == inventory.There:
+	case reply == inventory.Present:
 		return fmt.Errorf("%s, which the VM was, is still there: delete the Node by hand if it is not its VM any more", name)
 	}
 	return topology.Errorf(topology.ErrUnknown, "%s, which the VM was, is not shown to the account, so that it may be there: give the account its role on it", name)
@@ -166,7 +166,7 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case reply == inventory.Hidden:
 			return nil, fmt.Errorf("%s, which has UUID %s, is not shown to the account", quote.Plain(ref.Value), u)
-		case reply == inventory.There:
+		case reply == inventory.Present:
 			return &ref, nil
 		}
 	}
@@ -192,7 +192,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	if err := r.CheckHold(id, v.absenceHold); err != nil {
 		return err
 	}
-	if !r.MayLack(id) || r.discovered.Load() || time.Since(r.Since) > hostsHold*v.absenceHold {
+	if !r.MayMissVM(id) || r.discovered.Load() || time.Since(r.Since) > hostsHold*v.absenceHold {
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -201,7 +201,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 		return fmt.Errorf("reading whether its hosts are connected: %w", err)
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
-			inventory.Lacks, quote.Plain(host), hostsHold*v.absenceHold)
+			inventory.HoldReason, quote.Plain(host), hostsHold*v.absenceHold)
 	}
 	r.discovered.Store(true)
 	return nil

@@ -28,7 +28,7 @@ func TestAskHome(t *testing.T) {
 		}
 	}
 	askAll()
-	want := map[string]inventory.Reply{hidden: inventory.Hidden, gone: inventory.Gone, outside: inventory.There, other: inventory.Other, template: inventory.Other}
+	want := map[string]inventory.Reply{hidden: inventory.Hidden, gone: inventory.Gone, outside: inventory.Present, other: inventory.Different, template: inventory.Different}
 	w.until("all replies are there", func(states []inventory.State) bool { return len(states[0].Snapshot.Homes) == len(want) })
 	for id, reply := range w.fleet.States()[0].Snapshot.Homes {
 		if reply != want[id] {

@@ -30,7 +30,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		ids := []inventory.Identity{n1, n2}
 		if joins != "" {
 			id := identity(t, joins)
-			id.Joins = true
+			id.IsJoining = true
 			ids = append(ids, id)
 		}
 		w.fleet.Follow(ids)

@@ -102,7 +102,7 @@ func (v *vCenter) health() Health {
 	if published.hasAddressOf(configured) {
 		h.CredentialsErr = published.credentialsErr
 		h.Answered = !published.endpoint.LastAnswer().IsZero()
-		h.CertificateEnds = published.endpoint.CertificateEnds()
+		h.CertificateEnds = published.endpoint.CertificateExpiry()
 		if configured.Tags {
 			h.Tags = published.tags
 		}

@@ -75,7 +75,7 @@ func (v *vCenter) state() inventory.State {
 func (v *vCenter) session() *session.Session { return v.sessionOf(v.status.Load()) }
 
 func (v *vCenter) sessionOf(published *status) *session.Session {
-	if published.session == nil || !published.session.Serves(&v.spec.Load().cfg) {
+	if published.session == nil || !published.session.IsConnectedTo(&v.spec.Load().cfg) {
 		return nil
 	}
 	return published.session

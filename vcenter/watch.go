@@ -99,7 +99,7 @@ func (m *monitor) watchOptions(spec *spec) watch.Options {
 
 // read adopts a snapshot from the running watch and ends the outage.
 func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication) {
-	m.current.endpoint.Useful()
+	m.current.endpoint.RecordUseful()
 	if lasted, ended := m.outage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
@@ -144,7 +144,7 @@ func (r *reporter) Started() {
 // Contact sends the time of an answer. Only a probe notifies subscribers.
 func (r *reporter) Contact(ctx context.Context, answered time.Time, probed bool) {
 	r.send(ctx, func(m *monitor) bool {
-		m.current.endpoint.Useful()
+		m.current.endpoint.RecordUseful()
 		m.current.state.LastContact = answered
 		return probed
 	})

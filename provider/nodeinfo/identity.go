@@ -20,7 +20,7 @@ import (
 // name. An invalid provider ID is a topology.ErrUnknown, because a fallback might find another VM. The location is ignored
 // while only a kubelet can have written it: on a tainted Node without a provider ID.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
-	id := inventory.Identity{Name: node.Name, Joins: IsUninitialized(node)}
+	id := inventory.Identity{Name: node.Name, IsJoining: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
 		u, err := ParseProviderID(node.Spec.ProviderID)
 		if err != nil {
@@ -29,7 +29,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 		id.UUIDs = []inventory.UUID{u}
 	} else {
 		id.UUIDs = SystemUUIDs(node)
-		if len(id.UUIDs) == 0 || id.Joins {
+		if len(id.UUIDs) == 0 || id.IsJoining {
 			return id, nil
 		}
 	}

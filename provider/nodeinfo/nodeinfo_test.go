@@ -167,13 +167,13 @@ func TestIdentify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(inventory.Identity{UUIDs: c.want, Name: "n", Joins: true}, got); diff != "" {
+			if diff := cmp.Diff(inventory.Identity{UUIDs: c.want, Name: "n", IsJoining: true}, got); diff != "" {
 				t.Errorf("IdentityOf a Node with the taint (-want +got):\n%s", diff)
 			}
 			c.node.Spec.Taints = nil
 			got, err = IdentityOf(c.node)
-			if err != nil || got.Joins {
-				t.Errorf("IdentityOf the Node without the taint: joins %t, error %v, want false and none", got.Joins, err)
+			if err != nil || got.IsJoining {
+				t.Errorf("IdentityOf the Node without the taint: joins %t, error %v, want false and none", got.IsJoining, err)
 			}
 		})
 	}

@@ -80,7 +80,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	id, err := p.identify(states, node)
-	if err != nil || waits && inventory.RecordsAnother(states, id, m) {
+	if err != nil || waits && inventory.RecordsOtherVM(states, id, m) {
 		return false
 	}
 	found, err := inventory.Find(states, id)

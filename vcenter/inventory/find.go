@@ -60,7 +60,7 @@ func find(states []State, id Identity, asked question) (match, error) {
 		found, err = findByName(states, id)
 	}
 	if err == nil {
-		err = found.isUsable(states, id)
+		err = found.checkUsable(states, id)
 	}
 	if err == nil && len(id.UUIDs) == 0 {
 		err = poweredOff([]match{found}, id)
@@ -84,7 +84,7 @@ func detailsPending(states []State, m match) error {
 // findByName requires a match that is unique across all vCenters. A guest can report any host name, so a match
 // by host name takes no precedence over a match by VM name.
 func findByName(states []State, id Identity) (match, error) {
-	if err := uncertain(states, id); err != nil {
+	if err := whyUncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
 	}
 	var fits, byHostName, byName []match

@@ -88,9 +88,9 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 		s.Homes[fmt.Sprint("vm-", i)] = inventory.Gone
 	}
 	for _, m := range vms {
-		s.Homes[m.id] = inventory.Other
+		s.Homes[m.id] = inventory.Different
 		if m.uuid == (inventory.UUID{}) && m.unreadable {
-			s.Homes[m.id] = inventory.There
+			s.Homes[m.id] = inventory.Present
 		}
 	}
 	return inventory.State{VCenter: vcenter, Snapshot: s}

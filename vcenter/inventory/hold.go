@@ -18,27 +18,27 @@ type Reading struct {
 	AfterBreak bool
 }
 
-// Lacks is the reason for holding an absence back.
-const Lacks = "it may lack VMs, as after a restore from a backup"
+// HoldReason is the reason for holding an absence back.
+const HoldReason = "it may lack VMs, as after a restore from a backup"
 
-// MayLack reports whether a restore may hide the VM, however long ago the reading began. If this process has
+// MayMissVM reports whether a restore may hide the VM, however long ago the reading began. If this process has
 // seen the VM in its first reading, no restore can have hidden it since.
-func (r Reading) MayLack(id Identity) bool { return r.Since.IsZero() || r.AfterBreak || !id.Seen }
+func (r Reading) MayMissVM(id Identity) bool { return r.Since.IsZero() || r.AfterBreak || !id.Seen }
 
 // CheckHold returns an error while the absence of a VM is held back.
 func (r Reading) CheckHold(id Identity, hold time.Duration) error {
-	until := r.Since.Add(hold)
+	holdEnd := r.Since.Add(hold)
 	switch {
-	case !r.MayLack(id):
+	case !r.MayMissVM(id):
 		return nil
 	case r.Since.IsZero():
-		return errors.New("it is being read: " + Lacks)
-	case time.Until(until) <= 0:
+		return errors.New("it is being read: " + HoldReason)
+	case time.Until(holdEnd) <= 0:
 		return nil
 	case r.AfterBreak:
-		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--deletion-hold)", Lacks, clock(until))
+		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--deletion-hold)", HoldReason, timeOfDay(holdEnd))
 	}
-	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %s: wait until %s (--deletion-hold)", clock(r.Since), Lacks, clock(until))
+	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %s: wait until %s (--deletion-hold)", timeOfDay(r.Since), HoldReason, timeOfDay(holdEnd))
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
+func timeOfDay(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

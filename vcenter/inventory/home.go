@@ -25,7 +25,7 @@ func (n *NotShown) Error() string {
 	switch n.Reply {
 	case Hidden:
 		return name + ", which was the VM, is not shown to the account: give the account its role on the VM and what is above it, or delete the Node if its VM is gone"
-	case There:
+	case Present:
 		return name + ", which was the VM, exists, and cannot be read: delete the Node by hand if it is not its VM any more"
 	}
 	return name + ", which was the VM, is not shown any more, and its vCenter is being asked whether it exists"
@@ -52,24 +52,24 @@ const (
 
 // home is the managed object in which a Node's VM was last found.
 type home struct {
-	state   homeState
-	was     LastSeen
-	entries []State
+	state    homeState
+	lastSeen LastSeen
+	entries  []State
 	// match is the home if a snapshot shows it.
 	match match
 	// mayRun is the reason it may run, in the states homePerhapsOn and homeNotShown.
 	mayRun error
 }
 
-func (h home) is(m match) bool { return h.state != noHome && h.was.is(m, h.entries) }
+func (h home) isMatch(m match) bool { return h.state != noHome && h.lastSeen.isMatch(m, h.entries) }
 
 func (id Identity) home(states []State, fits []match) home {
-	h := home{was: id.last()}
-	if h.was.VCenter == "" {
+	h := home{lastSeen: id.lastPlace()}
+	if h.lastSeen.VCenter == "" {
 		return h
 	}
-	h.entries = h.was.entries(states)
-	if i := slices.IndexFunc(fits, func(m match) bool { return h.was.is(m, h.entries) }); i >= 0 {
+	h.entries = h.lastSeen.entries(states)
+	if i := slices.IndexFunc(fits, func(m match) bool { return h.lastSeen.isMatch(m, h.entries) }); i >= 0 {
 		h.match = fits[i]
 		h.mayRun = h.match.whyMayRun(states)
 		switch {
@@ -85,14 +85,14 @@ func (id Identity) home(states []State, fits []match) home {
 	if len(h.entries) == 0 {
 		h.state = homeRemoved
 		// The entry may be renamed while two addresses report the instance UUID of its vCenter.
-		i := slices.IndexFunc(states, h.was.mayBeIn)
-		if i >= 0 && StateOf(states, h.was.VCenter).VCenter == "" {
+		i := slices.IndexFunc(states, h.lastSeen.mayBeIn)
+		if i >= 0 && StateOf(states, h.lastSeen.VCenter).VCenter == "" {
 			h.state = homeNotShown
 			h.mayRun = CheckInstance(states, states[i].VCenter)
 		}
 		return h
 	}
-	h.mayRun = id.whyNotGone(h.was, h.entries)
+	h.mayRun = id.whyNotGone(h.lastSeen, h.entries)
 	h.state = homeGone
 	if h.mayRun != nil {
 		h.state = homeNotShown
@@ -101,35 +101,35 @@ func (id Identity) home(states []State, fits []match) home {
 }
 
 // whyNotGone returns the reason a home that no snapshot shows may exist, nil if its vCenter denies that.
-func (id Identity) whyNotGone(was LastSeen, entries []State) error {
+func (id Identity) whyNotGone(lastSeen LastSeen, entries []State) error {
 	for _, s := range entries {
-		only := []State{s}
-		if err := join(incompleteIndexes(only), pendingSearches(only, id)); err != nil {
-			return fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(was.ID), err)
+		single := []State{s}
+		if err := join(incompleteIndexes(single), pendingSearches(single, id)); err != nil {
+			return fmt.Errorf("vCenter %q, which had the VM as %s, cannot tell whether it still has it: %w", s.VCenter, quote.Plain(lastSeen.ID), err)
 		}
 	}
 	// Entries of one vCenter with different datacenters or accounts may show different VMs.
 	for _, s := range entries {
 		e, recorded := id.RecordedIn(s.Snapshot)
-		if recorded && e.ID == was.ID && e.Unreadable && s.Snapshot.isEligible(e) {
+		if recorded && e.ID == lastSeen.ID && e.Unreadable && s.Snapshot.isEligible(e) {
 			return topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", s.Snapshot.describe(e.ID))
 		}
-		if id.isShownIn(s.Snapshot, was.ID) || s.Snapshot.Homes[was.ID] == Other {
+		if id.isShownIn(s.Snapshot, lastSeen.ID) || s.Snapshot.Homes[lastSeen.ID] == Different {
 			return nil
 		}
 	}
 	for _, s := range entries {
-		if reply := s.Snapshot.Homes[was.ID]; reply != Gone {
-			return &NotShown{VCenter: s.VCenter, ID: was.ID, Reply: reply}
+		if reply := s.Snapshot.Homes[lastSeen.ID]; reply != Gone {
+			return &NotShown{VCenter: s.VCenter, ID: lastSeen.ID, Reply: reply}
 		}
 	}
 	return nil
 }
 
 // isShownIn includes templates and Fault Tolerance secondaries.
-func (id Identity) isShownIn(in *Snapshot, moid string) bool {
+func (id Identity) isShownIn(snap *Snapshot, moid string) bool {
 	isIt := func(e Entry) bool { return e.ID == moid }
-	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(in.Entries(u), isIt) })
+	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(snap.Entries(u), isIt) })
 }
 
 const stillThere = "%s, which was the VM, is still there and may run, and its "
@@ -154,29 +154,29 @@ func (m match) whyMayRun(states []State) error {
 
 // HomeIsOff reports whether a readable vCenter shows the Node's home powered off.
 func HomeIsOff(states []State, id Identity) bool {
-	was := id.last()
-	vCenter := was.vCenter(states)
+	lastSeen := id.lastPlace()
+	vCenter := lastSeen.vCenter(states)
 	return vCenter.VCenter != "" && slices.ContainsFunc(states, func(s State) bool {
 		if s.Err != nil || s.Snapshot == nil || !s.isSameVCenter(vCenter) {
 			return false
 		}
-		m := s.Snapshot.Machines[was.ID]
+		m := s.Snapshot.Machines[lastSeen.ID]
 		return m != nil && m.Power.IsOff()
 	})
 }
 
 // isSameVM reports whether there is evidence that m is the VM last seen elsewhere: the same instance UUID, or
 // an address of the Node that does not float between VMs.
-func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
-	if !was.VM.IsZero() && was.VM == m.InstanceUUID {
+func (seen LastSeen) isSameVM(m *Machine, addresses []netip.Addr) bool {
+	if !seen.VM.IsZero() && seen.VM == m.InstanceUUID {
 		return true
 	}
-	if slices.Contains(of, m.GuestAddress) {
+	if slices.Contains(addresses, m.GuestAddress) {
 		return true
 	}
 	for _, nic := range m.NICs {
 		isEvidence := func(a netip.Addr) bool {
-			return slices.Contains(of, a) && !slices.Contains(nic.Unusable, a) && !slices.Contains(nic.Secondary, a)
+			return slices.Contains(addresses, a) && !slices.Contains(nic.Unusable, a) && !slices.Contains(nic.Secondary, a)
 		}
 		if nic.DeviceConfigID >= 0 && slices.ContainsFunc(nic.Addresses, isEvidence) {
 			return true
@@ -185,12 +185,12 @@ func (was LastSeen) isSameVM(m *Machine, of []netip.Addr) bool {
 	return false
 }
 
-// RecordsAnother reports whether the Node's record is of an unreadable VM other than m. While that VM exists, m is
+// RecordsOtherVM reports whether the Node's record is of an unreadable VM other than m. While that VM exists, m is
 // not the Node's VM.
-func RecordsAnother(states []State, id Identity, m *Machine) bool {
-	of := StateOf(states, m.Ref.VCenter)
+func RecordsOtherVM(states []State, id Identity, m *Machine) bool {
+	entry := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.RecordedIn(s.Snapshot)
-		return ok && e.Unreadable && (e.ID != m.Ref.ID || !s.isSameVCenter(of))
+		return ok && e.Unreadable && (e.ID != m.Ref.ID || !s.isSameVCenter(entry))
 	})
 }

@@ -25,8 +25,8 @@ type Identity struct {
 	RecordedVM UUID
 	// LastSeen is this process's memory of the VM, zero if it never saw the VM.
 	LastSeen LastSeen
-	// Joins reports whether the Node is not initialized yet.
-	Joins bool
+	// IsJoining reports whether the Node is not initialized yet.
+	IsJoining bool
 	// OutlivedHome reports whether the Node stayed ready while its home was off, for longer than a kubelet
 	// can be silent before its Node is not ready.
 	OutlivedHome bool
@@ -82,7 +82,7 @@ const (
 	lastSeenLag = 2 * time.Minute
 )
 
-// IsAnother reports whether an unreadable VM is certainly not the Node's VM.
+// IsOtherVM reports whether an unreadable VM is certainly not the Node's VM.
 //
 // In the vCenter of id.LastSeen, it is another VM if both existed there at the same time, or if it arrived later
 // with another name. Otherwise it may be the Node's VM, registered again.
@@ -90,13 +90,13 @@ const (
 // In another vCenter, it may be the target of a move, which arrives while the source still exists, and becomes
 // readable before the source disappears. So it is another VM if it arrived after the source was gone, or was
 // unreadable for longer than a move takes.
-func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
+func (id Identity) IsOtherVM(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
-	here := seen.IsIn(s.VCenter, s.Snapshot.Instance)
+	isLastVCenter := seen.IsIn(s.VCenter, s.Snapshot.Instance)
 	switch {
-	case seen.VCenter == "" || here && seen.ID == moid:
+	case seen.VCenter == "" || isLastVCenter && seen.ID == moid:
 		return false
-	case here:
+	case isLastVCenter:
 		return !first.At.After(seen.At) || first.Arrived && s.Snapshot.isNamedOtherwise(moid, seen.Name)
 	case first.Arrived && first.At.After(seen.At.Add(lastSeenLag)):
 		return true
@@ -115,14 +115,14 @@ func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {
 		return false
 	}
-	now := strings.ToLower(m.Name)
-	isPath := strings.ContainsAny(now, `/\`) || strings.Contains(now, "%2f") || strings.Contains(now, "%5c") || strings.HasSuffix(now, ".vmx")
+	current := strings.ToLower(m.Name)
+	isPath := strings.ContainsAny(current, `/\`) || strings.Contains(current, "%2f") || strings.Contains(current, "%5c") || strings.HasSuffix(current, ".vmx")
 	return !isPath
 }
 
-// last returns the last place of the VM, zero if unknown. The record takes precedence over the memory of this
+// lastPlace returns the last place of the VM, zero if unknown. The record takes precedence over the memory of this
 // process, so a restart changes nothing.
-func (id Identity) last() LastSeen {
+func (id Identity) lastPlace() LastSeen {
 	if id.Recorded.VCenter != "" {
 		return LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
 	}
@@ -130,11 +130,11 @@ func (id Identity) last() LastSeen {
 }
 
 // WasFound reports whether the record or this process has found the VM.
-func (id Identity) WasFound() bool { return id.last().VCenter != "" }
+func (id Identity) WasFound() bool { return id.lastPlace().VCenter != "" }
 
-// ownFirst moves the Node's last vCenter to the front, because messages name it first.
-func (id Identity) ownFirst(states []State) []State {
-	last := id.last()
+// lastVCenterFirst moves the Node's last vCenter to the front, because messages name it first.
+func (id Identity) lastVCenterFirst(states []State) []State {
+	last := id.lastPlace()
 	if last.VCenter == "" || len(states) < 2 {
 		return states
 	}

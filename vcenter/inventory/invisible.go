@@ -5,19 +5,19 @@ import "slices"
 // InvisibleCategories returns the configured tag categories that no vCenter shows, none if a vCenter cannot
 // be read.
 func InvisibleCategories(states []State) []string {
-	all := InvisibleByVCenter(states)
-	if len(all) == 0 {
+	byVCenter := InvisibleByVCenter(states)
+	if len(byVCenter) == 0 {
 		return nil
 	}
-	absent := all[states[0].VCenter]
-	for _, hidden := range all {
-		absent = inBoth(absent, hidden)
+	absent := byVCenter[states[0].VCenter]
+	for _, hidden := range byVCenter {
+		absent = intersection(absent, hidden)
 	}
 	return absent
 }
 
-func inBoth(some, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(some), func(name string) bool { return !slices.Contains(others, name) })
+func intersection(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
 }
 
 // InvisibleByVCenter returns the configured tag categories hidden from the account, by the name of the
@@ -36,9 +36,9 @@ func InvisibleByVCenter(states []State) map[string][]string {
 	hidden := make(map[string][]string, len(states))
 	for _, s := range states {
 		first := FirstEntry(states, s.VCenter)
-		if before, ok := hidden[first]; ok {
+		if previous, ok := hidden[first]; ok {
 			// Another account of the same vCenter may see more.
-			hidden[first] = inBoth(before, s.Snapshot.InvisibleCategories)
+			hidden[first] = intersection(previous, s.Snapshot.InvisibleCategories)
 			continue
 		}
 		hidden[first] = s.Snapshot.InvisibleCategories

@@ -33,8 +33,8 @@ func listMatches(several []match) string {
 	return quote.Some(names, quote.Most)
 }
 
-// isUsable returns the reason a unique match cannot be given to the Node, nil if it can.
-func (m match) isUsable(states []State, id Identity) error {
+// checkUsable returns the reason a unique match cannot be given to the Node, nil if it can.
+func (m match) checkUsable(states []State, id Identity) error {
 	details := m.details()
 	switch {
 	case m.outside:
@@ -97,20 +97,20 @@ func (m match) checkPowerKnown(states []State) error {
 // onePerMachine returns one match for each VM that several entries of one vCenter show: the highest rank, then the
 // first in the configuration. The order in which entries were read does not matter.
 func onePerMachine(states []State, found []match) []match {
-	var left []match
+	var unique []match
 	for _, m := range found {
-		of := StateOf(states, m.snapshot.VCenter)
-		i := slices.IndexFunc(left, func(other match) bool {
-			return m.entry.ID == other.entry.ID && of.isSameVCenter(StateOf(states, other.snapshot.VCenter))
+		entry := StateOf(states, m.snapshot.VCenter)
+		i := slices.IndexFunc(unique, func(other match) bool {
+			return m.entry.ID == other.entry.ID && entry.isSameVCenter(StateOf(states, other.snapshot.VCenter))
 		})
 		switch {
 		case i < 0:
-			left = append(left, m)
-		case m.rank(states) > left[i].rank(states):
-			left[i] = m
+			unique = append(unique, m)
+		case m.rank(states) > unique[i].rank(states):
+			unique[i] = m
 		}
 	}
-	return left
+	return unique
 }
 
 // rank prefers readable vCenters, then VMs in the configured datacenters, then readable VMs.

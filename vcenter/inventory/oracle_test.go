@@ -73,7 +73,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	if oneIn(2) {
 		w.id.Addresses = []netip.Addr{netip.MustParseAddr("10.0.0.1")}
 	}
-	w.id.Joins, w.id.OutlivedHome = oneIn(3), oneIn(4)
+	w.id.IsJoining, w.id.OutlivedHome = oneIn(3), oneIn(4)
 	return reflect.ValueOf(w)
 }
 
@@ -252,7 +252,7 @@ func (w world) oracle() (string, error) {
 		return "", topology.ErrUnknown
 	case home != nil && len(mayRun) > 0 && (home.failing || home.unread || home.unreadable || home.disconnected):
 		return "", topology.ErrUnknown
-	case !hasHome || w.id.Joins:
+	case !hasHome || w.id.IsJoining:
 		return w.oracleWithoutHome(all, hasHome, homeRef, sees, readable)
 	case home != nil && len(mayRun) == 0:
 		return one(*home)

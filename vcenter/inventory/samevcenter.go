@@ -16,14 +16,14 @@ import (
 var ErrSharedInstance = errors.New("two addresses report one vCenter")
 
 // IsIn reports whether an entry may belong to the vCenter where the VM was last seen. It is no proof: see entries.
-func (was LastSeen) IsIn(vcenter, instance string) bool {
-	if was.Instance != "" && instance != "" {
-		return was.Instance == instance
+func (seen LastSeen) IsIn(vcenter, instance string) bool {
+	if seen.Instance != "" && instance != "" {
+		return seen.Instance == instance
 	}
-	return was.VCenter != "" && was.VCenter == vcenter
+	return seen.VCenter != "" && seen.VCenter == vcenter
 }
 
-func (was LastSeen) mayBeIn(s State) bool { return was.IsIn(s.VCenter, s.instance()) }
+func (seen LastSeen) mayBeIn(s State) bool { return seen.IsIn(s.VCenter, s.instance()) }
 
 func (s State) instance() string {
 	if s.Snapshot == nil {
@@ -35,25 +35,25 @@ func (s State) instance() string {
 // vCenter returns one entry of the vCenter where the VM was last seen, or the zero State. The entry has the recorded
 // name, unless it reports another instance UUID. If no entry has the name, the instance UUID identifies the renamed
 // entry, provided that only one address reports this UUID.
-func (was LastSeen) vCenter(states []State) State {
-	if was.VCenter == "" {
+func (seen LastSeen) vCenter(states []State) State {
+	if seen.VCenter == "" {
 		return State{}
 	}
-	if named := StateOf(states, was.VCenter); named.VCenter != "" {
-		if was.mayBeIn(named) {
+	if named := StateOf(states, seen.VCenter); named.VCenter != "" {
+		if seen.mayBeIn(named) {
 			return named
 		}
 		return State{}
 	}
-	i := slices.IndexFunc(states, was.mayBeIn)
-	if i < 0 || len(sharing(states, states[i])) > 0 {
+	i := slices.IndexFunc(states, seen.mayBeIn)
+	if i < 0 || len(sharingInstance(states, states[i])) > 0 {
 		return State{}
 	}
 	return states[i]
 }
 
-func (was LastSeen) entries(states []State) []State {
-	first := was.vCenter(states)
+func (seen LastSeen) entries(states []State) []State {
+	first := seen.vCenter(states)
 	if first.VCenter == "" {
 		return nil
 	}
@@ -66,9 +66,9 @@ func (was LastSeen) entries(states []State) []State {
 	return entries
 }
 
-// is reports whether m is the managed object last seen in these entries.
-func (was LastSeen) is(m match, entries []State) bool {
-	return m.entry.ID == was.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
+// isMatch reports whether m is the managed object last seen in these entries.
+func (seen LastSeen) isMatch(m match, entries []State) bool {
+	return m.entry.ID == seen.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
 }
 
 // isSameVCenter reports whether two entries are one vCenter. vCenters behind a shared address differ in their
@@ -81,34 +81,34 @@ func (s State) isSameVCenter(other State) bool {
 	return s.Address != "" && s.Address == other.Address && !differ
 }
 
-func sharing(states []State, s State) []State {
-	var others []State
+func sharingInstance(states []State, s State) []State {
+	var sharers []State
 	for _, other := range states {
 		if s.instance() != "" && s.instance() == other.instance() && !s.isSameVCenter(other) {
-			others = append(others, other)
+			sharers = append(sharers, other)
 		}
 	}
-	return others
+	return sharers
 }
 
 // CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID. One vCenter is then
 // a copy of the other, or an impostor.
 func CheckInstance(states []State, vcenter string) error {
 	s := StateOf(states, vcenter)
-	others := sharing(states, s)
-	if len(others) == 0 {
+	sharers := sharingInstance(states, s)
+	if len(sharers) == 0 {
 		return nil
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrSharedInstance}, "vCenter %q and vCenter %q report one instance UUID at two addresses, %s and %s: "+
 		"write one address if they are one vCenter; otherwise one is a copy of the other: remove it from the configuration",
-		s.VCenter, others[0].VCenter, quote.Value(s.Address), quote.Value(others[0].Address))
+		s.VCenter, sharers[0].VCenter, quote.Value(s.Address), quote.Value(sharers[0].Address))
 }
 
 // FirstEntry returns the name of the first configured entry of an entry's vCenter.
 func FirstEntry(states []State, vcenter string) string {
-	of := StateOf(states, vcenter)
+	entry := StateOf(states, vcenter)
 	for _, s := range states {
-		if s.isSameVCenter(of) {
+		if s.isSameVCenter(entry) {
 			return s.VCenter
 		}
 	}
@@ -117,7 +117,7 @@ func FirstEntry(states []State, vcenter string) string {
 
 // IsSameMachine reports whether m is the VM at a reference that another entry of the same vCenter may show. The
 // instance UUID belongs to the vCenter of the reference.
-func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
-	entries := LastSeen{VCenter: at.VCenter, ID: at.ID, Instance: instance}.entries(states)
-	return m.ID == at.ID && StateOf(entries, m.VCenter).VCenter != ""
+func IsSameMachine(states []State, m topology.Ref, ref topology.Ref, instance string) bool {
+	entries := LastSeen{VCenter: ref.VCenter, ID: ref.ID, Instance: instance}.entries(states)
+	return m.ID == ref.ID && StateOf(entries, m.VCenter).VCenter != ""
 }

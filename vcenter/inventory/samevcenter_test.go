@@ -225,7 +225,7 @@ func TestInstanceOfAnotherVCenter(t *testing.T) {
 	}
 	renamed := home
 	renamed.Recorded.VCenter = "before"
-	joins := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}, Joins: true}
+	joins := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}, IsJoining: true}
 	for _, c := range []struct {
 		name       string
 		id         inventory.Identity

@@ -57,9 +57,9 @@ const (
 	// Hidden: the account may not see the object, so it may exist.
 	Hidden
 	// There: the object exists with an unknown UUID.
-	There
+	Present
 	// Other: the object exists as a template or with another UUID.
-	Other
+	Different
 )
 
 // FirstSeen records when a VM was first seen.

@@ -13,66 +13,66 @@ type lookup struct {
 	// matches are the VMs with the Node's UUID in configured order, including the home if it is shown.
 	matches []match
 	// others are the matches except the home that may run.
-	others []match
+	rivals []match
 }
 
 // findByUUID returns the match according to the table of the package comment. It may be unusable.
 func findByUUID(states []State, id Identity, asked question) (match, error) {
 	l := &lookup{states: states, id: id, matches: matches(states, id)}
 	l.home = id.home(states, l.matches)
-	l.others = slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return l.home.is(m) || m.isOff() })
+	l.rivals = slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return l.home.isMatch(m) || m.isOff() })
 
 	switch l.homeState() {
 	case homeOn:
-		if len(l.others) == 0 { // row 1
+		if len(l.rivals) == 0 { // row 1
 			return l.home.match, nil
 		}
-		return match{}, ambiguous(states, id, append(l.others, l.home.match)) // row 2
+		return match{}, ambiguous(states, id, append(l.rivals, l.home.match)) // row 2
 
 	case homeOff:
 		switch {
 		case len(l.matches) == 1: // row 3
 			return l.home.match, nil
-		case len(l.others) == 0 && asked == shutdown: // row 4
+		case len(l.rivals) == 0 && asked == shutdown: // row 4
 			return l.home.match, l.checkOnlyOff()
-		case len(l.others) == 0: // row 4
+		case len(l.rivals) == 0: // row 4
 			return l.home.match, nil
-		case len(l.others) == 1: // row 5
-			return l.others[0], l.checkSuccessor(l.others[0])
+		case len(l.rivals) == 1: // row 5
+			return l.rivals[0], l.checkSuccessor(l.rivals[0])
 		}
-		return match{}, ambiguous(states, id, l.others) // row 6
+		return match{}, ambiguous(states, id, l.rivals) // row 6
 
 	case homePerhapsOn:
-		if len(l.others) == 0 { // row 7
+		if len(l.rivals) == 0 { // row 7
 			return l.home.match, nil
 		}
 		return match{}, l.cannotTell(l.matches, l.home.mayRun) // row 8
 
 	case homeNotShown: // row 9
 		if len(l.matches) == 0 {
-			return match{}, l.absent()
+			return match{}, l.absentError()
 		}
 		return match{}, l.cannotTell(l.matches, l.home.mayRun)
 
 	case homeGone, homeRemoved:
 		switch {
 		case len(l.matches) == 0: // rows 10 and 14
-			return match{}, l.absent()
-		case len(l.others) == 0: // rows 11 and 14
-			return match{}, l.offElsewhere()
-		case len(l.others) == 1: // rows 12 and 15
-			return l.others[0], l.checkSuccessor(l.others[0])
+			return match{}, l.absentError()
+		case len(l.rivals) == 0: // rows 11 and 14
+			return match{}, l.offElsewhereError()
+		case len(l.rivals) == 1: // rows 12 and 15
+			return l.rivals[0], l.checkSuccessor(l.rivals[0])
 		}
-		return match{}, ambiguous(states, id, l.others) // rows 13 and 16
+		return match{}, ambiguous(states, id, l.rivals) // rows 13 and 16
 	}
 
 	candidates := l.candidates()
 	isAnyOn := slices.ContainsFunc(candidates, match.runs)
 	switch {
 	case len(l.matches) == 0: // row 17
-		return match{}, l.absent()
+		return match{}, l.absentError()
 	case len(candidates) == 0: // row 18
-		return match{}, l.off()
+		return match{}, l.offError()
 	case len(candidates) == 1 && isAnyOn: // row 19
 		return candidates[0], l.checkRunning(candidates[0])
 	case len(candidates) == 1: // row 20
@@ -89,8 +89,8 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 // homeState returns the state of the home in the table. A joining Node has no home, but a VM that its kubelet claims
 // keeps other VMs from it while that VM may exist.
 func (l *lookup) homeState() homeState {
-	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.others) > 0
-	if l.id.Joins && !isKept {
+	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.rivals) > 0
+	if l.id.IsJoining && !isKept {
 		return noHome
 	}
 	return l.home.state
@@ -106,10 +106,10 @@ func (l *lookup) candidates() []match {
 }
 
 // isElsewhere reports whether a joining Node claims a VM other than m.
-func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.is(m) }
+func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.isMatch(m) }
 
 func (l *lookup) checkOnlyOff() error {
-	if err := l.home.match.isUsable(l.states, l.id); err != nil {
+	if err := l.home.match.checkUsable(l.states, l.id); err != nil {
 		return err
 	}
 	return topology.Errorf(topology.ErrUnknown, "%d VMs with %s are off, and the Node may run as any of them: %s: %s",
@@ -118,7 +118,7 @@ func (l *lookup) checkOnlyOff() error {
 
 // checkSuccessor returns nil if m, the only match that may run, has replaced the home.
 func (l *lookup) checkSuccessor(m match) error {
-	if err := m.isUsable(l.states, l.id); err != nil {
+	if err := m.checkUsable(l.states, l.id); err != nil {
 		return err
 	}
 	if !m.runs() {
@@ -127,9 +127,9 @@ func (l *lookup) checkSuccessor(m match) error {
 	if err := notAllRead(l.states, l.id); err != nil {
 		return l.cannotTell([]match{m}, err)
 	}
-	was := l.home.was
-	isSame := was.isSameVM(m.details(), l.id.Addresses)
-	name := topology.Ref{VCenter: was.VCenter, Type: "VirtualMachine", ID: was.ID}.Located("") + ", which was the VM, "
+	lastSeen := l.home.lastSeen
+	isSame := lastSeen.isSameVM(m.details(), l.id.Addresses)
+	name := topology.Ref{VCenter: lastSeen.VCenter, Type: "VirtualMachine", ID: lastSeen.ID}.Located("") + ", which was the VM, "
 	cause := ErrNotShown
 	switch l.home.state {
 	case homeOff:
@@ -139,7 +139,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		name = l.home.match.String() + ", which was the VM, is off"
 		cause = ErrPoweredOff
 	case homeRemoved:
-		isAnother := StateOf(l.states, was.VCenter).VCenter != ""
+		isAnother := StateOf(l.states, lastSeen.VCenter).VCenter != ""
 		if isSame || !isAnother {
 			return nil
 		}
@@ -182,7 +182,7 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 
 // checkNothingElse returns nil if there are certainly no candidates besides those found. m is the first.
 func (l *lookup) checkNothingElse(m match) error {
-	err := uncertain(l.states, l.id)
+	err := whyUncertain(l.states, l.id)
 	if err == nil {
 		err = CheckInstance(l.states, m.snapshot.VCenter)
 	}
@@ -192,11 +192,11 @@ func (l *lookup) checkNothingElse(m match) error {
 	return nil
 }
 
-func (l *lookup) absent() error {
+func (l *lookup) absentError() error {
 	if second := secondary(l.states, l.id.UUIDs); second != "" {
 		return topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", l.id, second)
 	}
-	err := uncertain(l.states, l.id)
+	err := whyUncertain(l.states, l.id)
 	if err == nil && l.home.state == homeNotShown {
 		err = l.home.mayRun
 	}
@@ -206,7 +206,7 @@ func (l *lookup) absent() error {
 	return notFound(l.id)
 }
 
-func (l *lookup) offElsewhere() error {
+func (l *lookup) offElsewhereError() error {
 	if err := l.checkOff(); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (l *lookup) offElsewhere() error {
 		"switch it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
 }
 
-func (l *lookup) off() error {
+func (l *lookup) offError() error {
 	if err := l.checkOff(); err != nil {
 		return err
 	}
@@ -223,11 +223,11 @@ func (l *lookup) off() error {
 
 func (l *lookup) checkOff() error {
 	if len(l.matches) == 1 {
-		if err := l.matches[0].isUsable(l.states, l.id); err != nil {
+		if err := l.matches[0].checkUsable(l.states, l.id); err != nil {
 			return err
 		}
 	}
-	if err := uncertain(l.states, l.id); err != nil {
+	if err := whyUncertain(l.states, l.id); err != nil {
 		return l.noneFound(err)
 	}
 	return nil

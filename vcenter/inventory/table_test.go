@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 				for _, node := range []string{"runs, no evidence", "runs, same instance UUID", "runs, same address", "runs, outlived its home", "joins"} {
 					joins := node == "joins"
 					east, west, north := stateOf("east"), stateOf("west"), stateOf("north")
-					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Joins: joins, RecordedInstance: "1", RecordedVM: inventory.UUID{5}, OutlivedHome: node == "runs, outlived its home", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.5")}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
+					id := inventory.Identity{UUIDs: []inventory.UUID{u}, IsJoining: joins, RecordedInstance: "1", RecordedVM: inventory.UUID{5}, OutlivedHome: node == "runs, outlived its home", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.5")}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
 					switch at {
 					case "none":
 						id.Recorded, id.RecordedInstance = topology.Ref{}, ""
@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 					case "unasked":
 						delete(east.Snapshot.Homes, "vm-1")
 					case "there":
-						east.Snapshot.Homes["vm-1"] = inventory.There
+						east.Snapshot.Homes["vm-1"] = inventory.Present
 					case "of another UUID":
 						east = stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}})
 					case "removed":

@@ -43,7 +43,7 @@ func unreadableCandidates(states []State, id Identity) error {
 		}
 		var ids []string
 		for moid, first := range s.Snapshot.Unreadable {
-			if !id.IsAnother(s, moid, first) {
+			if !id.IsOtherVM(s, moid, first) {
 				ids = append(ids, moid)
 			}
 		}
@@ -61,17 +61,17 @@ func unreadable(s *Snapshot, ids []string) error {
 	for i := range names {
 		names[i] = s.describe(ids[i])
 	}
-	more := ""
+	suffix := ""
 	if n := len(ids) - len(names); n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
+		suffix = fmt.Sprintf(" and %d more", n)
 	}
-	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), more)
+	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), suffix)
 }
 
-// uncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if it certainly does
+// whyUncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if it certainly does
 // not exist.
-func uncertain(states []State, id Identity) error {
-	states = id.ownFirst(states)
+func whyUncertain(states []State, id Identity) error {
+	states = id.lastVCenterFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
@@ -93,16 +93,16 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 // removedVCenter is the error if the vCenter that had the VM is no longer configured, or if its name now
 // belongs to another vCenter.
 func removedVCenter(states []State, id Identity) error {
-	was := id.last()
+	lastSeen := id.lastPlace()
 	switch {
-	case was.VCenter == "", len(was.entries(states)) > 0:
+	case lastSeen.VCenter == "", len(lastSeen.entries(states)) > 0:
 		return nil
-	case StateOf(states, was.VCenter).VCenter != "":
+	case StateOf(states, lastSeen.VCenter).VCenter != "":
 		return fmt.Errorf("vCenter %s, which had the VM as %s, is another one now, by its own UUID: delete the Node if its VM is gone",
-			quote.Value(was.VCenter), quote.Plain(was.ID))
+			quote.Value(lastSeen.VCenter), quote.Plain(lastSeen.ID))
 	}
 	return fmt.Errorf("vCenter %s, which had the VM as %s, is not in the configuration: add it again, or delete the Node if its VM is gone",
-		quote.Value(was.VCenter), quote.Plain(was.ID))
+		quote.Value(lastSeen.VCenter), quote.Plain(lastSeen.ID))
 }
 
 // stillReading ignores failed and overdue vCenters.
@@ -122,13 +122,13 @@ func stillReading(states []State, id Identity) error {
 
 // notAllRead is the error for unread vCenters, which may have the VM that left its home.
 func notAllRead(states []State, id Identity) error {
-	states = id.ownFirst(states)
+	states = id.lastVCenterFirst(states)
 	reasons := []error{pendingSearches(states, id)}
 	for _, s := range states {
 		reasons = append(reasons, s.whyUnreadable())
 	}
 	if err := joinFew(reasons); err != nil {
-		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last().VCenter), err)
+		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.lastPlace().VCenter), err)
 	}
 	return nil
 }

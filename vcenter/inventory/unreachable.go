@@ -50,25 +50,25 @@ func UnreachableIn(err error) []string {
 // FirstUnreachable returns the first *Unreachable that an error wraps, or nil. The Node's own vCenter comes
 // first.
 func FirstUnreachable(err error) *Unreachable {
-	all := unreachableIn(err)
-	if len(all) == 0 {
+	found := unreachableIn(err)
+	if len(found) == 0 {
 		return nil
 	}
-	return all[0]
+	return found[0]
 }
 
-func unreachableIn(err error) (all []*Unreachable) {
+func unreachableIn(err error) (found []*Unreachable) {
 	switch e := err.(type) { //nolint:errorlint // this is the walk
 	case *Unreachable:
-		all = append(all, e)
+		found = append(found, e)
 	case interface{ Unwrap() error }:
-		all = unreachableIn(e.Unwrap())
+		found = unreachableIn(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			all = append(all, unreachableIn(one)...)
+		for _, wrapped := range e.Unwrap() {
+			found = append(found, unreachableIn(wrapped)...)
 		}
 	}
-	return all
+	return found
 }
 
 // A Cause is a short reason a vCenter cannot be read, without the text of the error. [Unreachable] wraps it.

@@ -37,21 +37,21 @@ func accountOf(l login) account {
 	return account{l.host, cmp.Or(l.creds.User, l.creds.Certificate, l.creds.SessionManagerURL)}
 }
 
-// postponed returns a *postponedError if one of these throttles or accounts must wait.
-func (a *Accounts) postponed(now time.Time, whom ...any) error {
+// check returns a *postponedError if one of these throttles or accounts must wait.
+func (a *Accounts) check(now time.Time, keys ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.tooMany(now, whom)
+	return a.checkLocked(now, keys)
 }
 
-func (a *Accounts) tooMany(now time.Time, whom []any) error {
+func (a *Accounts) checkLocked(now time.Time, keys []any) error {
 	maps.DeleteFunc(a.used, func(_ any, u *accountUse) bool {
-		u.failed = within(u.failed, a.limits.Window, now)
+		u.failed = recentTimes(u.failed, a.limits.Window, now)
 		return u.pending == 0 && len(u.failed) == 0
 	})
-	for _, who := range whom {
-		if u := a.used[who]; u != nil {
-			if err := tooMany(u.failed, u.pending, a.limits); err != nil {
+	for _, key := range keys {
+		if u := a.used[key]; u != nil {
+			if err := checkLockout(u.failed, u.pending, a.limits); err != nil {
 				return err
 			}
 		}
@@ -60,28 +60,28 @@ func (a *Accounts) tooMany(now time.Time, whom []any) error {
 }
 
 // begin records a pending login, or returns the error of postponed.
-func (a *Accounts) begin(now time.Time, whom ...any) error {
+func (a *Accounts) begin(now time.Time, keys ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.tooMany(now, whom); err != nil {
+	if err := a.checkLocked(now, keys); err != nil {
 		return err
 	}
-	for _, who := range whom {
-		if a.used[who] == nil {
-			a.used[who] = &accountUse{}
+	for _, key := range keys {
+		if a.used[key] == nil {
+			a.used[key] = &accountUse{}
 		}
-		a.used[who].pending++
+		a.used[key].pending++
 	}
 	return nil
 }
 
-func (a *Accounts) end(err error, now time.Time, whom ...any) {
+func (a *Accounts) end(err error, now time.Time, keys ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	close(a.ended)
 	a.ended = make(chan struct{})
-	for _, who := range whom {
-		u := a.used[who]
+	for _, key := range keys {
+		u := a.used[key]
 		u.pending--
 		if errors.Is(err, ErrRejected) || errors.As(err, new(*unansweredError)) {
 			u.failed = append(u.failed, now)
@@ -95,18 +95,18 @@ func (a *Accounts) nextEnd() <-chan struct{} {
 	return a.ended
 }
 
-func within(times []time.Time, window time.Duration, now time.Time) []time.Time {
+func recentTimes(times []time.Time, window time.Duration, now time.Time) []time.Time {
 	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= window })
 }
 
-// tooMany returns a *postponedError if one more failure could lock the account.
-func tooMany(failed []time.Time, pending int, limits LoginLimits) error {
+// checkLocked returns a *postponedError if one more failure could lock the account.
+func checkLockout(failed []time.Time, pending int, limits LoginLimits) error {
 	if len(failed)+pending < limits.Failures {
 		return nil
 	}
 	p := &postponedError{err: LockoutError{limits.Window}}
 	if n := len(failed); n >= limits.Failures {
-		p.until = failed[n-limits.Failures].Add(limits.Window)
+		p.nextAttempt = failed[n-limits.Failures].Add(limits.Window)
 	}
 	return p
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // newSOAPClient contacts nothing. Clients that govmomi derives from it share its proxy and trust.
-func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *soap.Client {
+func newSOAPClient(cfg *config.VCenter, tr *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
 		Host:   hostPort(cfg),
@@ -25,11 +25,11 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	c.Types = KnownType
 	c.Jar = newSessionJar(u.Host)
 	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
-	own := prepare(t, accept.config(cfg.Server), timeout)
-	c.Transport = own
+	limited := prepare(t, tr.tlsConfig(cfg.Server), timeout)
+	c.Transport = limited
 	// Clients that govmomi derives have their own default transport, without connections of its own.
-	c.DefaultTransport().RegisterProtocol("https", own)
-	c.DefaultTransport().RegisterProtocol("http", own)
+	c.DefaultTransport().RegisterProtocol("https", limited)
+	c.DefaultTransport().RegisterProtocol("http", limited)
 	return c
 }
 
@@ -54,13 +54,13 @@ type Unauthenticated struct {
 
 // NewUnauthenticated contacts nothing. An error is about the configured trust or the environment's proxy.
 func NewUnauthenticated(cfg *config.VCenter, timeout time.Duration) (*Unauthenticated, error) {
-	accept, err := newTrust(cfg)
+	tr, err := newTrust(cfg)
 	if err != nil {
 		return nil, err
 	}
 	t := &http.Transport{DisableKeepAlives: true}
 	u := &Unauthenticated{
-		Client: &http.Client{Transport: prepare(t, accept.config(cfg.Server), timeout), Timeout: timeout},
+		Client: &http.Client{Transport: prepare(t, tr.tlsConfig(cfg.Server), timeout), Timeout: timeout},
 		URL:    &url.URL{Scheme: "https", Host: hostPort(cfg), Path: vim25.Path},
 	}
 	u.Proxy, err = t.Proxy(&http.Request{URL: u.URL})

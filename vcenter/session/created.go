@@ -16,32 +16,32 @@ import (
 const createdMax = 50
 
 type createdObjects struct {
-	mu  sync.Mutex
-	all []types.ManagedObjectReference
+	mu   sync.Mutex
+	refs []types.ManagedObjectReference
 }
 
 // Track registers a new property collector or view for Destroy and DestroyAll.
 func (s *Session) Track(ref types.ManagedObjectReference) {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
-	s.created.all = append(s.created.all, ref)
+	s.created.refs = append(s.created.refs, ref)
 }
 
-// Created reports whether ref is tracked.
-func (s *Session) Created(ref types.ManagedObjectReference) bool {
+// IsTracked reports whether ref is tracked.
+func (s *Session) IsTracked(ref types.ManagedObjectReference) bool {
 	return slices.Contains(s.tracked(), ref)
 }
 
 func (s *Session) tracked() []types.ManagedObjectReference {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
-	return slices.Clone(s.created.all)
+	return slices.Clone(s.created.refs)
 }
 
 func (s *Session) untrack(ref types.ManagedObjectReference) {
 	s.created.mu.Lock()
 	defer s.created.mu.Unlock()
-	s.created.all = slices.DeleteFunc(s.created.all, func(other types.ManagedObjectReference) bool { return other == ref })
+	s.created.refs = slices.DeleteFunc(s.created.refs, func(other types.ManagedObjectReference) bool { return other == ref })
 }
 
 // Destroy destroys a tracked object, which stays tracked on an error.
@@ -60,7 +60,7 @@ func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference)
 
 // DestroyAll destroys all tracked objects. Objects that the vCenter fails to destroy stay tracked.
 func (s *Session) DestroyAll(ctx context.Context) error {
-	var refused error
+	var failed error
 	for _, ref := range s.tracked() {
 		err := s.Destroy(ctx, ref)
 		switch {
@@ -68,11 +68,11 @@ func (s *Session) DestroyAll(ctx context.Context) error {
 		case faults.SessionLost(err) || !faults.FromServer(err):
 			return err
 		default:
-			refused = fmt.Errorf("destroying a %s of this session: %w", ref.Type, err)
+			failed = fmt.Errorf("destroying a %s of this session: %w", ref.Type, err)
 		}
 	}
 	if len(s.tracked()) > createdMax {
-		return &faults.SessionLostError{Err: fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", createdMax, refused)}
+		return &faults.SessionLostError{Err: fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", createdMax, failed)}
 	}
 	return nil
 }

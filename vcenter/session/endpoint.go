@@ -53,8 +53,8 @@ type Endpoint struct {
 	soapRenewal, restRenewal renewal
 	// lastAnswer has a monotonic reading.
 	lastAnswer atomic.Pointer[time.Time]
-	// certificateEnds is the expiry of the last certificate in Unix seconds.
-	certificateEnds atomic.Int64
+	// certificateExpiry is the expiry of the last certificate in Unix seconds.
+	certificateExpiry atomic.Int64
 }
 
 // NewEndpoint contacts nothing.
@@ -79,16 +79,16 @@ func hostPort(cfg *config.VCenter) string {
 
 // LastAnswer returns the time of the last answer, zero before the first.
 func (e *Endpoint) LastAnswer() time.Time {
-	if at := e.lastAnswer.Load(); at != nil {
-		return *at
+	if t := e.lastAnswer.Load(); t != nil {
+		return *t
 	}
 	return time.Time{}
 }
 
-// CertificateEnds returns the expiry of the vCenter's last certificate, zero if unknown or not applicable.
-func (e *Endpoint) CertificateEnds() time.Time {
-	if at := e.certificateEnds.Load(); at != 0 {
-		return time.Unix(at, 0)
+// CertificateExpiry returns the expiry of the vCenter's last certificate, zero if unknown or not applicable.
+func (e *Endpoint) CertificateExpiry() time.Time {
+	if seconds := e.certificateExpiry.Load(); seconds != 0 {
+		return time.Unix(seconds, 0)
 	}
 	return time.Time{}
 }

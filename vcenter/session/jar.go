@@ -24,7 +24,7 @@ func newSessionJar(host string) *sessionJar { return &sessionJar{host: host} }
 
 // SetCookies implements http.CookieJar.
 func (j *sessionJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
-	if !j.serves(u) {
+	if !j.isForHost(u) {
 		return
 	}
 	j.mu.Lock()
@@ -45,10 +45,10 @@ func (j *sessionJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 func (j *sessionJar) Cookies(u *url.URL) []*http.Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.session == nil || !j.serves(u) {
+	if j.session == nil || !j.isForHost(u) {
 		return nil
 	}
 	return []*http.Cookie{j.session}
 }
 
-func (j *sessionJar) serves(u *url.URL) bool { return u.Scheme == "https" && u.Host == j.host }
+func (j *sessionJar) isForHost(u *url.URL) bool { return u.Scheme == "https" && u.Host == j.host }

@@ -35,17 +35,17 @@ func Open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 
 func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Session, error) {
 	cfg := e.cfg.Load()
-	accept, err := newTrust(cfg)
+	tr, err := newTrust(cfg)
 	if err != nil {
 		return nil, err
 	}
-	accept.ends = &e.certificateEnds
-	sc := newSOAPClient(cfg, accept, e.timeout)
+	tr.expiry = &e.certificateExpiry
+	sc := newSOAPClient(cfg, tr, e.timeout)
 	host := sc.URL().Host
 	if creds.IsEmpty() {
 		return nil, fmt.Errorf("logging in to %s: %w", host, credentials.ErrNone)
 	}
-	s := &Session{soap: sc, trust: accept, creds: creds, endpoint: e, tokens: &tokenService{endpoint: e, creds: creds}}
+	s := &Session{soap: sc, trust: tr, creds: creds, endpoint: e, tokens: &tokenService{endpoint: e, creds: creds}}
 	err = e.Do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
 		s.vim, err = vim25.NewClient(ctx, sc)
 		return err
@@ -77,9 +77,9 @@ func (s *Session) logIn(ctx context.Context) (err error) {
 	err = errUnusable
 	defer func() { err = throttle.end(attempt, err, time.Now()) }()
 	s.vim.RoundTripper = s.endpoint.loginRoundTripper(s.soap)
-	longer, cancel := withGrace(ctx)
+	graceCtx, cancel := withGrace(ctx)
 	defer cancel()
-	if err = s.openSOAP(longer); err != nil {
+	if err = s.openSOAP(graceCtx); err != nil {
 		err = fmt.Errorf("logging in to %s as %s: %w", s.soap.URL().Host, s.creds, withoutRequest(err))
 	}
 	return err
@@ -125,8 +125,8 @@ func (e *Endpoint) loginRoundTripper(next soap.RoundTripper) soap.RoundTripper {
 // openSession makes a call that opens a session. An unknown outcome is an *unansweredError.
 func (e *Endpoint) openSession(ctx context.Context, name string, call func(context.Context) error) error {
 	began := time.Now()
-	sent, err := e.showCredentials(ctx, name, call)
-	if err == nil || !sent || decided(err) {
+	sent, err := e.sendCredentials(ctx, name, call)
+	if err == nil || !sent || isFinalAnswer(err) {
 		return err
 	}
 	return &unansweredError{err, errors.Is(err, context.DeadlineExceeded) || time.Since(began) >= e.timeout}
@@ -134,24 +134,24 @@ func (e *Endpoint) openSession(ctx context.Context, name string, call func(conte
 
 // exchangeCredentials makes a call that sends credentials and opens no session in the vCenter.
 func (e *Endpoint) exchangeCredentials(ctx context.Context, name string, call func(context.Context) error) error {
-	sent, err := e.showCredentials(ctx, name, call)
+	sent, err := e.sendCredentials(ctx, name, call)
 	if sent && errors.Is(err, context.DeadlineExceeded) {
 		return &unansweredError{err, true}
 	}
 	return err
 }
 
-// showCredentials reports whether the credentials were sent.
-func (e *Endpoint) showCredentials(ctx context.Context, name string, call func(context.Context) error) (bool, error) {
+// sendCredentials reports whether the credentials were sent.
+func (e *Endpoint) sendCredentials(ctx context.Context, name string, call func(context.Context) error) (bool, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	err := e.doWithin(ctx, name, e.loginTimeout, call)
 	return sent.Load(), err
 }
 
-// decided reports whether an error is the server's own answer, not a gateway's. For the REST API, it also rules
+// isFinalAnswer reports whether an error is the server's own answer, not a gateway's. For the REST API, it also rules
 // out a password check and a new session.
-func decided(err error) bool {
+func isFinalAnswer(err error) bool {
 	if slices.Contains([]rest.Class{rest.NoSuchPath, rest.NotFound, rest.Busy}, rest.ClassOf(err)) {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)
 	}
@@ -181,15 +181,15 @@ const loginGrace = time.Second
 
 // withGrace returns a context that outlives ctx by loginGrace, so that a new session can be closed.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	graceCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		t := time.NewTimer(loginGrace)
 		defer t.Stop()
 		select {
 		case <-t.C:
 			cancel()
-		case <-longer.Done():
+		case <-graceCtx.Done():
 		}
 	})
-	return longer, func() { stop(); cancel() }
+	return graceCtx, func() { stop(); cancel() }
 }

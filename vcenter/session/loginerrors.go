@@ -26,7 +26,7 @@ const (
 	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects the right ones while its identity source is down or the account is locked")
 	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
 	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
-	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
+	tokenRejected       = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
 	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
 	// These follow a SOAP login with the same credentials.
 
@@ -35,12 +35,12 @@ const (
 )
 
 // asRejection returns the rejection for a login fault, otherwise err. PasswordExpired is an InvalidLogin.
-func asRejection(err error, of rejection) error {
+func asRejection(err error, invalidLogin rejection) error {
 	if faults.Is[*types.PasswordExpired](err) {
 		return passwordExpired
 	}
 	if faults.Is[types.BaseInvalidLogin](err) {
-		return of
+		return invalidLogin
 	}
 	if f, ok := faults.Find[types.BaseNoPermission](err); ok && !faults.SessionLost(err) {
 		privilege := ""
@@ -56,8 +56,8 @@ func asRejection(err error, of rejection) error {
 // stay the same.
 type postponedError struct {
 	err error
-	// until is the time of the next attempt, zero if another login must end first.
-	until time.Time
+	// nextAttempt is the time of the next attempt, zero if another login must end first.
+	nextAttempt time.Time
 	// delays is zero if the last attempt had other credentials.
 	delays delays
 	// silent reports whether the last attempt was unanswered, tried whether the error is from an attempt.
@@ -65,14 +65,14 @@ type postponedError struct {
 }
 
 func (p *postponedError) Error() string {
-	if p.until.IsZero() || p.delays == (delays{}) {
+	if p.nextAttempt.IsZero() || p.delays == (delays{}) {
 		return p.err.Error()
 	}
 	left := ""
 	if p.silent {
 		left = "; it may have left a session in the vCenter"
 	}
-	if p.delays.least >= Never {
+	if p.delays.min >= Never {
 		return p.err.Error() + left
 	}
 	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, left, p.delays)
@@ -81,13 +81,13 @@ func (p *postponedError) Error() string {
 // Never is a delay in LoginLimits for callers that never retry.
 const Never = 365 * 24 * time.Hour
 
-type delays struct{ least, most time.Duration }
+type delays struct{ min, max time.Duration }
 
 func (d delays) String() string {
-	if d.least == d.most {
-		return d.most.String()
+	if d.min == d.max {
+		return d.max.String()
 	}
-	return fmt.Sprintf("%v to %v", d.least, d.most)
+	return fmt.Sprintf("%v to %v", d.min, d.max)
 }
 
 func (p *postponedError) Unwrap() error { return p.err }
@@ -96,7 +96,7 @@ func (p *postponedError) Unwrap() error { return p.err }
 func NextAttempt(err error) time.Time {
 	var p *postponedError
 	if errors.As(err, &p) {
-		return p.until
+		return p.nextAttempt
 	}
 	return time.Time{}
 }

@@ -22,15 +22,15 @@ func (m *jsonMeter) size() (parts, depth int) { return m.parts, 0 }
 type xmlState int
 
 const (
-	inText   xmlState = iota
-	opened            // behind "<"
-	inTag             // in a start tag
-	inSingle          // in a value of an attribute in single quotes
-	inDouble          // in a value of an attribute in double quotes
-	inEndTag          // in an end tag
-	inTarget          // in a processing instruction
-	declared          // behind "<!"
-	dashed            // behind "<!-"
+	inText        xmlState = iota
+	afterAngle             // behind "<"
+	inTag                  // in a start tag
+	inSingle               // in a value of an attribute in single quotes
+	inDouble               // in a value of an attribute in double quotes
+	inEndTag               // in an end tag
+	inInstruction          // in a processing instruction
+	afterBang              // behind "<!"
+	afterBangDash          // behind "<!-"
 	inComment
 	inCDATA
 	inDirective // after a document type, to the end of the document
@@ -38,10 +38,10 @@ const (
 
 // An xmlMeter is no parser. It relies on the decoder to reject malformed documents.
 type xmlMeter struct {
-	state          xmlState
-	before, last   byte // the two preceding bytes in the states that need them
-	parts          int
-	depth, deepest int
+	state            xmlState
+	beforeLast, last byte // the two preceding bytes in the states that need them
+	parts            int
+	depth, deepest   int
 }
 
 func (m *xmlMeter) size() (parts, depth int) { return m.parts, m.deepest }
@@ -50,12 +50,12 @@ func (m *xmlMeter) add(p []byte) {
 	for len(p) > 0 {
 		switch m.state {
 		case inText:
-			at := bytes.IndexByte(p, '<')
-			if at < 0 {
+			i := bytes.IndexByte(p, '<')
+			if i < 0 {
 				return
 			}
-			m.state = opened
-			p = p[at+1:]
+			m.state = afterAngle
+			p = p[i+1:]
 			continue
 		case inDirective:
 			// No vCenter sends a document type. Everything after it is counted, as an upper bound.
@@ -71,7 +71,7 @@ func (m *xmlMeter) add(p []byte) {
 
 func (m *xmlMeter) step(c byte) {
 	switch m.state {
-	case opened:
+	case afterAngle:
 		m.open(c)
 		return
 	case inTag:
@@ -100,36 +100,36 @@ func (m *xmlMeter) step(c byte) {
 		if c == '>' {
 			m.state = inText
 		}
-	case inTarget:
+	case inInstruction:
 		if m.last == '?' && c == '>' {
 			m.state = inText
 		}
-	case declared:
+	case afterBang:
 		switch c {
 		case '-':
-			m.state = dashed
+			m.state = afterBangDash
 		case '[':
 			m.enter(inCDATA)
 			return
 		default:
 			m.state = inDirective
 		}
-	case dashed:
+	case afterBangDash:
 		m.state = inDirective
 		if c == '-' {
 			m.enter(inComment)
 			return
 		}
 	case inComment:
-		if m.before == '-' && m.last == '-' && c == '>' {
+		if m.beforeLast == '-' && m.last == '-' && c == '>' {
 			m.state = inText
 		}
 	case inCDATA:
-		if m.before == ']' && m.last == ']' && c == '>' {
+		if m.beforeLast == ']' && m.last == ']' && c == '>' {
 			m.state = inText
 		}
 	}
-	m.before = m.last
+	m.beforeLast = m.last
 	m.last = c
 }
 
@@ -140,9 +140,9 @@ func (m *xmlMeter) open(c byte) {
 		m.depth--
 		m.enter(inEndTag)
 	case '?':
-		m.enter(inTarget)
+		m.enter(inInstruction)
 	case '!':
-		m.enter(declared)
+		m.enter(afterBang)
 	default:
 		m.parts++
 		m.descend(1)
@@ -152,7 +152,7 @@ func (m *xmlMeter) open(c byte) {
 
 func (m *xmlMeter) enter(s xmlState) {
 	m.state = s
-	m.before = 0
+	m.beforeLast = 0
 	m.last = 0
 }
 

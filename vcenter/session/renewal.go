@@ -14,14 +14,14 @@ import (
 type renewal struct {
 	mu sync.Mutex
 	// at is the time of the replacement, zero while the session is healthy.
-	at       time.Time
+	dueAt    time.Time
 	replaced int
 }
 
-func (r *renewal) useful() {
+func (r *renewal) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.at = time.Time{}
+	r.dueAt = time.Time{}
 	r.replaced = 0
 }
 
@@ -29,19 +29,19 @@ func (r *renewal) useful() {
 func (r *renewal) due(limits *LoginLimits, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.at.IsZero() && now.Before(r.at) {
+	if !r.dueAt.IsZero() && now.Before(r.dueAt) {
 		return false
 	}
-	due := !r.at.IsZero()
+	due := !r.dueAt.IsZero()
 	if due {
 		r.replaced++
 	}
-	r.at = now.Add(delayAfter(r.replaced+1, limits.RenewMin, limits.RenewMax))
+	r.dueAt = now.Add(delayAfter(r.replaced+1, limits.RenewMin, limits.RenewMax))
 	return due
 }
 
-// Useful records a useful answer through the SOAP session.
-func (e *Endpoint) Useful() { e.soapRenewal.useful() }
+// RecordUseful records a useful answer through the SOAP session.
+func (e *Endpoint) RecordUseful() { e.soapRenewal.reset() }
 
 // RenewalDue records an error and reports whether to replace the SOAP session. Errors of a proxy or of an
 // unavailable service are ignored.

@@ -36,7 +36,7 @@ func TestRenewals(t *testing.T) {
 					t.Errorf("replaced for the %d. time after %v, want %v", i+1, pause, want)
 				}
 			}
-			e.Useful()
+			e.RecordUseful()
 		}
 		for name, c := range map[string]struct {
 			err error
@@ -48,7 +48,7 @@ func TestRenewals(t *testing.T) {
 			if due := len(renewals(c.err)) > 0; due != c.due {
 				t.Errorf("%s: replaced is %v", name, due)
 			}
-			e.Useful()
+			e.RecordUseful()
 		}
 	})
 }

@@ -39,8 +39,8 @@ type REST struct {
 	// client is nil until logged in, login is nil unless pending.
 	client *rest.Client
 	login  *restLogin
-	// served reports whether With has succeeded since the login.
-	served bool
+	// hasSucceeded reports whether With has succeeded since the login.
+	hasSucceeded bool
 }
 
 // A restLogin runs in its own goroutine. After wait returns, client is logged in if err is nil.
@@ -70,11 +70,11 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	isUnknown := rest.ClassOf(err) == rest.Unauthenticated
 	switch {
 	case err == nil:
-		r.served = true
-		r.endpoint.restRenewal.useful()
+		r.hasSucceeded = true
+		r.endpoint.restRenewal.reset()
 	case isUnknown && r.isCloned():
 		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.soap.URL().Host, err)
-	case isUnknown && r.served, r.renewalDue(err):
+	case isUnknown && r.hasSucceeded, r.renewalDue(err):
 		r.forget(ctx)
 		return r.With(ctx, f)
 	}
@@ -90,7 +90,7 @@ func (r *REST) Do(ctx context.Context, name string, call func(context.Context) e
 func (r *REST) forget(ctx context.Context) {
 	old := r.client
 	r.client = nil
-	r.served = false
+	r.hasSucceeded = false
 	_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return old.Logout(ctx) })
 }
 
@@ -114,14 +114,14 @@ func (r *REST) logIn(ctx context.Context) error {
 		}
 		r.login = r.start(ctx, attempt)
 	}
-	most := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
-	limit := time.NewTimer(most)
+	maxWait := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
+	limit := time.NewTimer(maxWait)
 	defer limit.Stop()
 	select {
 	case <-r.login.ended:
 		return r.Wait()
 	case <-limit.C:
-		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", most, r.endpoint.loginTimeout)}
+		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", maxWait, r.endpoint.loginTimeout)}
 	}
 }
 

@@ -16,23 +16,23 @@ const pageSize = 1000
 
 // Retrieve reads properties page by page and calls each once for each object. It reduces the page size after a
 // LargeAnswer.
-func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
+func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, visit func(*types.ObjectContent)) error {
 	seen := make(map[types.ManagedObjectReference]bool)
 	size := int32(pageSize)
 	if len(spec.ObjectSet) == 1 && len(spec.ObjectSet[0].SelectSet) == 0 {
 		size = 1
 	}
 	for ; ; size /= 10 {
-		if err := s.retrieve(ctx, spec, size, seen, each); size == 1 || !errors.Is(err, LargeAnswer) {
+		if err := s.retrieve(ctx, spec, size, seen, visit); size == 1 || !errors.Is(err, LargeAnswer) {
 			return err
 		}
 	}
 }
 
 // retrieve hands over the objects that are not in seen, and adds them to it.
-func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, visit func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
-		return s.retrieveAtOnce(ctx, spec, size, seen, each)
+		return s.retrieveAtOnce(ctx, spec, size, seen, visit)
 	}
 	collector := s.vim.ServiceContent.PropertyCollector
 	res, err := methods.RetrievePropertiesEx(ctx, s.vim, &types.RetrievePropertiesEx{
@@ -48,7 +48,7 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 		if pages == faults.MaxVMs {
 			return faults.ManyObjects // pages without objects may continue forever
 		}
-		if err := handOver(page.Objects, seen, each); err != nil {
+		if err := visitNew(page.Objects, seen, visit); err != nil {
 			return err
 		}
 		if page.Token == "" {
@@ -60,7 +60,7 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 		})
 		if faults.Denied(err) {
 			s.unpaged.Store(true)
-			return s.retrieveAtOnce(ctx, spec, size, seen, each)
+			return s.retrieveAtOnce(ctx, spec, size, seen, visit)
 		}
 		if err != nil {
 			return err
@@ -72,9 +72,9 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 
 // retrieveAtOnce reads properties without pages, for size objects of the specification at once. Some vCenters
 // (7.0.3.2 to 8.0.2) require System.Read on the root folder for further pages only.
-func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
-	for some := range slices.Chunk(spec.ObjectSet, int(size)) {
-		spec.ObjectSet = some
+func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, visit func(*types.ObjectContent)) error {
+	for chunk := range slices.Chunk(spec.ObjectSet, int(size)) {
+		spec.ObjectSet = chunk
 		res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
 			This:    s.vim.ServiceContent.PropertyCollector,
 			SpecSet: []types.PropertyFilterSpec{spec},
@@ -82,14 +82,14 @@ func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterS
 		if err != nil {
 			return err
 		}
-		if err := handOver(res.Returnval, seen, each); err != nil {
+		if err := visitNew(res.Returnval, seen, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+func visitNew(objects []types.ObjectContent, seen map[types.ManagedObjectReference]bool, visit func(*types.ObjectContent)) error {
 	for i := range objects {
 		if err := faults.CheckRef(objects[i].Obj); err != nil {
 			return err
@@ -102,7 +102,7 @@ func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReferen
 				return faults.ManyObjects
 			}
 			seen[objects[i].Obj] = true
-			each(&objects[i])
+			visit(&objects[i])
 		}
 	}
 	return nil

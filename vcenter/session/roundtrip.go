@@ -53,8 +53,8 @@ func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) e
 	if answer.IsNil() {
 		return fmt.Errorf("%s: it is empty", unusableAnswer(method(req)))
 	}
-	if made := answer.Elem().FieldByName("Returnval"); made.IsValid() {
-		if ref, ok := made.Interface().(types.ManagedObjectReference); ok {
+	if returned := answer.Elem().FieldByName("Returnval"); returned.IsValid() {
+		if ref, ok := returned.Interface().(types.ManagedObjectReference); ok {
 			// The session tracks the created object by this reference.
 			return faults.CheckRef(ref)
 		}

@@ -63,8 +63,8 @@ func (s *Session) Credentials() credentials.Credentials { return s.creds }
 // Host returns the host and port of the session.
 func (s *Session) Host() string { return s.soap.URL().Host }
 
-// Serves reports whether the session belongs to the configured address.
-func (s *Session) Serves(cfg *config.VCenter) bool { return s.Host() == hostPort(cfg) }
+// IsConnectedTo reports whether the session belongs to the configured address.
+func (s *Session) IsConnectedTo(cfg *config.VCenter) bool { return s.Host() == hostPort(cfg) }
 
 // Retrust applies the endpoint's current trust to new connections. On an error the trust stays unchanged.
 func (s *Session) Retrust() error {
@@ -86,7 +86,7 @@ func (s *Session) Classify(err error) error {
 	if err == nil || faults.SessionLost(err) {
 		return err
 	}
-	if notFound, ok := faults.Find[*types.ManagedObjectNotFound](err); ok && s.Created(notFound.Obj) {
+	if notFound, ok := faults.Find[*types.ManagedObjectNotFound](err); ok && s.IsTracked(notFound.Obj) {
 		return &faults.SessionLostError{Err: err}
 	}
 	return err

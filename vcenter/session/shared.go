@@ -28,7 +28,7 @@ func (s *Session) openClone(ctx context.Context) error {
 	})
 	var status statusError
 	if errors.As(err, &status) && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
-		return managerRefused(status)
+		return managerRejection(status)
 	}
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ type sessionManager struct {
 }
 
 // ticket requests a ticket for one login. Its errors contain no token, no ticket and no secret of the URL.
-func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.Duration) (config.Password, error) {
+func (m sessionManager) ticket(ctx context.Context, tr *trust, timeout time.Duration) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.
 	req.Header.Set("Authorization", "Bearer "+m.token.Reveal())
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
-	res, err := (&http.Client{Transport: prepare(t, accept.forManager(req.URL.Hostname()), timeout)}).Do(req)
+	res, err := (&http.Client{Transport: prepare(t, tr.managerTLSConfig(req.URL.Hostname()), timeout)}).Do(req)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -76,7 +76,7 @@ func (u statusError) Error() string {
 	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
 }
 
-func managerRefused(status statusError) error {
+func managerRejection(status statusError) error {
 	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
 }
 

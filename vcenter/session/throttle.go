@@ -97,9 +97,9 @@ type failure struct {
 	// denied reports whether any attempt was rejected.
 	denied bool
 	// err is the last result, until the time of the next attempt.
-	err    error
-	until  time.Time
-	delays delays
+	err         error
+	nextAttempt time.Time
+	delays      delays
 }
 
 // NewLoginThrottle returns a throttle for one vCenter. Nil accounts stand for its own.
@@ -116,19 +116,19 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.offered
+	previous := t.offered
 	t.offered = creds
-	isRewritten := creds.Equal(before) && creds.Revision != before.Revision
+	isRewritten := creds.Equal(previous) && creds.Revision != previous.Revision
 	switch {
 	case creds.Equal(inUse) && !inUse.IsEmpty():
 		t.forget(func(f *failure) bool { return (isRewritten || !f.creds.Equal(creds)) && f.forgetRejection() })
 		return nil
-	case isRewritten, !creds.Equal(before):
+	case isRewritten, !creds.Equal(previous):
 		t.forget(func(f *failure) bool {
 			return f.creds.Equal(creds) && (isRewritten || inUse.IsEmpty() || f.api == loginREST) && f.forgetRejection()
 		})
 	}
-	return t.postponed(loginSOAP, creds, now)
+	return t.check(loginSOAP, creds, now)
 }
 
 // Offered reports whether this revision of the credentials was offered last.
@@ -141,15 +141,15 @@ func (t *LoginThrottle) Offered(creds credentials.Credentials) bool {
 func (t *LoginThrottle) begin(l login, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.postponed(l.api, l.creds, now); err != nil {
+	if err := t.check(l.api, l.creds, now); err != nil {
 		return err
 	}
 	return t.accounts.begin(now, t, accountOf(l))
 }
 
 // beginQueued waits for pending logins if LoginLimits.Queue is set, until the timeout.
-func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
+func (t *LoginThrottle) beginQueued(ctx context.Context, l login, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		ended := t.accounts.nextEnd()
@@ -172,11 +172,11 @@ func (t *LoginThrottle) waitTime(call, login time.Duration) time.Duration {
 	return call
 }
 
-func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, now time.Time) error {
-	if f := t.failure(api, creds); f != nil && now.Before(f.until) {
-		return f.postponed(false)
+func (t *LoginThrottle) check(api loginAPI, creds credentials.Credentials, now time.Time) error {
+	if f := t.findFailure(api, creds); f != nil && now.Before(f.nextAttempt) {
+		return f.asError(false)
 	}
-	return t.accounts.postponed(now, t)
+	return t.accounts.check(now, t)
 }
 
 // end returns err, as a *postponedError if the next attempt is delayed.
@@ -187,16 +187,16 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	var silence *unansweredError
 	switch {
 	case err == nil:
-		t.accepted(l)
+		t.recordSuccess(l)
 		return nil
 	case errors.Is(err, ErrRejected):
-		f := t.remember(l)
+		f := t.findOrAddFailure(l)
 		f.rejected++
 		f.silent = false
 		f.denied = true
 		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
 	case errors.As(err, &silence):
-		f := t.remember(l)
+		f := t.findOrAddFailure(l)
 		f.silent = true
 		// A single broken connection causes no delay.
 		if f.broken++; !silence.long && f.broken == 1 {
@@ -207,10 +207,10 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	default:
 		return err
 	}
-	return t.failure(l.api, l.creds).postponed(true)
+	return t.findFailure(l.api, l.creds).asError(true)
 }
 
-func (t *LoginThrottle) accepted(l login) {
+func (t *LoginThrottle) recordSuccess(l login) {
 	t.forget(func(f *failure) bool {
 		if l.api == loginREST {
 			return f.api == loginREST && f.creds.Equal(l.creds)
@@ -236,8 +236,8 @@ func (t *LoginThrottle) Moved() {
 	t.failures = nil
 }
 
-func (t *LoginThrottle) forget(which func(*failure) bool) {
-	t.failures = slices.DeleteFunc(t.failures, which)
+func (t *LoginThrottle) forget(isForgotten func(*failure) bool) {
+	t.failures = slices.DeleteFunc(t.failures, isForgotten)
 }
 
 // Rejected reports whether an API has rejected credentials and accepted none since. The REST API is ignored
@@ -248,7 +248,7 @@ func (t *LoginThrottle) Rejected(withREST bool) bool {
 	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withREST || f.api != loginREST) })
 }
 
-func (t *LoginThrottle) failure(api loginAPI, creds credentials.Credentials) *failure {
+func (t *LoginThrottle) findFailure(api loginAPI, creds credentials.Credentials) *failure {
 	for _, f := range t.failures {
 		if f.api == api && f.creds.Equal(creds) {
 			return f
@@ -257,8 +257,8 @@ func (t *LoginThrottle) failure(api loginAPI, creds credentials.Credentials) *fa
 	return nil
 }
 
-func (t *LoginThrottle) remember(l login) *failure {
-	if f := t.failure(l.api, l.creds); f != nil {
+func (t *LoginThrottle) findOrAddFailure(l login) *failure {
+	if f := t.findFailure(l.api, l.creds); f != nil {
 		return f
 	}
 	t.failures = append(t.failures, &failure{api: l.api, creds: l.creds})
@@ -268,20 +268,20 @@ func (t *LoginThrottle) remember(l login) *failure {
 
 func (f *failure) postpone(err error, now time.Time, n int, between delays) {
 	f.err = err
-	f.until = now.Add(delayAfter(n, between.least, between.most))
+	f.nextAttempt = now.Add(delayAfter(n, between.min, between.max))
 	f.delays = between
 }
 
-func (f *failure) postponed(tried bool) *postponedError {
-	return &postponedError{err: f.err, until: f.until, delays: f.delays, silent: f.silent, tried: tried}
+func (f *failure) asError(tried bool) *postponedError {
+	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, silent: f.silent, tried: tried}
 }
 
 // delayAfter doubles from least to most. Jitter keeps many clusters from logging in at the same time.
-func delayAfter(n int, least, most time.Duration) time.Duration {
-	backoff := wait.Backoff{Duration: least, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(least, most*5/6)}
+func delayAfter(n int, minDelay, maxDelay time.Duration) time.Duration {
+	backoff := wait.Backoff{Duration: minDelay, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(minDelay, maxDelay*5/6)}
 	var delay time.Duration
 	for range n {
 		delay = backoff.Step()
 	}
-	return min(most, delay)
+	return min(maxDelay, delay)
 }

@@ -89,7 +89,7 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 			for len(running) > 0 && !running[0].end.After(now) {
 				x := running[0]
 				running = running[1:]
-				err := []error{ErrRejected, tokenRefused, errTimedOut, &unansweredError{errors.New("EOF"), false}}[r.IntN(4)]
+				err := []error{ErrRejected, tokenRejected, errTimedOut, &unansweredError{errors.New("EOF"), false}}[r.IntN(4)]
 				if a.end(login{api: x.api, creds: x.creds}, err, x.end) == nil {
 					t.Fatal("no error")
 				}
@@ -191,7 +191,7 @@ func TestWhatIsForgotten(t *testing.T) {
 			_ = try(t, a, loginREST, a1, now.Add(2*time.Second), 0, ErrRejected)
 			c.do(a)
 			now = now.Add(3 * time.Second)
-			got := [3]bool{a.postponed(loginSOAP, a1, now) == nil, a.postponed(loginSOAP, b, now) == nil, a.postponed(loginREST, a1, now) == nil}
+			got := [3]bool{a.check(loginSOAP, a1, now) == nil, a.check(loginSOAP, b, now) == nil, a.check(loginREST, a1, now) == nil}
 			if want := [3]bool{c.a, c.b, c.at}; got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
@@ -366,7 +366,7 @@ func TestLockouts(t *testing.T) {
 		switch {
 		case c.until == 0 && err != nil:
 			t.Errorf("%d: is not tried: %v", i, err)
-		case c.until != 0 && (!errors.As(err, &p) || !p.until.Equal(at(c.until))):
+		case c.until != 0 && (!errors.As(err, &p) || !p.nextAttempt.Equal(at(c.until))):
 			t.Errorf("%d: got %v, want it at %v", i, err, at(c.until))
 		}
 	}

@@ -53,8 +53,8 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 		signer, err = t.client.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
 		return err
 	})
-	if refusesCertificate(err) {
-		return nil, tokenRefused
+	if isCertificateRejected(err) {
+		return nil, tokenRejected
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting a token from %s: %w", t.client.URL().Host, err)
@@ -62,9 +62,9 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	return signer, nil
 }
 
-// refusesCertificate reports a WS-Trust FailedAuthentication. Other faults are about the request, such as clock
+// isCertificateRejected reports a WS-Trust FailedAuthentication. Other faults are about the request, such as clock
 // skew.
-func refusesCertificate(err error) bool {
+func isCertificateRejected(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if soap.IsSoapFault(err) {
 			return strings.HasSuffix(soap.ToSoapFault(err).Code, "FailedAuthentication")

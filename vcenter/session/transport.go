@@ -48,9 +48,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to := res.Header.Get("Location"); to != "" && res.StatusCode/100 == 3 {
+	if location := res.Header.Get("Location"); location != "" && res.StatusCode/100 == 3 {
 		_ = res.Body.Close()
-		return nil, redirected(req.URL, to, res.StatusCode)
+		return nil, redirected(req.URL, location, res.StatusCode)
 	}
 	a := &answer{ReadCloser: res.Body, done: req.Context().Done(), large: t.large, meter: &xmlMeter{}}
 	if req.Header.Get("Accept") == "application/json" {

@@ -16,12 +16,12 @@ import (
 
 // A trust decides which certificates are accepted. A change applies to new connections.
 type trust struct {
-	now atomic.Pointer[authority]
-	// ends receives the expiry of the vCenter's certificate in Unix seconds, 0 if not applicable. May be nil.
-	ends *atomic.Int64
+	current atomic.Pointer[trustSettings]
+	// expiry receives the expiry of the vCenter's certificate in Unix seconds, 0 if not applicable. May be nil.
+	expiry *atomic.Int64
 }
 
-type authority struct {
+type trustSettings struct {
 	vcenter             string
 	insecure            bool
 	thumbprint, trustAt string
@@ -36,7 +36,7 @@ func newTrust(cfg *config.VCenter) (*trust, error) {
 
 // set leaves the trust unchanged on an error.
 func (t *trust) set(cfg *config.VCenter) error {
-	a := &authority{vcenter: cfg.Name, insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt, ca: cfg.CA}
+	a := &trustSettings{vcenter: cfg.Name, insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt, ca: cfg.CA}
 	if len(cfg.CA) > 0 {
 		a.roots = x509.NewCertPool()
 		if !a.roots.AppendCertsFromPEM(cfg.CA) {
@@ -47,18 +47,18 @@ func (t *trust) set(cfg *config.VCenter) error {
 			return fmt.Errorf("%s holds no PEM certificate", where)
 		}
 	}
-	t.now.Store(a)
+	t.current.Store(a)
 	return nil
 }
 
-// config verifies servers against the configured CA, or the system's CAs. A configured thumbprint is accepted too,
+// tlsConfig verifies servers against the configured CA, or the system's CAs. A configured thumbprint is accepted too,
 // as in the incumbent. The host is the default server name.
-func (t *trust) config(host string) *tls.Config {
+func (t *trust) tlsConfig(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
-		ends, err := t.now.Load().verify(cs, host)
+		ends, err := t.current.Load().verify(cs, host)
 		// Token services and proxies have other names. ServerName has no trailing dot.
-		if err == nil && t.ends != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
-			t.ends.Store(ends)
+		if err == nil && t.expiry != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
+			t.expiry.Store(ends)
 		}
 		return err
 	})
@@ -76,17 +76,17 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 
 // verify returns the expiry in Unix seconds, 0 if there is none. A server called by IP address needs a certificate
 // for host, because ServerName is empty then. This includes token services and proxies.
-func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
+func (a *trustSettings) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
 	switch {
-	case a.insecure, accepted(leaf, a.thumbprint):
+	case a.insecure, matchesThumbprint(leaf, a.thumbprint):
 		return 0, nil
 	}
 	return a.chain(cs, host, a.roots)
 }
 
 // chain returns the expiry of the chain that is valid for the longest time. Nil roots are the system's CAs.
-func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
+func (a *trustSettings) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
 	}
@@ -112,17 +112,17 @@ func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertP
 	return longest, nil
 }
 
-func accepted(c *x509.Certificate, thumbprint string) bool {
+func matchesThumbprint(c *x509.Certificate, thumbprint string) bool {
 	return thumbprint != "" && (thumbprint == soap.ThumbprintSHA1(c) || thumbprint == soap.ThumbprintSHA256(c))
 }
 
-// forManager always verifies a session manager, because it receives a bearer token: against the system's CAs and the
+// managerTLSConfig always verifies a session manager, because it receives a bearer token: against the system's CAs and the
 // configured CA. insecureFlag and thumbprint apply only to the vCenter's certificate.
-func (t *trust) forManager(host string) *tls.Config {
-	return verifying(func(cs tls.ConnectionState) error { return t.now.Load().verifyManager(cs, host) })
+func (t *trust) managerTLSConfig(host string) *tls.Config {
+	return verifying(func(cs tls.ConnectionState) error { return t.current.Load().verifyManager(cs, host) })
 }
 
-func (a *authority) verifyManager(cs tls.ConnectionState, host string) error {
+func (a *trustSettings) verifyManager(cs tls.ConnectionState, host string) error {
 	roots := a.roots
 	if roots != nil {
 		if system, err := x509.SystemCertPool(); err == nil {

@@ -131,8 +131,8 @@ func TestWhenCertificatesEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			trusted.ends = &atomic.Int64{}
-			trusted.ends.Store(7)
+			trusted.expiry = &atomic.Int64{}
+			trusted.expiry.Store(7)
 			const host = "vc.example.com"
 			cs := tls.ConnectionState{ServerName: host, PeerCertificates: []*x509.Certificate{c.shown.Cert}}
 			switch c.server {
@@ -142,11 +142,11 @@ func TestWhenCertificatesEnd(t *testing.T) {
 			default:
 				cs.ServerName = c.server
 			}
-			err = trusted.config(cmp.Or(c.host, host)).VerifyConnection(cs)
+			err = trusted.tlsConfig(cmp.Or(c.host, host)).VerifyConnection(cs)
 			if (err != nil) != c.fails {
 				t.Error(err)
 			}
-			if got := time.Unix(trusted.ends.Load(), 0); !got.Equal(c.want) {
+			if got := time.Unix(trusted.expiry.Load(), 0); !got.Equal(c.want) {
 				t.Errorf("it ends %v, not %v", got, c.want)
 			}
 		})
@@ -236,7 +236,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 // which of the two failed.
 func TestProxyBeforeASessionManager(t *testing.T) {
 	proxy := vcentertest.Issue(t, x509.Certificate{DNSNames: []string{"proxy.example.test"}}, nil)
-	a := authority{vcenter: "east", insecure: true}
+	a := trustSettings{vcenter: "east", insecure: true}
 	err := a.verifyManager(tls.ConnectionState{ServerName: "proxy.example.test", PeerCertificates: []*x509.Certificate{proxy.Cert}}, "sm.example.com")
 	if err == nil || !strings.HasPrefix(err.Error(), `the certificate of proxy.example.test, on the way to the session manager sm.example.com of vCenter "east", is not trusted, and it is not sent the token: `) {
 		t.Error(err)

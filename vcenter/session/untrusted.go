@@ -39,16 +39,16 @@ func (e *UntrustedError) Error() string {
 	if e.manager == "" && e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
 		fingerprint += ", SHA-1 " + soap.ThumbprintSHA1(c)
 	}
-	other := ""
+	thumbprintNote := ""
 	if e.manager == "" && e.thumbprint != "" {
-		other = "its fingerprint is not the configured thumbprint, and "
+		thumbprintNote = "its fingerprint is not the configured thumbprint, and "
 	}
-	at := ""
+	place := ""
 	if e.TrustAt != "" {
-		at = " (" + e.TrustAt + ")"
+		place = " (" + e.TrustAt + ")"
 	}
 	return fmt.Sprintf("the certificate of %s: %s%s%s; offered %s, subject %s, issuer %s, valid from %s until %s",
-		e.distrusted(), other, e.reason(time.Now()), at, fingerprint, quoted(credentials.DistinguishedName(c.Subject)), quoted(credentials.DistinguishedName(c.Issuer)), day(c.NotBefore), day(c.NotAfter))
+		e.distrusted(), thumbprintNote, e.reason(time.Now()), place, fingerprint, quoted(credentials.DistinguishedName(c.Subject)), quoted(credentials.DistinguishedName(c.Issuer)), formatTime(c.NotBefore), formatTime(c.NotAfter))
 }
 
 // Unwrap returns the error of package x509.
@@ -62,37 +62,37 @@ func (e *UntrustedError) distrusted() string {
 }
 
 func (e *UntrustedError) reason(now time.Time) string {
-	var authority x509.UnknownAuthorityError
+	var unknownCA x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	name := "server"
 	pin := ", or the fingerprint into thumbprint"
-	beside := ""
+	caNote := ""
 	if e.manager != "" {
 		name = "the session manager's address"
 		pin = ""
-		beside = ", which count for a session manager besides the system's authorities"
+		caNote = ", which count for a session manager besides the system's authorities"
 	}
 	switch {
-	case errors.As(e.err, &authority):
-		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + beside + e.note
+	case errors.As(e.err, &unknownCA):
+		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + caNote + e.note
 	case errors.As(e.err, &host):
 		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + e.note
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
-		which := "it"
+		subject := "it"
 		if !invalid.Cert.Equal(e.Certificate) {
-			which = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
+			subject = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
-			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this host" + e.note
+			return subject + " is not valid before " + formatTime(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this host" + e.note
 		}
-		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
+		return subject + " has expired on " + formatTime(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
 	}
 	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + e.note
 }
 
 func (e *UntrustedError) names() string {
-	const most = 5
+	const maxNames = 5
 	var names []string
 	for _, n := range e.Certificate.DNSNames {
 		names = append(names, quoted(n))
@@ -103,21 +103,21 @@ func (e *UntrustedError) names() string {
 	if len(names) == 0 {
 		return "no host name or address at all"
 	}
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most], strconv.Itoa(more)+" more")
+	if extra := len(names) - maxNames; extra > 0 {
+		names = append(names[:maxNames], strconv.Itoa(extra)+" more")
 	}
 	return strings.Join(names, ", ")
 }
 
 func quoted(s string) string {
-	const most = 200
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
+	const maxLength = 200
+	if r := []rune(s); len(r) > maxLength {
+		s = string(r[:maxLength]) + "…"
 	}
 	return strconv.QuoteToGraphic(strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
 
-func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // withoutRequest strips the request from the error of an untrusted certificate.
 func withoutRequest(err error) error {

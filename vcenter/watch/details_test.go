@@ -76,7 +76,7 @@ func TestDoubtfulVMs(t *testing.T) {
 			if asked != c.asked {
 				t.Errorf("asked about: %v", asked)
 			}
-			for _, reply := range []inventory.Reply{inventory.Hidden, inventory.There} {
+			for _, reply := range []inventory.Reply{inventory.Hidden, inventory.Present} {
 				if w.details.takeReply(t.Context(), "vm-1", reply, false) || w.model.Has("vm-1") != c.indexed {
 					t.Errorf("reply %v removes it", reply)
 				}
@@ -117,7 +117,7 @@ func TestRejectedVMsAreRetried(t *testing.T) {
 				}
 			}
 			if c.exists {
-				w.details.takeReply(t.Context(), "vm-1", inventory.There, w.homeReplies.add("vm-1", inventory.There))
+				w.details.takeReply(t.Context(), "vm-1", inventory.Present, w.homeReplies.add("vm-1", inventory.Present))
 			}
 			w.details.expireRejections()
 			if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || list.requests != c.want || len(w.details.listed) > 0 {

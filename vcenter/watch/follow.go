@@ -226,7 +226,7 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 		if err := faults.InAnswer(&m.Fault); err != nil {
 			return err
 		}
-		if w.session.Created(m.Obj) {
+		if w.session.IsTracked(m.Obj) {
 			return &faults.SessionLostError{Err: fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
 		}
 	}

@@ -140,7 +140,7 @@ func NewInterest(ids []inventory.Identity, previous *Interest) *Interest {
 		i.lastJoined = previous.lastJoined
 	}
 	for _, id := range ids {
-		if id.Joins {
+		if id.IsJoining {
 			key := id.MachineKey()
 			i.joining[key] = id.UUIDs
 			if previous == nil || !previous.isJoined(key) {

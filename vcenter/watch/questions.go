@@ -136,9 +136,9 @@ func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error
 	})
 	switch {
 	case err == nil && template:
-		return inventory.Other, nil
+		return inventory.Different, nil
 	case err == nil:
-		return inventory.There, nil
+		return inventory.Present, nil
 	case faults.Gone(err) && !faults.SessionLost(s.Classify(err)):
 		return inventory.Gone, nil
 	case faults.Denied(err):
@@ -173,9 +173,9 @@ func (h homeReplies) forSnapshot(m *model.Model) map[string]inventory.Reply {
 		case !m.Has(id):
 			replies[id] = r.reply
 		case m.HasUUID(id):
-			replies[id] = inventory.Other
+			replies[id] = inventory.Different
 		default:
-			replies[id] = inventory.There
+			replies[id] = inventory.Present
 		}
 	}
 	return replies

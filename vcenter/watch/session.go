@@ -22,7 +22,7 @@ type Session interface {
 
 	// Track records an object created on the server, for Destroy and DestroyAll.
 	Track(ref types.ManagedObjectReference)
-	Created(ref types.ManagedObjectReference) bool
+	IsTracked(ref types.ManagedObjectReference) bool
 	Destroy(ctx context.Context, ref types.ManagedObjectReference) error
 	DestroyAll(ctx context.Context) error
 	// Classify returns a faults.SessionLostError if an object that the session created is gone.
