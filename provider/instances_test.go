@@ -194,8 +194,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
-			if err := p.placer.Decide(c.node).Err; err == nil || report.Of(err).Event != c.reason {
-				t.Errorf("%v is reported as %s, want %s", err, report.Of(err).Event, c.reason)
+			if err := p.placer.Decide(c.node).Err; err == nil || report.OutcomeOfError(err).Event != c.reason {
+				t.Errorf("%v is reported as %s, want %s", err, report.OutcomeOfError(err).Event, c.reason)
 			}
 		})
 	}
@@ -320,7 +320,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if diff := cmp.Diff(want, m); diff != "" {
 					t.Errorf("InstanceMetadata (-want +got):\n%s", diff)
 				}
-				if place := p.placer.Decide(n); place.Machine != nil || report.Of(place.PlaceErr).Event != "ProviderIDMismatch" {
+				if place := p.placer.Decide(n); place.Machine != nil || report.OutcomeOfError(place.PlaceErr).Event != "ProviderIDMismatch" {
 					t.Errorf("Decide: VM %+v, error %v, want none and ProviderIDMismatch", place.Machine, place.PlaceErr)
 				}
 			}

@@ -476,7 +476,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAFailingVCenter: the Node waits for the vCenter instead.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
+	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.OutcomeOfError(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }

@@ -101,7 +101,7 @@ func (c *cluster) joinsWith(name string) string {
 	}
 	d, err := c.provider.placer.JoinAndReserve(n)
 	if err != nil {
-		return report.Of(err).Event
+		return report.OutcomeOfError(err).Event
 	}
 	i := slices.IndexFunc(d.Metadata.NodeAddresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
 	return d.Metadata.NodeAddresses[i].Address

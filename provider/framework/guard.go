@@ -164,7 +164,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 			for key, value := range m.additions.Annotations {
 				metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
 			}
-			if owned := plan.Own(n, m.additions.Levels); owned != "" {
+			if owned := plan.OwnedAnnotation(n, m.additions.Levels); owned != "" {
 				metav1.SetMetaDataAnnotation(&n.ObjectMeta, nodeinfo.KeyLabels, owned)
 			}
 			return c.NodeInterface.Update(ctx, n, opts)

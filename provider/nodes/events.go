@@ -91,7 +91,7 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 	if !e.mayRecord(n, r) {
 		return 0
 	}
-	_, again := t.Said()
+	_, again := t.LastRecorded()
 	t.Recorded(p, now)
 	e.recorder.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
 	if !again {
@@ -116,7 +116,7 @@ func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) 
 		if !e.mayRecord(n, r) {
 			return false
 		}
-		was, _ := t.Said()
+		was, _ := t.LastRecorded()
 		text := was.Reason + " is over"
 		if in := r.decision.VCenter; in != "" {
 			text = fmt.Sprintf("vCenter %q: %s", in, text)
@@ -144,7 +144,7 @@ func (r *record) has(about string) bool {
 // readiness returns the condition for a problem, zero until the problem has an Event.
 func (r *record) readiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
-		if said, current := t.Said(); current {
+		if said, current := t.LastRecorded(); current {
 			return readinessBy(said)
 		}
 	}

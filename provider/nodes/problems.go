@@ -165,7 +165,7 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 		}
 		return v
 	}
-	for _, held := range todo.Held {
+	for _, held := range todo.Withheld {
 		texts = append(texts, held.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)

@@ -43,26 +43,26 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 	if len(families) == 0 {
 		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
 	}
-	in := addresses.For(m, node, &s.cfg.Addresses, families)
-	if err := c.addTo(&in, m, node); err != nil {
+	input := addresses.For(m, node, &s.cfg.Addresses, families)
+	if err := c.addTo(&input, m, node); err != nil {
 		return addresses.Selection{}, len(families), err
 	}
-	chosen, err := addresses.Select(in)
+	chosen, err := addresses.Select(input)
 	return chosen, len(families), err
 }
 
 // addTo adds the claims of other Nodes to the input, and removes a guest's host name that is another Node's
 // name. Before the Nodes are known it changes nothing, since no Node is initialized then.
-func (c *claims) addTo(in *addresses.Input, m *inventory.Machine, node *v1.Node) error {
+func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
 	}
-	if other, err := c.p.nodes.Get(strings.ToLower(in.HostName)); err == nil && other.Name != node.Name {
-		in.HostName = ""
+	if namesake, err := c.p.nodes.Get(strings.ToLower(input.HostName)); err == nil && namesake.Name != node.Name {
+		input.HostName = ""
 	}
-	for _, a := range in.Candidates() {
-		claim, err := c.to(a, m, node)
-		if err == nil && (claim == nil || claim.Void) && in.IsOfFamily(a) {
+	for _, a := range input.Candidates() {
+		claim, err := c.claimTo(a, m, node)
+		if err == nil && (claim == nil || claim.Void) && input.IsOfFamily(a) {
 			var elder *v1.Node
 			if elder, err = c.elder(a, m, node); elder != nil {
 				claim = &addresses.Claim{Node: elder.Name, Why: "that Node is older"}
@@ -74,37 +74,37 @@ func (c *claims) addTo(in *addresses.Input, m *inventory.Machine, node *v1.Node)
 		if claim == nil {
 			continue
 		}
-		if in.Claims == nil {
-			in.Claims = map[netip.Addr]addresses.Claim{}
+		if input.Claims == nil {
+			input.Claims = map[netip.Addr]addresses.Claim{}
 		}
-		in.Claims[a] = *claim
+		input.Claims[a] = *claim
 	}
 	return nil
 }
 
-// to returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node with
+// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node with
 // the same VM has no claim: sharing decides which of the two gets the addresses. If the VM reports the
 // address, a younger Node (see isElder) has no claim either.
-func (c *claims) to(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
+func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
 		return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the address %s, which is tried again: %w", a, err)
 	}
 	var claim *addresses.Claim
-	for _, other := range claimants {
-		if other.Name == node.Name || c.p.has(c.states, other, m) {
+	for _, claimant := range claimants {
+		if claimant.Name == node.Name || c.p.mayHave(c.states, claimant, m) {
 			continue
 		}
-		if isElder(node, other, a) && slices.Contains(addresses.Reported(m), a) {
+		if isElder(node, claimant, a) && slices.Contains(addresses.Reported(m), a) {
 			continue
 		}
-		why, holds := c.p.holds(c.states, other, a)
-		if claim == nil || holds && (claim.Void || other.Name < claim.Node) {
-			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
+		why, isValid := c.p.checkClaim(c.states, claimant, a)
+		if claim == nil || isValid && (claim.Void || claimant.Name < claim.Node) {
+			claim = &addresses.Claim{Node: claimant.Name, Void: !isValid, Why: why}
 		}
 	}
-	if other := c.p.reservations.by(a, node); other != "" && (claim == nil || claim.Void) {
-		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
+	if holder := c.p.reservations.holderOf(a, node); holder != "" && (claim == nil || claim.Void) {
+		claim = &addresses.Claim{Node: holder, Why: "got it a moment ago"}
 	}
 	return claim, nil
 }
@@ -116,12 +116,12 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	if k.confirmedBy.machine == nil {
 		k.confirm(node, m)
 	}
-	others := newClaims(p, states)
-	for a, since := range k.lost {
-		if time.Since(since) >= p.addressWait {
+	otherClaims := newClaims(p, states)
+	for a, lostAt := range k.lost {
+		if time.Since(lostAt) >= p.addressWait {
 			continue
 		}
-		if claim, err := others.to(a, m, node); err == nil && (claim == nil || claim.Void) {
+		if claim, err := otherClaims.claimTo(a, m, node); err == nil && (claim == nil || claim.Void) {
 			return true
 		}
 	}
@@ -130,17 +130,17 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 
 // holds reports whether a Node's claim to an address is valid, and why. The VM must have the address,
 // because any kubelet can claim one. While the VM's addresses are unknown, the last known answer applies.
-func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
+func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false
 	}
-	f, err := p.look(states, node)
+	f, err := p.lookUp(states, node)
 	if err == nil {
 		err = cmp.Or(f.lost, nodeinfo.Contradiction(node))
 	}
 	why := "what its VM has is not known now"
 	switch {
-	case err == nil && f.in.Err == nil:
+	case err == nil && f.state.Err == nil:
 		var backing addresses.Backing
 		backing, why = addresses.BackingOf(f.machine, a)
 		if backing != addresses.Unclear {
@@ -149,5 +149,5 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
 		return "", false
 	}
-	return why, slices.Contains(p.kept(node.UID).confirmed, a)
+	return why, slices.Contains(p.memoryOf(node.UID).confirmed, a)
 }

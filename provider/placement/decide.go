@@ -72,8 +72,8 @@ type Decision struct {
 	TagNamesReadAt time.Time
 
 	// in is the state of the VM's vCenter. states are those of all vCenters.
-	in     inventory.State
-	states []inventory.State
+	vcenterState inventory.State
+	states       []inventory.State
 }
 
 // Decide decides everything about a Node from the current states and the other Nodes. It reserves nothing,
@@ -89,39 +89,39 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	states := p.fleet.States()
 	cfg := p.Config()
 	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
-	joins := nodeinfo.IsUninitialized(node)
-	if k := p.memories.Kept(node.UID); k != nil && !joins {
+	isJoining := nodeinfo.IsUninitialized(node)
+	if k := p.memories.Kept(node.UID); k != nil && !isJoining {
 		k.names = nameWait{}
 	}
-	at, err := p.locate(states, node)
-	m := at.machine
-	in := at.in
-	lost := at.lost
-	d.WasFound = !joins && (at.id.WasFound() || m != nil && lost == nil)
-	if m != nil && (lost == nil || joins) {
-		d.Annotations = location(states, node, m, in.Snapshot)
+	loc, err := p.locate(states, node)
+	m := loc.machine
+	state := loc.state
+	lost := loc.lost
+	d.WasFound = !isJoining && (loc.id.WasFound() || m != nil && lost == nil)
+	if m != nil && (lost == nil || isJoining) {
+		d.Annotations = location(states, node, m, state.Snapshot)
 	}
 	if err != nil {
 		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, err))
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
-	d.Shared = at.sharing.any()
-	d.MachineErr = at.sharing.whyShared()
-	if len(at.sharing.before) > 0 {
+	d.Shared = loc.sharing.isShared()
+	d.MachineErr = loc.sharing.whyShared()
+	if len(loc.sharing.earlier) > 0 {
 		return d.fail(d.MachineErr)
 	}
-	d.in = in
+	d.vcenterState = state
 	placement, placeErr := p.place(node, &d.Topology.Policy, states, m)
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, families, addressErr := newClaims(p, states).choose(m, node)
-	for _, why := range []error{d.MachineErr, nodeinfo.CheckProviderID(node), tooOld(in, p.maxAge), placeErr, placement.NotRead(), addressErr} {
+	for _, why := range []error{d.MachineErr, nodeinfo.CheckProviderID(node), tooOld(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}
 	}
-	if lost != nil && !joins {
+	if lost != nil && !isJoining {
 		d.MachineErr = lost
 		d.PlaceErr = lost
 		return d
@@ -132,17 +132,17 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d.Addresses = chosen
 	d.AddressesChange = addressErr == nil
 	d.AddressErr = addressErr
-	if !joins {
+	if !isJoining {
 		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
 	}
 	d.InstanceType = knownInstanceType(m)
 	d.FormerType = formerInstanceType(m)
-	d.Contact = in.LastContact
+	d.Contact = state.LastContact
 	d.OldNames = d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
-	if !d.namesBefore(in.TagNames.ReadAt) {
-		d.TagNamesReadAt = in.TagNames.ReadAt
+	if !d.namesBefore(state.TagNames.ReadAt) {
+		d.TagNamesReadAt = state.TagNames.ReadAt
 	}
-	if joins && d.Err == nil {
+	if isJoining && d.Err == nil {
 		d.Metadata = d.metadata(cfg.NodeLabels)
 	}
 	return d
@@ -230,12 +230,12 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	case !old:
 	case err == nil && !d.namesBefore(k.names.start()):
 		// Names read since the Node began to wait are valid, however slow the vCenter is.
-		k.names.serve()
+		k.names.markRead()
 	default:
-		p.fleet.ReadTags(d.in.VCenter)
+		p.fleet.ReadTags(d.vcenterState.VCenter)
 		if err == nil {
-			err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", d.in.VCenter)
-			if down := d.in.CheckReachable(); down != nil {
+			err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", d.vcenterState.VCenter)
+			if down := d.vcenterState.CheckReachable(); down != nil {
 				err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
 			}
 		}
@@ -271,8 +271,8 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		return
 	}
 	var deciders []string
-	for _, by := range d.Placement.Decisions {
-		deciders = append(deciders, by.Source())
+	for _, decision := range d.Placement.Decisions {
+		deciders = append(deciders, decision.Source())
 	}
 	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.Machine.Ref.VCenter, "moid", quote.Plain(d.Machine.Ref.ID),
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
@@ -280,7 +280,7 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 
 // namesBefore reports whether a required tag name was last read before t.
 func (d *Decision) namesBefore(t time.Time) bool {
-	names := &d.in.TagNames
+	names := &d.vcenterState.TagNames
 	categories := d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
@@ -317,31 +317,31 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 }
 
 // location returns the annotations that record a VM's location, or nil if the Node already has them.
-func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
+func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapshot *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
-		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, in) {
+		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {
 			return nil
 		}
 	}
-	at := nodeinfo.FormatLocation(m.Ref)
-	if nodeinfo.ParseLocation(at) != m.Ref {
+	formatted := nodeinfo.FormatLocation(m.Ref)
+	if nodeinfo.ParseLocation(formatted) != m.Ref {
 		return nil
 	}
-	all := map[string]string{nodeinfo.KeyMachine: at}
-	if in.Instance != "" {
-		all[nodeinfo.KeyVCenter] = in.Instance
+	annotations := map[string]string{nodeinfo.KeyMachine: formatted}
+	if snapshot.Instance != "" {
+		annotations[nodeinfo.KeyVCenter] = snapshot.Instance
 	}
 	if !m.InstanceUUID.IsZero() {
-		all[nodeinfo.KeyInstanceUUID] = m.InstanceUUID.String()
+		annotations[nodeinfo.KeyInstanceUUID] = m.InstanceUUID.String()
 	}
-	return all
+	return annotations
 }
 
 // isRecorded reports whether a Node's annotations record its VM's location. An annotation that names
 // another entry of the same vCenter remains valid while that entry fails, so that an outage causes no write.
-func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
+func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
-		return (id.RecordedInstance == in.Instance || in.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())
+		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())
 	}
 	named := inventory.StateOf(states, id.Recorded.VCenter)
 	return named.VCenter != "" && named.Err != nil && inventory.IsSameMachine(states, m.Ref, id.Recorded, id.RecordedInstance)

@@ -203,25 +203,25 @@ func (c *Checker) HasAnswer(node *v1.Node) bool {
 	return err == nil || errors.Is(err, errExists)
 }
 
-func (c *Checker) decide(node *v1.Node, asks bool) (q *deletion, absent bool, err error) {
+func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, err error) {
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.placer.nodes.IsStarted() {
 		// The framework deletes by name, from a list that may be minutes old.
-		now, err := c.placer.nodes.Get(node.Name)
+		current, err := c.placer.nodes.Get(node.Name)
 		switch {
 		case err != nil:
 			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
-		case now.UID != node.UID:
+		case current.UID != node.UID:
 			return q, false, topology.Errorf(topology.ErrUnknown, "there is another Node %s now", node.Name)
 		default:
-			q.node = now
+			q.node = current
 		}
 	}
 	if err := q.whyKept(); err != nil {
 		c.confirmer.drop(node.UID)
 		return q, false, err
 	}
-	return q, true, c.confirmer.ask(q.node, false, q.id, asks)
+	return q, true, c.confirmer.ask(q.node, false, q.id, repeat)
 }
 
 // A Condition is a prerequisite for deleting a Node.
@@ -229,37 +229,37 @@ type Condition struct {
 	Name ConditionName
 	// Err is nil if the condition holds or was not checked.
 	Err error
-	// Asked is false if an earlier failure makes the condition meaningless.
-	Asked bool
+	// Checked is false if an earlier failure makes the condition meaningless.
+	Checked bool
 }
 
 // Holds reports whether the condition was checked and holds.
-func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
+func (c Condition) Holds() bool { return c.Checked && c.Err == nil }
 
 // Conditions checks every condition, without stopping at the first failure. If no snapshot has the VM, it
 // waits for a direct search of each vCenter.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
-	all := make([]Condition, 0, len(conditions)+1)
+	results := make([]Condition, 0, len(conditions)+1)
 	named := true
 	searched := Condition{Name: Searched}
 	for _, next := range conditions {
-		one := Condition{Name: next.name, Asked: named}
+		result := Condition{Name: next.name, Checked: named}
 		if named {
-			one.Err = next.check(q)
+			result.Err = next.check(q)
 		}
 		switch next.name {
 		case Named:
-			named = one.Err == nil
+			named = result.Err == nil
 		case Absent:
-			searched.Asked = one.Holds()
+			searched.Checked = result.Holds()
 		}
-		all = append(all, one)
+		results = append(results, result)
 	}
-	if searched.Asked {
+	if searched.Checked {
 		_, searched.Err = c.confirmer.search(ctx, q.id, false)
 	}
-	return append(all, searched)
+	return append(results, searched)
 }
 
 // ReasonNotDeleted is the reason of the Event about a Node that is not deleted.
@@ -267,7 +267,7 @@ const ReasonNotDeleted = "NodeDeletionBlocked"
 
 // kept are the reasons for keeping a Node whose VM is not found. The first match applies, and the last entry
 // covers every other error.
-var kept = []struct {
+var keepReasons = []struct {
 	err  error
 	name string
 }{
@@ -286,12 +286,12 @@ func KeptBy(err error) string {
 	if err == nil || errors.Is(err, errExists) {
 		return ""
 	}
-	for _, k := range kept {
+	for _, k := range keepReasons {
 		if errors.Is(err, k.err) {
 			return k.name
 		}
 	}
-	return kept[len(kept)-1].name
+	return keepReasons[len(keepReasons)-1].name
 }
 
 // IsSearching reports whether the only cause of the error is a search in progress.
@@ -314,8 +314,8 @@ const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (ev
 
 // KeptReasons returns the names of all reasons.
 func KeptReasons() []string {
-	names := make([]string, len(kept))
-	for i, k := range kept {
+	names := make([]string, len(keepReasons))
+	for i, k := range keepReasons {
 		names[i] = k.name
 	}
 	return names

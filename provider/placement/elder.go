@@ -36,17 +36,17 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 		machine *inventory.Machine
 	}
 	var elders []candidate
-	for _, its := range c.p.reports.of(c.states, a) {
-		if its.UUID == m.UUID {
+	for _, reporter := range c.p.reports.reporting(c.states, a) {
+		if reporter.UUID == m.UUID {
 			continue
 		}
-		named, err := c.p.naming(its)
+		named, err := c.p.namedBy(reporter)
 		if err != nil {
 			return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes get the address %s, which is tried again: %w", a, err)
 		}
-		for _, other := range named {
-			if isElder(other, node, a) && c.isOwner(other, its) {
-				elders = append(elders, candidate{other, its})
+		for _, claimant := range named {
+			if isElder(claimant, node, a) && c.isOwner(claimant, reporter) {
+				elders = append(elders, candidate{claimant, reporter})
 			}
 		}
 	}
@@ -59,7 +59,9 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 			given = s.Addresses
 			c.chosen[e.node.UID] = given
 		}
-		if slices.ContainsFunc(given, func(one v1.NodeAddress) bool { return one.Type != v1.NodeHostName && one.Address == a.String() }) {
+		if slices.ContainsFunc(given, func(address v1.NodeAddress) bool {
+			return address.Type != v1.NodeHostName && address.Address == a.String()
+		}) {
 			return e.node, nil
 		}
 	}
@@ -71,12 +73,12 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
 	}
-	f, err := c.p.look(c.states, node)
+	f, err := c.p.lookUp(c.states, node)
 	if err != nil || f.machine.UUID != m.UUID {
 		return false
 	}
-	s, err := c.p.shared(c.states, f.machine, node)
-	return err == nil && len(s.before) == 0
+	s, err := c.p.sharingOf(c.states, f.machine, node)
+	return err == nil && len(s.earlier) == 0
 }
 
 // reports maps the name of each vCenter to the VMs of its snapshot by reported address. It is built only
@@ -90,7 +92,7 @@ type reported struct {
 }
 
 // of returns the VMs that report an address, in any order.
-func (r reports) of(states []inventory.State, a netip.Addr) (all []*inventory.Machine) {
+func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inventory.Machine) {
 	if len(r) > len(states) {
 		// A vCenter was removed from the configuration.
 		clear(r)
@@ -99,17 +101,17 @@ func (r reports) of(states []inventory.State, a netip.Addr) (all []*inventory.Ma
 		if s.Snapshot == nil {
 			continue
 		}
-		now := weak.Make(s.Snapshot)
-		if r[s.VCenter].snapshot != now {
+		current := weak.Make(s.Snapshot)
+		if r[s.VCenter].snapshot != current {
 			machines := make(map[netip.Addr][]*inventory.Machine, 2*len(s.Snapshot.Machines))
 			for _, m := range s.Snapshot.Machines {
 				for _, a := range addresses.Reported(m) {
 					machines[a] = append(machines[a], m)
 				}
 			}
-			r[s.VCenter] = reported{now, machines}
+			r[s.VCenter] = reported{current, machines}
 		}
-		all = append(all, r[s.VCenter].machines[a]...)
+		found = append(found, r[s.VCenter].machines[a]...)
 	}
-	return all
+	return found
 }

@@ -42,16 +42,16 @@ const unknownOS = "unknown"
 
 // guestOSes maps guest identifiers to the incumbent's short names.
 var guestOSes = func() map[string]string {
-	all := map[string]string{}
+	names := map[string]string{}
 	for line := range strings.Lines(guestOSTable) {
 		name, ids, _ := strings.Cut(strings.TrimSpace(line), " ")
 		for id := range strings.FieldsSeq(ids) {
 			if name != "#" {
-				all[id] = name
+				names[id] = name
 			}
 		}
 	}
-	return all
+	return names
 }()
 
 //go:embed guestos.txt

@@ -20,7 +20,7 @@ type found struct {
 	// machine is nil if it is uncertain. in is the state of its vCenter, and lost is the reason why that
 	// vCenter does not answer.
 	machine *inventory.Machine
-	in      inventory.State
+	state   inventory.State
 	lost    error
 }
 
@@ -32,19 +32,19 @@ type located struct {
 
 // locate finds the VM of a Node and the other Nodes that have it, and remembers the VM. The error means
 // that the VM is uncertain. If the error is not from the search, the found VM is returned with it.
-func (p *Placer) locate(states []inventory.State, node *v1.Node) (at located, err error) {
-	at.found, err = p.look(states, node)
-	p.remember(states, node, &at.found)
+func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, err error) {
+	loc.found, err = p.lookUp(states, node)
+	p.remember(states, node, &loc.found)
 	if err = nodeinfo.WithContradiction(node, err); err != nil {
-		return at, err
+		return loc, err
 	}
-	at.sharing, err = p.shared(states, at.machine, node)
-	return at, err
+	loc.sharing, err = p.sharingOf(states, loc.machine, node)
+	return loc, err
 }
 
-// look returns the VM that a Node names, by its provider ID if it has one. It remembers nothing, so it is
+// lookUp returns the VM that a Node names, by its provider ID if it has one. It remembers nothing, so it is
 // also used for the other Nodes of a decision.
-func (p *Placer) look(states []inventory.State, node *v1.Node) (f found, err error) {
+func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {
 		return f, err
@@ -54,8 +54,8 @@ func (p *Placer) look(states []inventory.State, node *v1.Node) (f found, err err
 	if err != nil {
 		return f, err
 	}
-	f.in = inventory.StateOf(states, f.machine.Ref.VCenter)
-	f.lost = f.in.CheckReachable()
+	f.state = inventory.StateOf(states, f.machine.Ref.VCenter)
+	f.lost = f.state.CheckReachable()
 	return f, nil
 }
 
@@ -73,7 +73,7 @@ func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	k.seen = true
 	if !nodeinfo.IsUninitialized(node) {
 		k.lastSeen = inventory.LastSeen{
-			VCenter: f.in.VCenter, ID: f.machine.Ref.ID, At: f.in.LastContact, Instance: f.in.Snapshot.Instance, Name: f.machine.Name, VM: f.machine.InstanceUUID,
+			VCenter: f.state.VCenter, ID: f.machine.Ref.ID, At: f.state.LastContact, Instance: f.state.Snapshot.Instance, Name: f.machine.Name, VM: f.machine.InstanceUUID,
 		}
 		k.confirm(node, f.machine)
 	}
@@ -87,12 +87,12 @@ func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Id
 // identify is Identify for a caller that holds the lock.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	k := p.kept(node.UID)
+	k := p.memoryOf(node.UID)
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen
 	id.Addresses = addresses.ClaimedBy(node)
-	since := k.readyWithoutHome
-	id.OutlivedHome = !since.IsZero() && time.Since(since) > readyGrace && isReadyWithoutHome(states, node, id)
+	readySince := k.readyWithoutHome
+	id.OutlivedHome = !readySince.IsZero() && time.Since(readySince) > readyGrace && isReadyWithoutHome(states, node, id)
 	return id, err
 }
 
@@ -101,10 +101,10 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	at, err := p.locate(states, node)
-	isLost := at.lost != nil && !nodeinfo.IsUninitialized(node)
-	if err != nil || isLost || at.sharing.any() {
+	loc, err := p.locate(states, node)
+	isLost := loc.lost != nil && !nodeinfo.IsUninitialized(node)
+	if err != nil || isLost || loc.sharing.isShared() {
 		return nil
 	}
-	return at.machine
+	return loc.machine
 }

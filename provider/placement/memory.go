@@ -16,8 +16,8 @@ import (
 const (
 	// reservedFor limits a reservation that the Node does not show yet.
 	reservedFor = time.Minute
-	// namesServeFor is how long tag names from a Node's wait remain valid for it.
-	namesServeFor = time.Minute
+	// namesValidFor is how long tag names from a Node's wait remain valid for it.
+	namesValidFor = time.Minute
 )
 
 // A Memory contains facts about one Node that the Node does not report. The zero value is for a new Node.
@@ -54,19 +54,19 @@ type Memories interface {
 }
 
 // nameWait is a Node's wait for nothing but tag names. served is the first time at which they were available.
-type nameWait struct{ began, served time.Time }
+type nameWait struct{ began, readAt time.Time }
 
 // start returns the start of the wait. A new wait begins if names became available long ago.
 func (w *nameWait) start() time.Time {
-	if w.began.IsZero() || !w.served.IsZero() && time.Since(w.served) > namesServeFor {
+	if w.began.IsZero() || !w.readAt.IsZero() && time.Since(w.readAt) > namesValidFor {
 		*w = nameWait{began: time.Now()}
 	}
 	return w.began
 }
 
-func (w *nameWait) serve() {
-	if w.served.IsZero() {
-		w.served = time.Now()
+func (w *nameWait) markRead() {
+	if w.readAt.IsZero() {
+		w.readAt = time.Now()
 	}
 }
 
@@ -78,29 +78,29 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	}
 	k.confirmedBy.node = node
 	k.confirmedBy.machine = m
-	var now []netip.Addr
+	var confirmed []netip.Addr
 	lost := map[netip.Addr]time.Time{}
 	for _, a := range addresses.ClaimedBy(node) {
-		is, _ := addresses.BackingOf(m, a)
-		if is == addresses.Unbacked && m.Power != inventory.PowerOff {
+		backing, _ := addresses.BackingOf(m, a)
+		if backing == addresses.Unbacked && m.Power != inventory.PowerOff {
 			if lost[a] = k.lost[a]; lost[a].IsZero() {
 				lost[a] = time.Now()
 			}
 		}
-		if is == addresses.Backed || is == addresses.Unclear && slices.Contains(k.confirmed, a) {
-			now = append(now, a)
+		if backing == addresses.Backed || backing == addresses.Unclear && slices.Contains(k.confirmed, a) {
+			confirmed = append(confirmed, a)
 		}
 	}
-	k.confirmed = now
+	k.confirmed = confirmed
 	k.lost = lost
 }
 
-var nothing Memory
+var noMemory Memory
 
 // kept returns the memory of a Node for reading only.
-func (p *Placer) kept(node types.UID) *Memory {
+func (p *Placer) memoryOf(node types.UID) *Memory {
 	if k := p.memories.Kept(node); k != nil {
 		return k
 	}
-	return &nothing
+	return &noMemory
 }

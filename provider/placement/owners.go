@@ -15,41 +15,41 @@ import (
 
 // sharing contains the other Nodes with the same VM. The Nodes in before take precedence over node.
 type sharing struct {
-	node          *v1.Node
-	machine       *inventory.Machine
-	before, after []*v1.Node
+	node           *v1.Node
+	machine        *inventory.Machine
+	earlier, later []*v1.Node
 }
 
-func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
+func (s *sharing) isShared() bool { return len(s.earlier)+len(s.later) > 0 }
 
-// shared returns the other Nodes that have a Node's VM. Before the Nodes are known it returns none, since no
+// sharingOf returns the other Nodes that have a Node's VM. Before the Nodes are known it returns none, since no
 // Node is initialized then.
-func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
+func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
 	s := sharing{node: node, machine: m}
 	if !p.nodes.IsStarted() {
 		return s, nil
 	}
-	others, err := p.naming(m)
+	named, err := p.namedBy(m)
 	if err != nil {
 		return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the VM of Node %s, which is tried again: %w", node.Name, err)
 	}
-	for _, other := range others {
+	for _, other := range named {
 		switch {
-		case other.Name == node.Name || !p.has(states, other, m):
+		case other.Name == node.Name || !p.mayHave(states, other, m):
 		case p.compareOwners(other, node, m) < 0:
-			s.before = append(s.before, other)
+			s.earlier = append(s.earlier, other)
 		default:
-			s.after = append(s.after, other)
+			s.later = append(s.later, other)
 		}
 	}
-	for _, nodes := range [][]*v1.Node{s.before, s.after} {
+	for _, nodes := range [][]*v1.Node{s.earlier, s.later} {
 		slices.SortFunc(nodes, func(a, b *v1.Node) int { return p.compareOwners(a, b, m) })
 	}
 	return s, nil
 }
 
-// naming returns the Nodes that may have a VM according to its UUID, its name or its guest's host name.
-func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
+// namedBy returns the Nodes that may have a VM according to its UUID, its name or its guest's host name.
+func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
@@ -60,27 +60,27 @@ func (p *Placer) naming(m *inventory.Machine) (all []*v1.Node, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, named...)
+		nodes = append(nodes, named...)
 	}
-	return all, nil
+	return nodes, nil
 }
 
-// has reports whether a VM is or may be a Node's. This depends on the VM that a search finds, not on the
+// mayHave reports whether a VM is or may be a Node's. This depends on the VM that a search finds, not on the
 // form of the UUID on the Node. A Node that cannot be initialized, because it names two VMs or matches
 // several, has none.
-func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
+func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.IsForeign(node) {
 		return false
 	}
-	waits := nodeinfo.IsUninitialized(node)
-	if p.reservations.of(node.UID).machine == m.UUID {
+	isJoining := nodeinfo.IsUninitialized(node)
+	if p.reservations.get(node.UID).machine == m.UUID {
 		return true
 	}
-	if waits && nodeinfo.Contradiction(node) != nil {
+	if isJoining && nodeinfo.Contradiction(node) != nil {
 		return false
 	}
 	id, err := p.identify(states, node)
-	if err != nil || waits && inventory.RecordsOtherVM(states, id, m) {
+	if err != nil || isJoining && inventory.RecordsOtherVM(states, id, m) {
 		return false
 	}
 	found, err := inventory.Find(states, id)
@@ -90,7 +90,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	case errors.Is(err, topology.ErrAbsent), len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return false
 	}
-	return !waits || !errors.Is(err, topology.ErrAmbiguous)
+	return !isJoining || !errors.Is(err, topology.ErrAmbiguous)
 }
 
 // compareOwners compares two Nodes that have one VM; -1 means that a takes precedence. A Node that vzones
@@ -98,7 +98,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 // Otherwise the older Node does. The order survives restarts, and no kubelet can write its inputs.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
-		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.of(n.UID).machine == m.UUID
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).machine == m.UUID
 	}
 	if isSettled(a) && !isSettled(b) {
 		return -1
@@ -113,20 +113,20 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 // Node with the VM is an error.
 func (s *sharing) whyShared() error {
 	name := s.node.Name
-	joins := nodeinfo.IsUninitialized(s.node)
+	isJoining := nodeinfo.IsUninitialized(s.node)
 	shares := func(others []*v1.Node, came, advice string) error {
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same VM as %s, which came %s: %s%s",
 			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)
 	}
 	const remove = "; delete the one that is not this VM's; until then "
 	switch {
-	case len(s.before) > 0 && joins:
-		return shares(s.before, "first", ": delete the other Node if it is this VM under an older name, and Node "+name+" goes on at once; "+
+	case len(s.earlier) > 0 && isJoining:
+		return shares(s.earlier, "first", ": delete the other Node if it is this VM under an older name, and Node "+name+" goes on at once; "+
 			"otherwise one of the kubelets reports another VM's UUID or provider ID")
-	case len(s.before) > 0:
-		return shares(s.before, "first", remove+"the labels and addresses of Node "+name+" stay as they are")
-	case len(s.after) > 0 && !joins:
-		return shares(s.after, "later", remove+"Node "+name+" goes on as before")
+	case len(s.earlier) > 0:
+		return shares(s.earlier, "first", remove+"the labels and addresses of Node "+name+" stay as they are")
+	case len(s.later) > 0 && !isJoining:
+		return shares(s.later, "later", remove+"Node "+name+" goes on as before")
 	}
 	return nil
 }

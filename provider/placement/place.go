@@ -45,7 +45,7 @@ type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
 	basis     string
-	csi       bool
+	hasCSI    bool
 	placement topology.Placement
 	err       error
 }
@@ -58,8 +58,8 @@ func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory
 	p.basis.update(states)
 	k := p.memories.Of(node)
 	csi := nodeinfo.HasCSIDriver(node)
-	if was := k.placed; was.machine == m && was.policy == rules && was.basis == p.basis.key && was.csi == csi {
-		return was.placement, was.err
+	if cached := k.placed; cached.machine == m && cached.policy == rules && cached.basis == p.basis.key && cached.hasCSI == csi {
+		return cached.placement, cached.err
 	}
 	policy := *rules
 	policy.Invisible, policy.Visible = categories(states, m)
@@ -80,33 +80,33 @@ func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory
 
 // categories returns the tag categories that a VM's vCenter hides from the account and shows to it.
 func categories(states []inventory.State, m *inventory.Machine) (invisible, visible []string) {
-	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
-		return in.InvisibleCategories, in.VisibleCategories
+	if snapshot := inventory.StateOf(states, m.Ref.VCenter).Snapshot; snapshot != nil {
+		return snapshot.InvisibleCategories, snapshot.VisibleCategories
 	}
 	return nil, nil
 }
 
 // Paths returns paths from an entry of a vCenter in the form that placements have: each object has the name
 // of the vCenter's first entry. It does not change its argument.
-func Paths(states []inventory.State, entry string, of []topology.Path) []topology.Path {
+func Paths(states []inventory.State, entry string, paths []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {
-		return of
+		return paths
 	}
 	renamed := map[*topology.Object]*topology.Object{}
-	all := slices.Clone(of)
-	for i := range all {
-		all[i].Objects = slices.Clone(all[i].Objects)
-		for j, o := range all[i].Objects {
+	result := slices.Clone(paths)
+	for i := range result {
+		result[i].Objects = slices.Clone(result[i].Objects)
+		for j, o := range result[i].Objects {
 			if renamed[o] == nil {
-				now := *o
-				now.Ref.VCenter = first
-				renamed[o] = &now
+				object := *o
+				object.Ref.VCenter = first
+				renamed[o] = &object
 			}
-			all[i].Objects[j] = renamed[o]
+			result[i].Objects[j] = renamed[o]
 		}
 	}
-	return all
+	return result
 }
 
 // Contenders returns the tags above a VM that could have decided its Node's labels, each with its outcome.

@@ -102,16 +102,16 @@ func TestReservationsEnd(t *testing.T) {
 				p.reservations.add(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p, m)
 				// This check is first, because reservations.by removes expired reservations.
-				if got := p.reservations.of("uid-a").machine == mustUUID(uuidA); got != c.machine {
+				if got := p.reservations.get("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the VM is reserved: %t, want %t", got, c.machine)
 				}
-				if got := p.reservations.by(one, aNode("b")); got != c.one {
+				if got := p.reservations.holderOf(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
 				}
-				if got := p.reservations.by(two, aNode("b")); got != c.two {
+				if got := p.reservations.holderOf(two, aNode("b")); got != c.two {
 					t.Errorf("the second address is %q's, want %q", got, c.two)
 				}
-				if p.reservations.by(one, aNode("a")) != "" {
+				if p.reservations.holderOf(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
 				if left := c.one+c.two != "" || c.machine; len(p.reservations.index) > 0 != left {

@@ -163,8 +163,8 @@ func (p *Placer) WasFound(node *v1.Node) bool {
 
 // AskHome asks a vCenter about a VM if err is an inventory.NotShown error.
 func (p *Placer) AskHome(err error) {
-	var not *inventory.NotShown
-	if errors.As(err, &not) {
-		p.fleet.AskHome(not.VCenter, not.ID)
+	var notShown *inventory.NotShown
+	if errors.As(err, &notShown) {
+		p.fleet.AskHome(notShown.VCenter, notShown.ID)
 	}
 }

@@ -18,7 +18,7 @@ type reservation struct {
 	node      string
 	machine   inventory.UUID
 	addresses []netip.Addr
-	at        time.Time
+	madeAt    time.Time
 }
 
 // reservations manages the reservations in memories, whose lock the caller holds.
@@ -34,12 +34,12 @@ type reservations struct {
 func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
 		// The informer may not have the initialized Node yet.
-		machine = r.of(node.UID).machine
+		machine = r.get(node.UID).machine
 	}
-	given := reservation{node: node.Name, machine: machine, at: time.Now()}
-	for _, one := range addresses {
+	given := reservation{node: node.Name, machine: machine, madeAt: time.Now()}
+	for _, address := range addresses {
 		// Host names are not reserved.
-		if a, err := netip.ParseAddr(one.Address); err == nil {
+		if a, err := netip.ParseAddr(address.Address); err == nil {
 			given.addresses = append(given.addresses, a)
 		}
 	}
@@ -48,8 +48,8 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 }
 
 // of returns a Node's reservation, or zero once the Node shows everything or reservedFor has passed.
-func (r *reservations) of(node types.UID) reservation {
-	if k := r.memory(node); k != nil && time.Since(k.reserved.at) < reservedFor {
+func (r *reservations) get(node types.UID) reservation {
+	if k := r.memory(node); k != nil && time.Since(k.reserved.madeAt) < reservedFor {
 		return k.reserved
 	}
 	return reservation{}
@@ -68,15 +68,15 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// by returns the name of another Node for which an address is reserved, or "".
-func (r *reservations) by(a netip.Addr, node *v1.Node) string {
+// holderOf returns the name of another Node for which an address is reserved, or "".
+func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
-	for other := range r.index {
-		k := r.memory(other)
+	for uid := range r.index {
+		k := r.memory(uid)
 		switch {
 		case k == nil:
-		case now.Sub(k.reserved.at) >= reservedFor:
-			delete(r.index, other)
+		case now.Sub(k.reserved.madeAt) >= reservedFor:
+			delete(r.index, uid)
 		case k.reserved.node != node.Name && slices.Contains(k.reserved.addresses, a):
 			return k.reserved.node
 		}
@@ -85,24 +85,24 @@ func (r *reservations) by(a netip.Addr, node *v1.Node) string {
 }
 
 // NodeChanged releases the parts of a Node's reservation that the Node shows.
-func (p *Placer) NodeChanged(now *v1.Node) {
+func (p *Placer) NodeChanged(node *v1.Node) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	p.reservations.show(now)
+	p.reservations.show(node)
 }
 
-func (r *reservations) show(now *v1.Node) {
-	k := r.memory(now.UID)
+func (r *reservations) show(node *v1.Node) {
+	k := r.memory(node.UID)
 	if k == nil {
 		return
 	}
 	left := &k.reserved
-	if !nodeinfo.IsUninitialized(now) {
+	if !nodeinfo.IsUninitialized(node) {
 		left.machine = inventory.UUID{}
 	}
-	shown := addresses.ClaimedBy(now)
+	shown := addresses.ClaimedBy(node)
 	left.addresses = slices.DeleteFunc(left.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
 	if left.machine == (inventory.UUID{}) && len(left.addresses) == 0 {
-		delete(r.index, now.UID)
+		delete(r.index, node.UID)
 	}
 }

@@ -78,7 +78,7 @@ type wanted struct {
 	outside bool
 }
 
-func (w wanted) in(k *Memory) **search {
+func (w wanted) slot(k *Memory) **search {
 	if w.outside {
 		return &k.outside
 	}
@@ -98,33 +98,33 @@ type search struct {
 
 // ask returns nil if a recent search confirmed that the VM is absent. Otherwise it starts a search if one is
 // due, without waiting for it. If again is false, it searches once.
-func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, again bool) error {
+func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repeat bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()
 	w := wanted{node.UID, outside}
-	kept := w.in(c.memories.Of(node))
-	if *kept == nil || !(*kept).isOf(id, c.fleet.Generation()) {
-		*kept = &search{id: id, retries: searchRetries}
+	slot := w.slot(c.memories.Of(node))
+	if *slot == nil || !(*slot).isOf(id, c.fleet.Generation()) {
+		*slot = &search{id: id, retries: searchRetries}
 	}
-	of := *kept
-	if of.done.IsZero() || again && !of.due.After(time.Now()) {
+	s := *slot
+	if s.done.IsZero() || repeat && !s.due.After(time.Now()) {
 		c.queues[w.outside].Add(w)
 	}
 	switch {
-	case of.done.IsZero() && c.lastErr != nil:
+	case s.done.IsZero() && c.lastErr != nil:
 		return fmt.Errorf("%w; the latest search, for another one, failed: %w", ErrConfirming, c.lastErr)
-	case of.done.IsZero():
+	case s.done.IsZero():
 		return ErrConfirming
-	case w.outside && time.Since(of.done) > outsideLasts, of.err == nil && !w.outside && time.Since(of.done) > confirmationLasts:
+	case w.outside && time.Since(s.done) > outsideLasts, s.err == nil && !w.outside && time.Since(s.done) > confirmationLasts:
 		return ErrConfirming
 	}
-	return of.err
+	return s.err
 }
 
 // isOf reports whether a search is for this identity, and did not run with other vCenters.
-func (of *search) isOf(id inventory.Identity, generation uint64) bool {
-	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
-		(of.done.IsZero() || of.generation == generation)
+func (s *search) isOf(id inventory.Identity, generation uint64) bool {
+	return slices.Equal(s.id.UUIDs, id.UUIDs) && s.id.Recorded == id.Recorded && s.id.RecordedInstance == id.RecordedInstance && s.id.LastSeen == id.LastSeen &&
+		(s.done.IsZero() || s.generation == generation)
 }
 
 // drop discards a search, even a running one.
@@ -142,7 +142,7 @@ func (c *confirmer) wantedBy(w wanted) *search {
 	if k == nil {
 		return nil
 	}
-	return *w.in(k)
+	return *w.slot(k)
 }
 
 // run searches until the context is done, and returns when no search is running.
@@ -156,9 +156,9 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 				if isShutDown {
 					return
 				}
-				if of := c.dueOf(w); of != nil && pace.Wait(ctx) == nil {
-					generation, err := c.search(ctx, of.id, w.outside)
-					if c.finish(w, of, generation, err) {
+				if s := c.dueOf(w); s != nil && pace.Wait(ctx) == nil {
+					generation, err := c.search(ctx, s.id, w.outside)
+					if c.finish(w, s, generation, err) {
 						ended(w.node)
 					}
 				}
@@ -178,8 +178,8 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 func (c *confirmer) dueOf(w wanted) *search {
 	c.memories.Lock()
 	defer c.memories.Unlock()
-	if of := c.wantedBy(w); of != nil && !of.due.After(time.Now()) {
-		return of
+	if s := c.wantedBy(w); s != nil && !s.due.After(time.Now()) {
+		return s
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 }
 
 // finish records a result, and reports whether the search was not dropped.
-func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) bool {
+func (c *confirmer) finish(w wanted, s *search, generation uint64, err error) bool {
 	c.memories.Lock()
 	defer c.memories.Unlock()
 	if errors.Is(err, ErrSearchFailed) {
@@ -223,19 +223,19 @@ func (c *confirmer) finish(w wanted, of *search, generation uint64, err error) b
 	} else if !w.outside {
 		c.lastErr = nil
 	}
-	if c.wantedBy(w) != of {
+	if c.wantedBy(w) != s {
 		return false
 	}
-	of.generation = generation
-	of.err = err
-	of.done = time.Now()
-	of.due = of.done.Add(repeatAfter)
+	s.generation = generation
+	s.err = err
+	s.done = time.Now()
+	s.due = s.done.Add(repeatAfter)
 	if w.outside {
-		of.due = of.done.Add(outsideLasts)
+		s.due = s.done.Add(outsideLasts)
 	} else if err != nil {
-		of.due = of.done.Add(of.retries.Step())
+		s.due = s.done.Add(s.retries.Step())
 	} else {
-		of.retries = searchRetries
+		s.retries = searchRetries
 	}
 	return true
 }

@@ -283,7 +283,7 @@ func (s situation) mixed(after *v1.Node, written []string) string {
 }
 
 func TestInvariants(t *testing.T) {
-	writes, again := 0, 0
+	writes, repeats := 0, 0
 	property := func(s situation) bool {
 		untouched := s.node.DeepCopy()
 		p := s.plan(s.node, nil)
@@ -301,7 +301,7 @@ func TestInvariants(t *testing.T) {
 		writes++
 		after := p.appliedTo(t, s.node)
 		if second := s.plan(after, p.Drifts); second.Writes() {
-			again++
+			repeats++
 			t.Logf("not done with one write: then %s, patch %v", acts(second), second.Patch(after))
 			return false
 		}

@@ -54,8 +54,8 @@ const ourTypes = "vsphere-vm."
 
 // planType plans the instance type label, which is independent of the Node's place. A difference never
 // taints the Node.
-func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, before []Timed, now time.Time) {
-	d, differs := compareType(node, made)
+func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
+	d, differs := compareType(node, decision)
 	switch {
 	case !differs:
 		return
@@ -65,7 +65,7 @@ func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, be
 		}
 		return
 	}
-	since := beganAt(d, before, now)
+	since := beganAt(d, previous, now)
 	out.Resized = []Timed{{d, since}}
 	end := since.Add(p.Settle)
 	switch {
@@ -78,13 +78,13 @@ func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, be
 
 // compareType returns how a Node's instance type label differs from its VM. A type that cannot be read is no
 // difference, and neither is the former name of the same type.
-func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
-	if made.Machine == nil || made.InstanceType == "" {
+func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
+	if decision.Machine == nil || decision.InstanceType == "" {
 		return Difference{}, false
 	}
 	d := Difference{
-		Label: LabelType, Want: made.InstanceType,
-		Source: "the configuration of " + made.Machine.Ref.Located(made.Machine.InventoryPath),
+		Label: LabelType, Want: decision.InstanceType,
+		Source: "the configuration of " + decision.Machine.Ref.Located(decision.Machine.InventoryPath),
 	}
 	present := 0
 	differs := false
@@ -101,7 +101,7 @@ func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
 		}
 		switch {
 		case have == d.Want || differs:
-		case have == made.FormerType:
+		case have == decision.FormerType:
 			hasFormer = true
 		default:
 			d.Have = have
@@ -110,7 +110,7 @@ func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
 	}
 	if hasFormer && !differs {
 		// A missing key gets the former name too, so that both keys are equal.
-		d.Want = made.FormerType
+		d.Want = decision.FormerType
 	}
 	d.Missing = !differs && present < len(keys)
 	return d, differs || d.Missing

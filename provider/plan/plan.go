@@ -45,9 +45,9 @@ type Plan struct {
 	Drifts []Timed
 	// Resized is the difference of the instance type, if there is any.
 	Resized []Timed
-	// Held are missing labels that may not be written, because the pair of region and zone would be of a
+	// Withheld are missing labels that may not be written, because the pair of region and zone would be of a
 	// place in which the Node is not.
-	Held []Difference
+	Withheld []Difference
 	// Due is the time at which the first drift settles, or zero.
 	Due time.Time
 
@@ -64,8 +64,8 @@ type Plan struct {
 
 	// Annotate and Retaint report whether Owned and Taint differ from the Node.
 	Annotate, Retaint bool
-	// placed reports whether Taint depends on the placement.
-	placed bool
+	// taintNeedsPlacement reports whether Taint depends on the placement.
+	taintNeedsPlacement bool
 }
 
 // A Change is a Difference that a write corrects.
@@ -99,7 +99,7 @@ func (p *Plan) Writes() bool {
 
 // RestsOnVCenter reports whether a change depends on an answer of a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
-	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
+	return p.Retaint && p.taintNeedsPlacement || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
 }
 
 // levelGone is the source if a label is no longer configured. EachNode is the source if the configuration gives
@@ -110,7 +110,7 @@ const (
 )
 
 // For returns the plan for a Node. drifts and resized are from the previous plan.
-func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
+func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out := &Plan{Owned: ownedBy(node)}
 	tainted := IsTainted(node)
 	labels := p.Policy.Labels()
@@ -119,7 +119,7 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
 		}
 	}
-	if placed := made.Placement; made.PlaceErr == nil {
+	if placed := decision.Placement; decision.PlaceErr == nil {
 		var missing []Difference
 		for _, d := range p.differences(node, placed, out.Owned) {
 			if d.Missing {
@@ -148,10 +148,10 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 				settled = append(settled, d.Difference)
 			}
 		}
-		whole := p.whole(node, placed, out.Drifts, settled)
+		completesPair := p.completesPair(node, placed, out.Drifts, settled)
 		if p.Drift == config.DriftUpdate {
 			for _, d := range settled {
-				if d.Uncertain == nil && (IsLevel(d.Label) || whole && !isPairUncertain(placed)) {
+				if d.Uncertain == nil && (IsLevel(d.Label) || completesPair && !isPairUncertain(placed)) {
 					out.update(d)
 				}
 			}
@@ -159,14 +159,14 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 		for _, d := range missing {
 			switch {
 			case !p.Backfill:
-			case IsLevel(d.Label) || whole:
+			case IsLevel(d.Label) || completesPair:
 				out.write(ActionBackfill, d)
 			default:
-				out.Held = append(out.Held, d)
+				out.Withheld = append(out.Withheld, d)
 			}
 		}
 		if p.Drift == config.DriftTaint {
-			out.placed = true
+			out.taintNeedsPlacement = true
 			out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
 			if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
 				out.Taint = true
@@ -177,12 +177,12 @@ func (p *Policy) For(node *v1.Node, made *placement.Decision, drifts, resized []
 		// Only labels and the taint that are no longer configured are removed.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
-	if made.MachineErr == nil && p.Backfill {
-		out.addLabels(node, made.NodeLabels)
+	if decision.MachineErr == nil && p.Backfill {
+		out.addLabels(node, decision.NodeLabels)
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
 	out.Retaint = out.Taint != tainted
-	p.planType(out, node, made, resized, now)
+	p.planType(out, node, decision, resized, now)
 	return out
 }
 
@@ -212,16 +212,16 @@ func isPairUncertain(placed topology.Placement) bool {
 // UncertainLabel returns the first label of a Node that may have an invalid value, and the reason for the
 // uncertainty.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
-	has := func(label string) bool {
+	hasLabel := func(label string) bool {
 		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
 	}
 	for _, u := range placed.Undecided {
-		if has(u.Label) {
+		if hasLabel(u.Label) {
 			return u.Label, u.Err
 		}
 	}
 	for _, d := range placed.Decisions {
-		if why := d.Uncertainty(); why != nil && has(d.Label) {
+		if why := d.Uncertainty(); why != nil && hasLabel(d.Label) {
 			return d.Label, why
 		}
 	}
@@ -229,18 +229,18 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 }
 
 // beganAt returns the start time of a Difference.
-func beganAt(d Difference, before []Timed, now time.Time) time.Time {
-	for _, b := range before {
-		if b.same(d) {
+func beganAt(d Difference, previous []Timed, now time.Time) time.Time {
+	for _, b := range previous {
+		if b.isSame(d) {
 			return b.Since
 		}
 	}
 	return now
 }
 
-// same ignores Source and Uncertain.
-func (d Difference) same(as Difference) bool {
-	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
+// isSame ignores Source and Uncertain.
+func (d Difference) isSame(other Difference) bool {
+	return d.Label == other.Label && d.Have == other.Have && d.Want == other.Want
 }
 
 // await makes Due no later than end.
@@ -250,8 +250,8 @@ func (p *Plan) await(end time.Time) {
 	}
 }
 
-// whole reports whether the write leaves the Node with the region and zone of its placement.
-func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
+// completesPair reports whether the write leaves the Node with the region and zone of its placement.
+func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
 		if IsLevel(u.Label) {
 			continue
@@ -263,7 +263,7 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 		}
 	}
 	return !slices.ContainsFunc(drifts, func(d Timed) bool {
-		written := p.Drift == config.DriftUpdate && !isPairUncertain(placed) && slices.ContainsFunc(settled, d.same)
+		written := p.Drift == config.DriftUpdate && !isPairUncertain(placed) && slices.ContainsFunc(settled, d.isSame)
 		return !IsLevel(d.Label) && d.Want != "" && !written
 	})
 }
@@ -320,7 +320,7 @@ func (p *Plan) write(action Action, d Difference) {
 	}
 	p.Changes = append(p.Changes, Change{action, d})
 	if IsRemovable(d.Label) {
-		p.own(d.Label)
+		p.addOwned(d.Label)
 	}
 }
 
@@ -340,7 +340,7 @@ func (p *Plan) drop(d Difference) {
 	p.Owned = slices.DeleteFunc(p.Owned, func(l string) bool { return l == d.Label })
 }
 
-func (p *Plan) own(label string) {
+func (p *Plan) addOwned(label string) {
 	if !slices.Contains(p.Owned, label) {
 		p.Owned = append(p.Owned, label)
 		slices.Sort(p.Owned)
@@ -349,15 +349,15 @@ func (p *Plan) own(label string) {
 
 // Differences returns how the labels of an initialized Node differ from a decision, whatever the policy:
 // topology labels in the order of the policy, then the instance type.
-func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Difference {
-	var all []Difference
-	if place.PlaceErr == nil {
-		all = p.differences(node, place.Placement, ownedBy(node))
+func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Difference {
+	var diffs []Difference
+	if decision.PlaceErr == nil {
+		diffs = p.differences(node, decision.Placement, ownedBy(node))
 	}
-	if d, differs := compareType(node, place); differs {
-		all = append(all, d)
+	if d, differs := compareType(node, decision); differs {
+		diffs = append(diffs, d)
 	}
-	return all
+	return diffs
 }
 
 // A Policy decides which labels of running Nodes are written.
@@ -370,23 +370,23 @@ func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "
 
 // ownedBy returns the existing labels that vzones wrote to a Node.
 func ownedBy(node *v1.Node) []string {
-	var own []string
+	var owned []string
 	for key := range strings.SplitSeq(node.Annotations[nodeinfo.KeyLabels], ",") {
 		if _, there := node.Labels[key]; there && IsRemovable(key) {
-			own = append(own, key)
+			owned = append(owned, key)
 		}
 	}
-	slices.Sort(own)
-	return slices.Compact(own)
+	slices.Sort(owned)
+	return slices.Compact(owned)
 }
 
-// Own returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a
+// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a
 // different value on the Node are not included.
-func Own(node *v1.Node, given map[string]string) string {
+func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {
 		if node.Labels[label] == value && IsRemovable(label) {
-			p.own(label)
+			p.addOwned(label)
 		}
 	}
 	return strings.Join(p.Owned, ",")

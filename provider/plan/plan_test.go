@@ -61,7 +61,7 @@ func acts(p *Plan) string {
 	for _, c := range []struct {
 		word string
 		is   bool
-	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Held) > 0}, {"keep", p.TaintKept != nil}} {
+	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Withheld) > 0}, {"keep", p.TaintKept != nil}} {
 		if c.is {
 			words = append(words, c.word)
 		}
@@ -165,7 +165,7 @@ func TestMatrix(t *testing.T) {
 func TestInstanceType(t *testing.T) {
 	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
 	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"
-	made := &placement.Decision{Machine: &inventory.Machine{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
+	decision := &placement.Decision{Machine: &inventory.Machine{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
 	for _, c := range []struct{ has, updated, noBackfill []string }{
 		{nil, []string{beta + is, stable + is}, nil},
 		{[]string{stable + is}, []string{beta + is, stable + is}, []string{stable + is}},
@@ -185,8 +185,8 @@ func TestInstanceType(t *testing.T) {
 				n := placed.Node(c.has...)
 				p := aPolicy(drift)
 				p.Backfill = backfill
-				begun := p.For(n, made, nil, nil, noon)
-				todo := p.For(n, made, nil, begun.Resized, noon.Add(settle))
+				begun := p.For(n, decision, nil, nil, noon)
+				todo := p.For(n, decision, nil, begun.Resized, noon.Add(settle))
 				want := c.updated
 				if !backfill {
 					want = c.noBackfill
@@ -210,7 +210,7 @@ func TestLabelsOfEachNode(t *testing.T) {
 	each := map[string]string{a: "1", b: ""}
 	for name, c := range map[string]struct {
 		has, want  []string
-		made       placement.Decision
+		decision   placement.Decision
 		noBackfill bool
 	}{
 		"lacks all":     {nil, []string{a + "=1", b + "="}, placement.Decision{PlaceErr: errors.New("no tag")}, false},
@@ -223,18 +223,18 @@ func TestLabelsOfEachNode(t *testing.T) {
 		p := aPolicy(config.DriftUpdate)
 		n := placed.Node(c.has...)
 		p.Backfill = !c.noBackfill
-		c.made.NodeLabels = each
-		todo := p.For(n, &c.made, nil, nil, noon)
+		c.decision.NodeLabels = each
+		todo := p.For(n, &c.decision, nil, nil, noon)
 		after := todo.appliedTo(t, n)
 		if d := gocmp.Diff(placed.Node(c.want...).Labels, after.Labels, cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s: (-want +got):\n%s", name, d)
 		}
-		isPlaced := len(c.made.Placement.Decisions) > 0
+		isPlaced := len(c.decision.Placement.Decisions) > 0
 		if todo.RestsOnVCenter() != isPlaced {
 			t.Errorf("%s: rests on a vCenter: %t, want %t", name, todo.RestsOnVCenter(), isPlaced)
 		}
-		if again := p.For(after, &c.made, nil, nil, noon); again.Writes() {
-			t.Errorf("%s: afterwards it writes %v and %v", name, again.Set, again.Remove)
+		if second := p.For(after, &c.decision, nil, nil, noon); second.Writes() {
+			t.Errorf("%s: afterwards it writes %v and %v", name, second.Set, second.Remove)
 		}
 	}
 
@@ -243,11 +243,11 @@ func TestLabelsOfEachNode(t *testing.T) {
 	n := placed.Node(rack + "=r1")
 	p.Policy.Levels = nil
 	n.Annotations[nodeinfo.KeyLabels] = rack
-	made := placement.Decision{NodeLabels: map[string]string{rack: "each"}}
-	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
-	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
-	made.NodeLabels = nil
-	n = p.For(n, &made, nil, nil, noon).appliedTo(t, n)
+	decision := placement.Decision{NodeLabels: map[string]string{rack: "each"}}
+	n = p.For(n, &decision, nil, nil, noon).appliedTo(t, n)
+	n = p.For(n, &decision, nil, nil, noon).appliedTo(t, n)
+	decision.NodeLabels = nil
+	n = p.For(n, &decision, nil, nil, noon).appliedTo(t, n)
 	if got := n.Labels[rack]; got != "each" || n.Annotations[nodeinfo.KeyLabels] != "" {
 		t.Errorf("%s is %q, and vzones owns %q", rack, got, n.Annotations[nodeinfo.KeyLabels])
 	}

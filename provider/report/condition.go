@@ -28,14 +28,14 @@ func ConditionOf(n *v1.Node) v1.NodeCondition {
 
 // NewCondition returns the next condition nodeinfo.TopologyReady of a Node.
 func NewCondition(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
-	before := ConditionOf(n)
+	previous := ConditionOf(n)
 	now := metav1.Now()
-	after := v1.NodeCondition{
+	next := v1.NodeCondition{
 		Type: nodeinfo.TopologyReady, Status: status, Reason: reason, Message: message,
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}
-	if before.Status == status && !before.LastTransitionTime.IsZero() {
-		after.LastTransitionTime = before.LastTransitionTime
+	if previous.Status == status && !previous.LastTransitionTime.IsZero() {
+		next.LastTransitionTime = previous.LastTransitionTime
 	}
-	return after
+	return next
 }

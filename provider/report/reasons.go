@@ -65,16 +65,16 @@ var unplaced = []Outcome{
 // ReasonLeftOut is the reason of the Event about addresses that a kubelet's --node-ip excludes.
 const ReasonLeftOut = "AddressOmitted"
 
-// ofVCenters are the errors of unreadable vCenters.
-var ofVCenters = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
+// vcenterErrors are the errors of unreadable vCenters.
+var vcenterErrors = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
-// unknown are the errors after which a Node's place is unknown.
-var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
+// unknownErrors are the errors after which a Node's place is unknown.
+var unknownErrors = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
 // EventText returns the message of an Event about an error, including advice.
 func EventText(err error) string {
-	o := Of(err)
-	if slices.Contains(ofVCenters, o.err) {
+	o := OutcomeOfError(err)
+	if slices.Contains(vcenterErrors, o.err) {
 		o.Advice = inventory.FirstUnreachable(err).Cause.Advice()
 	}
 	return quote.NoteWith(err.Error(), o.Advice)
@@ -88,22 +88,22 @@ func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 	case NeverOurs(n, d):
 		return Foreign
 	}
-	return Of(d.Err).Name
+	return OutcomeOfError(d.Err).Name
 }
 
-// Of returns the outcome of an error.
-func Of(err error) Outcome {
+// OutcomeOfError returns the outcome of an error.
+func OutcomeOfError(err error) Outcome {
 	// If several vCenters cannot be read, the Node's own vCenter comes first and decides.
 	var first error
 	if u := inventory.FirstUnreachable(err); u != nil {
 		first = u
 	}
 	for _, o := range unplaced {
-		is := err
-		if slices.Contains(ofVCenters, o.err) {
-			is = first
+		cause := err
+		if slices.Contains(vcenterErrors, o.err) {
+			cause = first
 		}
-		if errors.Is(is, o.err) {
+		if errors.Is(cause, o.err) {
 			return o
 		}
 	}
@@ -113,8 +113,8 @@ func Of(err error) Outcome {
 // ProblemOf returns the problem of a Node with an error. Its key is the same for all errors of a
 // vCenter that cannot be read.
 func ProblemOf(err error) Problem {
-	o := Of(err)
-	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
+	o := OutcomeOfError(err)
+	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknownErrors, o.err)}
 	if vcenters := inventory.UnreachableIn(err); len(vcenters) > 0 {
 		p.Key = strings.Join(vcenters, " ")
 		p.Cause = o.Event

@@ -22,7 +22,7 @@ func TestTracker(t *testing.T) {
 	began := time.Now()
 	now := began
 	busy := false
-	look := func(key string, d time.Duration) {
+	observe := func(key string, d time.Duration) {
 		for end := now.Add(d); now.Before(end); now = now.Add(time.Second) {
 			switch {
 			case key != "":
@@ -37,26 +37,26 @@ func TestTracker(t *testing.T) {
 			}
 		}
 	}
-	look("short", 9*time.Second)
-	look("", time.Minute-9*time.Second)
-	look("a", 2*time.Hour-time.Minute)
-	look("b", 30*time.Second)
+	observe("short", 9*time.Second)
+	observe("", time.Minute-9*time.Second)
+	observe("a", 2*time.Hour-time.Minute)
+	observe("b", 30*time.Second)
 	// This is too short for an Event.
-	look("a", 5*time.Second)
-	look("b", 25*time.Second)
+	observe("a", 5*time.Second)
+	observe("b", 25*time.Second)
 	// Nothing can be recorded now.
 	busy = true
-	look("", 30*time.Second)
+	observe("", 30*time.Second)
 	busy = false
 	// The problem never ended.
-	look("b", 30*time.Second)
-	look("", time.Minute)
+	observe("b", 30*time.Second)
+	observe("", time.Minute)
 	want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if said, current := tracker.Said(); current || said != (report.Problem{}) {
-		t.Errorf("%+v is said after its end", said)
+	if last, current := tracker.LastRecorded(); current || last != (report.Problem{}) {
+		t.Errorf("%+v is said after its end", last)
 	}
 }
 
@@ -125,8 +125,8 @@ func TestMessage(t *testing.T) {
 		if name == "absent" {
 			err = c.err
 		}
-		if got := report.EventText(err); got != c.want || report.Of(err).Event != c.reason || report.ProblemOf(err).Unknown != c.unknown {
-			t.Errorf("%s: %s, unknown %t: %s", name, report.Of(err).Event, report.ProblemOf(err).Unknown, got)
+		if got := report.EventText(err); got != c.want || report.OutcomeOfError(err).Event != c.reason || report.ProblemOf(err).Unknown != c.unknown {
+			t.Errorf("%s: %s, unknown %t: %s", name, report.OutcomeOfError(err).Event, report.ProblemOf(err).Unknown, got)
 		}
 	}
 }

@@ -41,51 +41,51 @@ type Problem struct {
 // about every hour, and at its end. The zero value has no problem. A Tracker reads no clock and is not
 // safe for concurrent use.
 type Tracker struct {
-	now   Problem
-	since time.Time
+	current Problem
+	since   time.Time
 	// last is the problem of the last Event, and at its time. They are zero if the last Event was about the
 	// end of a problem.
-	last Problem
-	at   time.Time
+	last   Problem
+	lastAt time.Time
 }
 
 // Observe records a problem, and returns the time at which an Event is due. If that is not after now,
 // the caller records the Event and calls Recorded.
-func (t *Tracker) Observe(p Problem, after, repeat time.Duration, now time.Time) time.Time {
-	if t.since.IsZero() || p.Key != t.now.Key {
+func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time) time.Time {
+	if t.since.IsZero() || p.Key != t.current.Key {
 		t.since = now
 	}
-	t.now = p
-	due := t.since.Add(after)
+	t.current = p
+	due := t.since.Add(delay)
 	switch {
-	case t.at.IsZero() || p.Key != t.last.Key:
+	case t.lastAt.IsZero() || p.Key != t.last.Key:
 		return due
 	case p.Cause == t.last.Cause:
-		return t.at.Add(repeat)
-	case due.Before(t.at.Add(otherCause)):
-		return t.at.Add(otherCause)
+		return t.lastAt.Add(repeat)
+	case due.Before(t.lastAt.Add(otherCause)):
+		return t.lastAt.Add(otherCause)
 	default:
 		return due
 	}
 }
 
 // Recorded records the problem of an Event. Its text may differ from the observed problem.
-func (t *Tracker) Recorded(p Problem, now time.Time) { t.last, t.at = p, now }
+func (t *Tracker) Recorded(p Problem, now time.Time) { t.last, t.lastAt = p, now }
 
 // Since returns the start of the current problem, or zero.
 func (t *Tracker) Since() time.Time { return t.since }
 
-// Said returns the problem of the last Event and whether it is still current.
-func (t *Tracker) Said() (p Problem, current bool) {
-	return t.last, !t.at.IsZero() && !t.since.IsZero() && t.last.Key == t.now.Key && t.last.Cause == t.now.Cause
+// LastRecorded returns the problem of the last Event and whether it is still current.
+func (t *Tracker) LastRecorded() (p Problem, current bool) {
+	return t.last, !t.lastAt.IsZero() && !t.since.IsZero() && t.last.Key == t.current.Key && t.last.Cause == t.current.Cause
 }
 
 // End records that there is no problem. If it returns true, the last Event was about a problem: the caller then
 // records its end and clears the tracker.
 func (t *Tracker) End() bool {
-	t.now = Problem{}
+	t.current = Problem{}
 	t.since = time.Time{}
-	return !t.at.IsZero()
+	return !t.lastAt.IsZero()
 }
 
 // RepeatAfter returns the interval for Events about a lasting problem, from 50 to 55 minutes. It

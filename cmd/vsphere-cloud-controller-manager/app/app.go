@@ -60,8 +60,8 @@ type App struct {
 	fence election.Fence
 	group errgroup.Group
 	stop  sync.Once
-	// began means that the command line was valid.
-	began bool
+	// isConfigured means that the command line was valid.
+	isConfigured bool
 	// failure is the error that ends the daemon.
 	failure atomic.Pointer[error]
 }
@@ -94,7 +94,7 @@ func (a *App) result(ctx context.Context, err error) error {
 	if failure := a.failure.Load(); failure != nil {
 		return *failure
 	}
-	if err == nil && a.began && ctx.Err() == nil {
+	if err == nil && a.isConfigured && ctx.Err() == nil {
 		return errEnded
 	}
 	return err
@@ -105,7 +105,7 @@ func (a *App) WriteError(w io.Writer, err error) {
 	switch {
 	case errors.As(err, new(config.Errors)):
 		fmt.Fprintf(w, "%v\n", err)
-	case !a.began && a.failure.Load() == nil:
+	case !a.isConfigured && a.failure.Load() == nil:
 		fmt.Fprintf(w, "Error: %v\nRun with --help for all flags.\n", err)
 	default:
 		fmt.Fprintf(w, "Error: %v\n", err)

@@ -64,7 +64,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		return a.configure(ctx, opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a.began = true
+		a.isConfigured = true
 		given := pflag.NewFlagSet("command line", pflag.ContinueOnError)
 		cmd.Flags().Visit(given.AddFlag)
 		cliflag.PrintFlags(given)

@@ -116,22 +116,22 @@ func TestResult(t *testing.T) {
 	wrong := errors.New("wrong")
 	lost := errors.New("lost")
 	for name, c := range map[string]struct {
-		began   bool
-		asked   context.Context
-		err     error
-		failure error
-		want    error
+		isConfigured bool
+		asked        context.Context
+		err          error
+		failure      error
+		want         error
 	}{
 		"only printed":            {asked: t.Context()},
 		"wrong flags":             {asked: t.Context(), err: wrong, want: wrong},
-		"a signal":                {began: true, asked: done},
-		"an error after a signal": {began: true, asked: done, err: wrong, want: wrong},
-		"no signal":               {began: true, asked: t.Context(), want: errEnded},
-		"the Lease is lost":       {began: true, asked: t.Context(), failure: lost, want: lost},
-		"lost after a signal":     {began: true, asked: done, failure: lost, want: lost},
+		"a signal":                {isConfigured: true, asked: done},
+		"an error after a signal": {isConfigured: true, asked: done, err: wrong, want: wrong},
+		"no signal":               {isConfigured: true, asked: t.Context(), want: errEnded},
+		"the Lease is lost":       {isConfigured: true, asked: t.Context(), failure: lost, want: lost},
+		"lost after a signal":     {isConfigured: true, asked: done, failure: lost, want: lost},
 	} {
 		a := New(nil, Options{})
-		a.began = c.began
+		a.isConfigured = c.isConfigured
 		if c.failure != nil {
 			a.fail(c.failure)
 		}

@@ -27,17 +27,17 @@ func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 
 // Set sets the known gates. Only the framework rejects invalid syntax.
 func (g *gates) Set(value string) error {
-	known := utilfeature.DefaultMutableFeatureGate.GetAll()
-	var kept []string
+	allGates := utilfeature.DefaultMutableFeatureGate.GetAll()
+	var knownGates []string
 	for gate := range strings.SplitSeq(value, ",") {
 		name, _, isPair := strings.Cut(strings.TrimSpace(gate), "=")
-		if _, isKnown := known[featuregate.Feature(strings.TrimSpace(name))]; isPair && !isKnown {
+		if _, isKnown := allGates[featuregate.Feature(strings.TrimSpace(name))]; isPair && !isKnown {
 			g.unknown = append(g.unknown, strings.TrimSpace(gate))
 		} else {
-			kept = append(kept, gate)
+			knownGates = append(knownGates, gate)
 		}
 	}
-	return g.Value.Set(strings.Join(kept, ","))
+	return g.Value.Set(strings.Join(knownGates, ","))
 }
 
 func (g *gates) log(ctx context.Context) {

@@ -67,7 +67,7 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 	if r.refused.Observe(problem, 0, report.RepeatAfter(reasonConfigRefused), now).After(now) {
 		return
 	}
-	if last, _ := r.refused.Said(); last.Key != problem.Key {
+	if last, _ := r.refused.LastRecorded(); last.Key != problem.Key {
 		r.counts.Refused()
 	}
 	r.refused.Recorded(problem, now)

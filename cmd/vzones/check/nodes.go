@@ -152,7 +152,7 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 			}
 			continue
 		}
-		outcome := report.Of(n.Err)
+		outcome := report.OutcomeOfError(n.Err)
 		id := nodeKinds[outcome.Name]
 		if outcome.Name == "vm_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayBeUnreadable(n, v) }) {
 			id = "VZ156"
@@ -215,7 +215,7 @@ func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 // isExplained reports whether another finding covers the error of a Node: about an unreadable vCenter,
 // conflicting or unreadable tags, or VMware Tools that do not run.
 func (c *nodeCheck) isExplained(n *node) bool {
-	name := report.Of(n.Err).Name
+	name := report.OutcomeOfError(n.Err).Name
 	switch {
 	case inventory.FirstUnreachable(n.Err) != nil:
 		return true

@@ -425,7 +425,7 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 		}
 		isDeleted = isDeleted && c.Holds()
 		switch {
-		case !c.Asked:
+		case !c.Checked:
 			root.Add(cli.Faint, "not asked: %s", text)
 		case c.Holds():
 			root.Add("", "holds: %s", text)

@@ -173,7 +173,7 @@ func (l *Look) Reason() string {
 	if l.Err == nil {
 		return ""
 	}
-	return report.Of(l.Err).Event
+	return report.OutcomeOfError(l.Err).Event
 }
 
 // Text returns the Event message of Err, or "".

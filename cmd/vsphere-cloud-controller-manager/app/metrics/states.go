@@ -14,10 +14,10 @@ import (
 	"vzones/vcenter/session"
 )
 
-// ofVCenters are the gauges of each vCenter. Unknown values are absent.
-var ofVCenters = []struct {
+// vcenterGauges are the gauges of each vCenter. Unknown values are absent.
+var vcenterGauges = []struct {
 	name  string
-	value func(vcenter.Health) (v float64, known bool)
+	value func(vcenter.Health) (v float64, isKnown bool)
 	help  string
 }{
 	{"vcenter_up", func(h vcenter.Health) (float64, bool) { return number(h.Err == nil && h.Snapshot != nil), true }, "1 if a vCenter was read and its watch runs, else 0."},
@@ -41,8 +41,8 @@ var ofVCenters = []struct {
 	}, "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint."},
 }
 
-// ofSnapshots are the gauges of each snapshot.
-var ofSnapshots = []struct {
+// snapshotGauges are the gauges of each snapshot.
+var snapshotGauges = []struct {
 	name  string
 	value func(*inventory.Snapshot) int
 	help  string
@@ -69,10 +69,10 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 		s.descs[name] = metrics.NewDesc(Subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	add("leading", "1 if this instance leads, so that it reads the vCenters and writes to Nodes, 0 if it stands by.")
-	for _, g := range ofVCenters {
+	for _, g := range vcenterGauges {
 		add(g.name, g.help, "vcenter")
 	}
-	for _, g := range ofSnapshots {
+	for _, g := range snapshotGauges {
 		add(g.name, g.help, "vcenter")
 	}
 	add("nodes", "Nodes by what is known of them: "+report.Help+".", "outcome")
@@ -102,12 +102,12 @@ func (s *States) CollectWithStability(ch chan<- metrics.Metric) {
 		return
 	}
 	for _, h := range s.fleet() {
-		for _, g := range ofVCenters {
-			if v, known := g.value(h); known {
+		for _, g := range vcenterGauges {
+			if v, isKnown := g.value(h); isKnown {
 				show(g.name, v, h.VCenter)
 			}
 		}
-		for _, g := range ofSnapshots {
+		for _, g := range snapshotGauges {
 			if h.Snapshot != nil {
 				show(g.name, float64(g.value(h.Snapshot)), h.VCenter)
 			}
