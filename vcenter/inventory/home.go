@@ -16,7 +16,7 @@ var ErrNotShown = errors.New("the VM is not shown any more")
 // NotShown is the error of a Node whose home its vCenter no longer shows. It wraps ErrNotShown.
 type NotShown struct {
 	VCenter, ID string
-	// Reply is Unasked, Hidden or There.
+	// Reply is Unasked, Hidden or Present.
 	Reply Reply
 }
 

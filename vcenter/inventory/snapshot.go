@@ -56,9 +56,9 @@ const (
 	Gone
 	// Hidden: the account may not see the object, so it may exist.
 	Hidden
-	// There: the object exists with an unknown UUID.
+	// Present: the object exists with an unknown UUID.
 	Present
-	// Other: the object exists as a template or with another UUID.
+	// Different: the object exists as a template or with another UUID.
 	Different
 )
 

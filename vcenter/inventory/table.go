@@ -12,7 +12,7 @@ type lookup struct {
 	home   home
 	// matches are the VMs with the Node's UUID in configured order, including the home if it is shown.
 	matches []match
-	// others are the matches except the home that may run.
+	// rivals are the matches except the home that may run.
 	rivals []match
 }
 

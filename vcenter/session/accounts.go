@@ -59,7 +59,7 @@ func (a *Accounts) checkLocked(now time.Time, keys []any) error {
 	return nil
 }
 
-// begin records a pending login, or returns the error of postponed.
+// begin records a pending login, or returns the error of check.
 func (a *Accounts) begin(now time.Time, keys ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +99,7 @@ func recentTimes(times []time.Time, window time.Duration, now time.Time) []time.
 	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= window })
 }
 
-// checkLocked returns a *postponedError if one more failure could lock the account.
+// checkLockout returns a *postponedError if one more failure could lock the account.
 func checkLockout(failed []time.Time, pending int, limits LoginLimits) error {
 	if len(failed)+pending < limits.Failures {
 		return nil

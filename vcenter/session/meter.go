@@ -23,14 +23,14 @@ type xmlState int
 
 const (
 	inText        xmlState = iota
-	afterAngle             // behind "<"
+	afterAngle             // after "<"
 	inTag                  // in a start tag
 	inSingle               // in a value of an attribute in single quotes
 	inDouble               // in a value of an attribute in double quotes
 	inEndTag               // in an end tag
 	inInstruction          // in a processing instruction
-	afterBang              // behind "<!"
-	afterBangDash          // behind "<!-"
+	afterBang              // after "<!"
+	afterBangDash          // after "<!-"
 	inComment
 	inCDATA
 	inDirective // after a document type, to the end of the document

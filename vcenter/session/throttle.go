@@ -17,8 +17,8 @@ const failuresMax = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
-	// Failures is the maximum number of pending and failed logins within Window, with any credentials at any API;
-	// 2 within 180 s if zero. By default vCenter locks an account after five.
+	// At most Failures logins may be pending or have failed within Window, with any credentials at any API; 2
+	// within 180 s if zero. By default vCenter locks an account after five failures.
 	Window   time.Duration
 	Failures int
 	// RejectedMin and RejectedMax bound the delay after a rejection; 5 and 30 minutes if zero.
@@ -276,7 +276,7 @@ func (f *failure) asError(tried bool) *postponedError {
 	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, silent: f.silent, tried: tried}
 }
 
-// delayAfter doubles from least to most. Jitter keeps many clusters from logging in at the same time.
+// delayAfter doubles from minDelay to maxDelay. Jitter keeps many clusters from logging in at the same time.
 func delayAfter(n int, minDelay, maxDelay time.Duration) time.Duration {
 	backoff := wait.Backoff{Duration: minDelay, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(minDelay, maxDelay*5/6)}
 	var delay time.Duration
