@@ -128,7 +128,7 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	return false
 }
 
-// holds reports whether a Node's claim to an address is valid, and why. The VM must have the address,
+// checkClaim reports whether a Node's claim to an address is valid, and why. The VM must have the address,
 // because any kubelet can claim one. While the VM's addresses are unknown, the last known answer applies.
 func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {

@@ -71,7 +71,7 @@ type Decision struct {
 	OldNames       bool
 	TagNamesReadAt time.Time
 
-	// in is the state of the VM's vCenter. states are those of all vCenters.
+	// vcenterState is the VM's vCenter in states.
 	vcenterState inventory.State
 	states       []inventory.State
 }

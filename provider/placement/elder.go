@@ -91,7 +91,7 @@ type reported struct {
 	machines map[netip.Addr][]*inventory.Machine
 }
 
-// of returns the VMs that report an address, in any order.
+// reporting returns the VMs that report an address, in any order.
 func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inventory.Machine) {
 	if len(r) > len(states) {
 		// A vCenter was removed from the configuration.

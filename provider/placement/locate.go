@@ -17,7 +17,7 @@ const readyGrace = 2 * time.Minute
 // A found is the VM that a Node names, according to the states.
 type found struct {
 	id inventory.Identity
-	// machine is nil if it is uncertain. in is the state of its vCenter, and lost is the reason why that
+	// machine is nil if it is uncertain. state belongs to its vCenter, and lost is the reason why that
 	// vCenter does not answer.
 	machine *inventory.Machine
 	state   inventory.State

@@ -53,7 +53,7 @@ type Memories interface {
 	Kept(types.UID) *Memory
 }
 
-// nameWait is a Node's wait for nothing but tag names. served is the first time at which they were available.
+// nameWait is a Node's wait for nothing but tag names. readAt is the first time at which they were available.
 type nameWait struct{ began, readAt time.Time }
 
 // start returns the start of the wait. A new wait begins if names became available long ago.
@@ -97,7 +97,7 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 
 var noMemory Memory
 
-// kept returns the memory of a Node for reading only.
+// memoryOf returns the memory of a Node for reading only.
 func (p *Placer) memoryOf(node types.UID) *Memory {
 	if k := p.memories.Kept(node); k != nil {
 		return k

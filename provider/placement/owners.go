@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// sharing contains the other Nodes with the same VM. The Nodes in before take precedence over node.
+// sharing contains the other Nodes with the same VM. The Nodes in earlier take precedence over node.
 type sharing struct {
 	node           *v1.Node
 	machine        *inventory.Machine

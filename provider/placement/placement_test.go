@@ -101,7 +101,7 @@ func TestReservationsEnd(t *testing.T) {
 				p, m := aPlacer()
 				p.reservations.add(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p, m)
-				// This check is first, because reservations.by removes expired reservations.
+				// This check is first, because reservations.holderOf removes expired reservations.
 				if got := p.reservations.get("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the VM is reserved: %t, want %t", got, c.machine)
 				}

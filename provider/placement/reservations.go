@@ -47,7 +47,7 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 	r.index[node.UID] = true
 }
 
-// of returns a Node's reservation, or zero once the Node shows everything or reservedFor has passed.
+// get returns a Node's reservation, or zero once the Node shows everything or reservedFor has passed.
 func (r *reservations) get(node types.UID) reservation {
 	if k := r.memory(node); k != nil && time.Since(k.reserved.madeAt) < reservedFor {
 		return k.reserved

@@ -97,7 +97,7 @@ type search struct {
 }
 
 // ask returns nil if a recent search confirmed that the VM is absent. Otherwise it starts a search if one is
-// due, without waiting for it. If again is false, it searches once.
+// due, without waiting for it. If repeat is false, it searches once.
 func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repeat bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()

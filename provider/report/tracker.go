@@ -43,7 +43,7 @@ type Problem struct {
 type Tracker struct {
 	current Problem
 	since   time.Time
-	// last is the problem of the last Event, and at its time. They are zero if the last Event was about the
+	// last is the problem of the last Event, recorded at lastAt. They are zero if the last Event was about the
 	// end of a problem.
 	last   Problem
 	lastAt time.Time
