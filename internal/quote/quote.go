@@ -23,12 +23,10 @@ const (
 	LongestNote = 400
 	// LongestAdvice limits the advice in an Event message.
 	LongestAdvice = 250
-	// LongestLine limits log messages.
-	LongestLine = 4096
+	LongestLine   = 4096
 )
 
-// Value returns a value in double quotes with Go's escapes. It truncates after Longest bytes and adds
-// the length.
+// Value returns a value in double quotes with Go's escapes, truncated to Longest bytes.
 func Value(s string) string {
 	if len(s) <= Longest {
 		return strconv.Quote(s)
@@ -46,14 +44,14 @@ func Plain(s string) string {
 	return s
 }
 
-// Text returns a text, such as another server's message, on one line with unprintable characters escaped. It
-// truncates after LongestText bytes and adds the length.
+// Text returns a text, such as another server's message, on one line, with unprintable characters escaped
+// and truncated to LongestText bytes.
 func Text(s string) string { return text(s, LongestText, len(s)) }
 
 // TextOf is Text for the beginning of a text of size bytes.
 func TextOf(beginning string, size int) string { return text(beginning, LongestText, size) }
 
-// Name is Text for names and inventory paths, with the limit LongestName.
+// Name is Text with the limit LongestName, for names and inventory paths.
 func Name(s string) string { return text(s, LongestName, len(s)) }
 
 func text(s string, longest, size int) string {
@@ -64,18 +62,15 @@ func text(s string, longest, size int) string {
 	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), size)
 }
 
-// Line returns a log message on one line, with semicolons for line breaks. It truncates after
-// LongestLine bytes and adds the length.
+// Line returns a log message on one line, with semicolons for line breaks, truncated to LongestLine bytes.
 func Line(s string) string {
 	return text(strings.ReplaceAll(beginning(s, min(len(s), LongestLine)), "\n", "; "), LongestLine, len(s))
 }
 
-// Note returns an Event message on one line, with semicolons for line breaks. It truncates after
-// LongestNote bytes.
+// Note is Line with the limit LongestNote, for Event messages.
 func Note(s string) string { return note(s, LongestNote) }
 
-// NoteWith is Note for a text and advice. It first truncates the text, and advice only after
-// LongestAdvice bytes.
+// NoteWith is Note for a text and advice. The advice is truncated only after LongestAdvice bytes.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)
@@ -93,7 +88,6 @@ func note(s string, longest int) string {
 	return beginning(shown, min(len(shown), longest-len(more))) + more
 }
 
-// escaped escapes unprintable characters.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -118,7 +112,7 @@ func beginning(s string, n int) string {
 // Most is the default number of items that a message lists.
 const Most = 3
 
-// Some lists at most most names, and the number of the remaining names. The names must be printable.
+// Some lists at most most names, and the number of the remaining names.
 func Some(names []string, most int) string { return some(names, most, ", ", " ") }
 
 // Reasons is Some for sentences, such as the texts of errors.
@@ -131,8 +125,8 @@ func some(parts []string, most int, separator, last string) string {
 	return fmt.Sprintf("%s%sand %d more", strings.Join(parts[:most], separator), last, len(parts)-most)
 }
 
-// Errors joins errors on one line. The text contains at most most errors and the number of the rest,
-// but errors.Is and errors.As match all of them. It is nil if all are nil.
+// Errors joins errors on one line. The text contains at most most errors, but errors.Is and errors.As match
+// all of them. It is nil if all are nil.
 func Errors(most int, errs ...error) error {
 	var all joined
 	all.most = most

@@ -265,8 +265,8 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 // ReasonNotDeleted is the reason of the Event about a Node that is not deleted.
 const ReasonNotDeleted = "NodeDeletionBlocked"
 
-// keepReasons are the reasons for keeping a Node whose VM is not found. The first match applies, and the last entry
-// covers every other error.
+// keepReasons are the reasons for keeping a Node whose VM is not found. The first match applies, and
+// the last entry covers every other error.
 var keepReasons = []struct {
 	err  error
 	name string

@@ -14,8 +14,8 @@ import (
 // LabelType is the label of a Node's instance type. It has a beta twin.
 const LabelType = v1.LabelInstanceTypeStable
 
-// StableAndBeta returns the keys for a label. The beta key is first, because the framework's node controller
-// copies its value to the stable key.
+// StableAndBeta returns the keys for a label. The framework's node controller copies the beta value to the
+// stable key, so the beta key is first.
 func StableAndBeta(label string) []string {
 	switch label {
 	case topology.LabelRegion:
@@ -52,8 +52,7 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 // ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Any other type is kept.
 const ourTypes = "vsphere-vm."
 
-// planType plans the instance type label, which is independent of the Node's place. A difference never
-// taints the Node.
+// planType plans the instance type label. A difference never taints the Node.
 func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
 	d, differs := compareType(node, decision)
 	switch {
@@ -76,8 +75,8 @@ func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision
 	}
 }
 
-// compareType returns how a Node's instance type label differs from its VM. A type that cannot be read is no
-// difference, and neither is the former name of the same type.
+// compareType returns how a Node's instance type label differs from its VM. Neither an unreadable type nor a
+// former name is a difference.
 func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
 	if decision.Machine == nil || decision.InstanceType == "" {
 		return Difference{}, false

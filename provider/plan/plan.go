@@ -1,7 +1,7 @@
 // Package plan decides what is written to the labels of a running Node.
 //
 // It contains the policy for missing and differing labels, the patch, and the texts about both. Its functions
-// are pure: no I/O, no clock, no state.
+// are pure.
 package plan
 
 import (
@@ -19,17 +19,15 @@ import (
 	"vzones/topology"
 )
 
-// A Difference is a label that does not have the expected value. An empty Want means that the label should not
-// exist.
+// A Difference is a label without the expected value. If Want is empty, the label should not exist.
 type Difference struct {
 	Label      string
 	Have, Want string
 	// Missing reports whether the label or its twin is missing, without any wrong value.
 	Missing bool
-	// Source names the object that gives Want, or is empty.
+	// Source names the object that gives Want.
 	Source string
-	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value may be written where a
-	// label is missing. It changes or removes no label, and taints no Node.
+	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value only fills a missing label.
 	Uncertain error
 }
 
@@ -43,15 +41,15 @@ type Timed struct {
 type Plan struct {
 	// Drifts are the labels that differ from the placement.
 	Drifts []Timed
-	// Resized is the difference of the instance type, if there is any.
+	// Resized is the difference of the instance type.
 	Resized []Timed
-	// Withheld are missing labels that may not be written, because the pair of region and zone would be of a
-	// place in which the Node is not.
+	// Withheld are missing labels that are not written, because the Node is not in the resulting pair of
+	// region and zone.
 	Withheld []Difference
 	// Due is the time at which the first drift settles, or zero.
 	Due time.Time
 
-	// Changes are the reasons for Set and Remove, the labels to write.
+	// Changes are the reasons for Set and Remove.
 	Set     map[string]string
 	Remove  []string
 	Changes []Change
@@ -77,8 +75,7 @@ type Change struct {
 // Action is a kind of change.
 type Action string
 
-// The actions: write a missing label, correct a label, remove a label that vzones wrote, add the taint and
-// remove it. The values are in a metric.
+// The actions. The values are in a metric.
 const (
 	ActionBackfill Action = "backfill"
 	ActionUpdate   Action = "update"
@@ -102,8 +99,7 @@ func (p *Plan) RestsOnVCenter() bool {
 	return p.Retaint && p.taintNeedsPlacement || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
 }
 
-// levelGone is the source if a label is no longer configured. EachNode is the source if the configuration gives
-// the label to each Node.
+// Sources of changes that depend on no vCenter.
 const (
 	levelGone = "the configuration"
 	EachNode  = "nodes.labels or --node-labels"
@@ -128,8 +124,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 				out.Drifts = append(out.Drifts, Timed{d, beganAt(d, drifts, now)})
 			}
 		}
-		// Region and zone settle together, at the later time: half a pair would be a place in which the
-		// Node is not.
+		// Region and zone settle together: half a pair would be a place in which the Node is not.
 		var pairSince time.Time
 		for _, d := range out.Drifts {
 			if !IsLevel(d.Label) && d.Since.After(pairSince) {
@@ -186,8 +181,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 	return out
 }
 
-// addLabels adds the labels of each Node. Existing values stay. The annotation does not list these labels,
-// because they are never removed.
+// addLabels adds the labels of each Node. The annotation does not list them, because they are never removed.
 func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if _, there := node.Labels[label]; there {
@@ -209,8 +203,7 @@ func isPairUncertain(placed topology.Placement) bool {
 	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
 }
 
-// UncertainLabel returns the first label of a Node that may have an invalid value, and the reason for the
-// uncertainty.
+// UncertainLabel returns the first label of a Node that may be wrong, and the reason for the uncertainty.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	hasLabel := func(label string) bool {
 		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
@@ -228,7 +221,6 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	return "", nil
 }
 
-// beganAt returns the start time of a Difference.
 func beganAt(d Difference, previous []Timed, now time.Time) time.Time {
 	for _, b := range previous {
 		if b.isSame(d) {
@@ -243,7 +235,6 @@ func (d Difference) isSame(other Difference) bool {
 	return d.Label == other.Label && d.Have == other.Have && d.Want == other.Want
 }
 
-// await makes Due no later than end.
 func (p *Plan) await(end time.Time) {
 	if p.Due.IsZero() || end.Before(p.Due) {
 		p.Due = end
@@ -268,9 +259,9 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 	})
 }
 
-// differences returns how the topology labels of a Node differ from a placement. An undecided label is no
-// difference. A removable label without a value is a difference only if vzones wrote it. If the stable and the
-// beta value differ, Have is the wrong value.
+// differences returns how the topology labels of a Node differ from a placement. A removable label
+// without a value is a difference only if vzones wrote it. If the stable and the beta value differ,
+// Have is the wrong value.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -347,8 +338,7 @@ func (p *Plan) addOwned(label string) {
 	}
 }
 
-// Differences returns how the labels of an initialized Node differ from a decision, whatever the policy:
-// topology labels in the order of the policy, then the instance type.
+// Differences returns how the labels of an initialized Node differ from a decision, in the order of the policy.
 func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Difference {
 	var diffs []Difference
 	if decision.PlaceErr == nil {
@@ -363,9 +353,8 @@ func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Diff
 // A Policy decides which labels of running Nodes are written.
 type Policy struct{ *config.Topology }
 
-// IsRemovable reports whether vzones may remove a label. Region and zone are excluded, since volumes
-// are bound to them. Other reserved labels are excluded even if the annotation lists them: a kubelet
-// may write its Node's annotations, but may not remove Kubernetes' own labels.
+// IsRemovable reports whether vzones may remove a label. Volumes are bound to region and zone. Other reserved
+// labels stay even if the annotation lists them, since a kubelet may write the annotation, but not the labels.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // ownedBy returns the existing labels that vzones wrote to a Node.
@@ -380,8 +369,7 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(owned)
 }
 
-// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node after it was given labels. Labels with a
-// different value on the Node are not included.
+// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node after it was given labels.
 func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {

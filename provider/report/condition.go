@@ -9,8 +9,7 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// Reasons of the condition nodeinfo.TopologyReady that are no reasons of Events, and the message if all
-// labels are right.
+// Reasons of the condition nodeinfo.TopologyReady that are no reasons of Events.
 const (
 	ConditionCurrent = "TopologyCurrent"
 	TextCurrent      = "the Node has the topology labels of its VM's place"

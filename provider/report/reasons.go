@@ -2,7 +2,7 @@
 // nodeinfo.TopologyReady and, as outcomes, in metrics.
 //
 // It contains the table that maps each error to an Event reason, an outcome and advice, the rule for
-// the time from a problem to its Event, and the recorder for all Events.
+// how long a problem lasts before its Event, and the Event recorder.
 package report
 
 import (
@@ -23,12 +23,11 @@ import (
 // An Outcome is the result for a Node, initialized or not.
 type Outcome struct {
 	// err is the sentinel that the outcome matches.
-	err error
-	// Name is the value of the metric's label.
+	err  error
 	Name string
 	// Event is the reason of the Event about an uninitialized Node.
 	Event string
-	// Advice is the remedy. It is empty if the text of the error contains it or it depends on the cause.
+	// Advice is empty if the text of the error contains it or it depends on the cause.
 	Advice string
 }
 
@@ -38,8 +37,7 @@ const (
 	Foreign = "unmanaged"
 )
 
-// unplaced are the outcomes with an error. The first match applies, and the last entry covers every
-// other error.
+// unplaced are compared with an error in order. The last entry covers every other error.
 var unplaced = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "vm_shared", "VMShared", ""},
@@ -65,13 +63,12 @@ var unplaced = []Outcome{
 // ReasonLeftOut is the reason of the Event about addresses that a kubelet's --node-ip excludes.
 const ReasonLeftOut = "AddressOmitted"
 
-// vcenterErrors are the errors of unreadable vCenters.
 var vcenterErrors = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
 // unknownErrors are the errors after which a Node's place is unknown.
 var unknownErrors = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
-// EventText returns the message of an Event about an error, including advice.
+// EventText returns the message of an Event about an error.
 func EventText(err error) string {
 	o := OutcomeOfError(err)
 	if slices.Contains(vcenterErrors, o.err) {
@@ -80,7 +77,7 @@ func EventText(err error) string {
 	return quote.NoteWith(err.Error(), o.Advice)
 }
 
-// OutcomeOf returns the name of the outcome of a decision.
+// OutcomeOf returns the name of a decision's outcome.
 func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 	switch {
 	case d.Err == nil:
@@ -93,7 +90,7 @@ func OutcomeOf(n *v1.Node, d *placement.Decision) string {
 
 // OutcomeOfError returns the outcome of an error.
 func OutcomeOfError(err error) Outcome {
-	// If several vCenters cannot be read, the Node's own vCenter comes first and decides.
+	// If several vCenters cannot be read, the Node's own vCenter comes first.
 	var first error
 	if u := inventory.FirstUnreachable(err); u != nil {
 		first = u
@@ -110,8 +107,7 @@ func OutcomeOfError(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
-// ProblemOf returns the problem of a Node with an error. Its key is the same for all errors of a
-// vCenter that cannot be read.
+// ProblemOf returns the problem of an error. Its key is the same for all errors of an unreadable vCenter.
 func ProblemOf(err error) Problem {
 	o := OutcomeOfError(err)
 	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknownErrors, o.err)}
@@ -122,8 +118,7 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// NeverOurs reports whether a Node does not belong to vzones: it has no provider ID and no taint, no
-// vCenter has its VM, and vzones has not found the VM before.
+// NeverOurs reports whether a Node has no provider ID and no taint, and its VM was never found.
 func NeverOurs(node *v1.Node, d *placement.Decision) bool {
 	err := d.MachineErr
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound
@@ -138,7 +133,7 @@ func Outcomes() []string {
 	return names
 }
 
-// EventReasons returns the reasons of all Events about Nodes that are not placed or not deleted.
+// EventReasons returns the reasons of Events about Nodes.
 func EventReasons() []string {
 	var reasons []string
 	for _, o := range unplaced {

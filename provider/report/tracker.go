@@ -19,11 +19,10 @@ import (
 const ReasonResolved = "ProblemResolved"
 
 const (
-	// The Event of a lasting problem is repeated after repeatMin to repeatMax. By default API servers
-	// forget an Event an hour after its last write.
+	// API servers forget an Event an hour after its last write, by default.
 	repeatMin = 50 * time.Minute
 	repeatMax = 55 * time.Minute
-	// otherCause is the minimum time until an Event about a different cause, since causes may alternate.
+	// otherCause limits Events about different causes, which may alternate.
 	otherCause = 5 * time.Minute
 )
 
@@ -38,19 +37,17 @@ type Problem struct {
 }
 
 // A Tracker decides when Events about one object are due: when a problem has lasted, when it changes,
-// about every hour, and at its end. The zero value has no problem. A Tracker reads no clock and is not
-// safe for concurrent use.
+// about every hour, and at its end. It reads no clock and is not safe for concurrent use.
 type Tracker struct {
 	current Problem
 	since   time.Time
-	// last is the problem of the last Event, recorded at lastAt. They are zero if the last Event was about the
-	// end of a problem.
+	// last is the problem of the last Event, recorded at lastAt. Both are zero after the end of a problem.
 	last   Problem
 	lastAt time.Time
 }
 
-// Observe records a problem, and returns the time at which an Event is due. If that is not after now,
-// the caller records the Event and calls Recorded.
+// Observe records a problem, and returns the time at which an Event is due. The caller then records the
+// Event and calls Recorded.
 func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time) time.Time {
 	if t.since.IsZero() || p.Key != t.current.Key {
 		t.since = now
@@ -69,7 +66,7 @@ func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time)
 	}
 }
 
-// Recorded records the problem of an Event. Its text may differ from the observed problem.
+// Recorded records the problem of an Event.
 func (t *Tracker) Recorded(p Problem, now time.Time) { t.last, t.lastAt = p, now }
 
 // Since returns the start of the current problem, or zero.
@@ -80,16 +77,16 @@ func (t *Tracker) LastRecorded() (p Problem, current bool) {
 	return t.last, !t.lastAt.IsZero() && !t.since.IsZero() && t.last.Key == t.current.Key && t.last.Cause == t.current.Cause
 }
 
-// End records that there is no problem. If it returns true, the last Event was about a problem: the caller then
-// records its end and clears the tracker.
+// End records that there is no problem. If it returns true, the caller records the end of the problem in
+// the last Event, and clears the tracker.
 func (t *Tracker) End() bool {
 	t.current = Problem{}
 	t.since = time.Time{}
 	return !t.lastAt.IsZero()
 }
 
-// RepeatAfter returns the interval for Events about a lasting problem, from 50 to 55 minutes. It
-// depends only on the argument, and so spreads the Events about thousands of Nodes.
+// RepeatAfter returns the interval for Events about a lasting problem. It depends only on the argument,
+// and spreads the Events about thousands of Nodes.
 func RepeatAfter(about string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(about))
@@ -97,15 +94,13 @@ func RepeatAfter(about string) time.Duration {
 }
 
 const (
-	// source is the component in Events.
 	source = "vzones"
-	// mostCorrelated is the number of Events that the recorder can correlate. It exceeds the Nodes of a
-	// cluster.
+	// mostCorrelated exceeds the Nodes of a cluster.
 	mostCorrelated = 16384
 )
 
-// Record returns a recorder of Events about objects in a namespace, or "" for cluster-scoped objects,
-// and a function that stops it. It outlives the context, so that the last Events are still written.
+// Record returns a recorder of Events in a namespace, or "" for cluster-scoped objects, and a function
+// that stops it. It outlives the context, so that the last Events are still written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
@@ -113,11 +108,11 @@ func Record(ctx context.Context, client kubernetes.Interface, namespace string) 
 	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
 }
 
-// A Recorder records Events with one-line messages of at most quote.LongestNote bytes. API servers
-// accept longer messages until etcd rejects them, and then client-go logs the whole Event and drops it.
+// A Recorder records Events with one-line messages of at most quote.LongestNote bytes: client-go logs and
+// drops an Event that etcd rejects as too large.
 type Recorder struct{ to record.EventRecorder }
 
-// Event records an Event of a type (Normal or Warning) about an object. It does not block.
+// Event records an Event of a type (Normal or Warning). It does not block.
 func (r Recorder) Event(object runtime.Object, eventType, reason, message string) {
 	r.to.Event(object, eventType, reason, quote.Note(message))
 }

@@ -1,8 +1,7 @@
 // Package app is the daemon: it starts the framework's controllers and its own goroutines, and stops both.
 //
-// A process runs one daemon: the framework, klog and client-go keep their feature gates, the logger,
-// /configz and most metrics in global variables, and the framework ends the process through klog.OsExit
-// after a fatal error.
+// A process runs one daemon, since the framework, klog and client-go keep state in global variables. The
+// framework ends the process through klog.OsExit after a fatal error.
 package app
 
 import (
@@ -32,12 +31,12 @@ const stopTimeout = 4 * time.Second
 
 var errEnded = errors.New("the controllers have ended without a signal: start the daemon again")
 
-// Options are the optional settings of a daemon besides its command line.
+// Options are the optional settings of a daemon.
 type Options struct {
-	// Metrics is the registry of the daemon's own metrics. By default it is the framework's.
+	// Metrics is the framework's registry by default.
 	Metrics metrics.Registry
-	// KeepLogging keeps the logging of the process and ignores the logging flags. A process that logs before
-	// Run needs it, since klog has one logger per process.
+	// KeepLogging ignores the logging flags. A process that logs before Run needs it, since klog has one
+	// logger per process.
 	KeepLogging bool
 }
 
@@ -56,14 +55,12 @@ type App struct {
 	election *election.Election
 	cancel   context.CancelFunc
 
-	// fence guards all writes to Nodes.
 	fence election.Fence
 	group errgroup.Group
 	stop  sync.Once
 	// isConfigured means that the command line was valid.
 	isConfigured bool
-	// failure is the error that ends the daemon.
-	failure atomic.Pointer[error]
+	failure      atomic.Pointer[error]
 }
 
 // New returns a daemon with command-line arguments.
@@ -74,8 +71,8 @@ func New(args []string, o Options) *App {
 	return &App{Options: o, args: args, cancel: func() {}}
 }
 
-// Run runs the daemon until the context is done, and stops everything that it started. It returns nil
-// then and after --help, and otherwise the error that ended the daemon.
+// Run runs the daemon until the context is done, and stops everything that it started. It returns the error
+// that ended the daemon, if any.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -89,7 +86,6 @@ func (a *App) Run(ctx context.Context) error {
 	return a.result(ctx, err)
 }
 
-// result returns the result of Run. err is the command's error.
 func (a *App) result(ctx context.Context, err error) error {
 	if failure := a.failure.Load(); failure != nil {
 		return *failure
@@ -100,7 +96,7 @@ func (a *App) result(ctx context.Context, err error) error {
 	return err
 }
 
-// WriteError writes the error that ended the daemon. Each error in the configuration is on a line of its own.
+// WriteError writes the error that ended the daemon.
 func (a *App) WriteError(w io.Writer, err error) {
 	switch {
 	case errors.As(err, new(config.Errors)):
@@ -112,15 +108,13 @@ func (a *App) WriteError(w io.Writer, err error) {
 	}
 }
 
-// fail ends the daemon with an error.
 func (a *App) fail(err error) {
 	a.failure.CompareAndSwap(nil, &err)
 	a.cancel()
 }
 
-// Stop stops everything that Run started, within stopTimeout. Run calls it at its end; a caller that
-// exits the process earlier calls it first. The Lease is released once no write is in flight and no
-// session is left. After the timeout it remains until it expires.
+// Stop stops everything that Run started, within stopTimeout. Run calls it at its end; a caller that exits
+// the process calls it first. The Lease is released once no write is in flight and no session is left.
 func (a *App) Stop(ctx context.Context) {
 	a.stop.Do(func() {
 		a.cancel()

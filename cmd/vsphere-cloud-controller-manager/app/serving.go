@@ -55,19 +55,15 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 }
 
 const (
-	// failuresPerSecond and failuresBurst limit the invalid credentials that reach the API server, from
-	// all clients together.
+	// These limit the invalid credentials that reach the API server, from all clients together.
 	failuresPerSecond = 5
 	failuresBurst     = 100
-	// acceptedMax and acceptedFor limit the remembered credentials.
-	acceptedMax = 100
-	acceptedFor = 10 * time.Minute
+	acceptedMax       = 100
+	acceptedFor       = 10 * time.Minute
 )
 
-// limitFailures limits the attempts with invalid credentials to one per second and client, and to
-// failuresPerSecond in total. Beyond that it rejects them without a call to the API server and without
-// a log line. A client is identified by a hash of its address. Credentials that were accepted before
-// are exempt.
+// limitFailures rejects invalid credentials beyond one per second and client, and failuresPerSecond in total,
+// without a call to the API server or a log line. Credentials that were accepted before are exempt.
 func limitFailures(next authenticator.Request) authenticator.Request {
 	seed := maphash.MakeSeed()
 	total := rate.NewLimiter(failuresPerSecond, failuresBurst)

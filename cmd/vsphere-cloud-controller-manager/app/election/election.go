@@ -27,12 +27,12 @@ import (
 	"vzones/internal/quote"
 )
 
-// RetryPeriod is the interval between attempts to take or renew the Lease. A standby retries after one
-// to 2.2 times this interval, so it leads within 2 s of a release.
+// RetryPeriod is the interval between attempts to take or renew the Lease. A standby retries after at most 2.2
+// times this interval, so it leads within 2 s of a release.
 const RetryPeriod = 750 * time.Millisecond
 
 const (
-	// releaseTimeout limits the release of the Lease, which otherwise expires.
+	// releaseTimeout limits the release of the Lease.
 	releaseTimeout = 700 * time.Millisecond
 	// WatchdogTime is the time from the end of a Lease that its leader cannot renew until /healthz fails, as in
 	// the framework.
@@ -51,9 +51,8 @@ type Election struct {
 	lock    resourcelock.Interface
 	// The elector closes leading when this process leads, and ended when it ends. Release closes released.
 	leading, released, ended chan struct{}
-	// end runs after the elector.
-	end   func()
-	began atomic.Bool
+	end                      func()
+	began                    atomic.Bool
 	// isOver means that Release was called or the Lease is lost.
 	isOver atomic.Bool
 }
@@ -71,7 +70,6 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	}
 	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
-		// The format is the framework's.
 		Identity:      host + "_" + string(uuid.NewUUID()),
 		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),
 	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
@@ -83,8 +81,8 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	return lock, events.Shutdown, nil
 }
 
-// New returns an election for Run. It calls end after the election, and lost if the election ends
-// without Release. The watchdog fails if the leader does not renew the Lease in time.
+// New returns an election for Run. It calls end after the election, and lost if the election ends without
+// Release.
 func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{

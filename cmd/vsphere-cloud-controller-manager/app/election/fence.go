@@ -13,12 +13,11 @@ import (
 // ErrFenced is the error of a write to a Node by an instance that does not lead.
 var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
 
-// A Fence allows writes to Nodes only while this process leads. It is needed because the framework's
-// workers cannot be waited for, and some of their writes ignore the context. The zero value is closed.
+// A Fence allows writes to Nodes only while this process leads. Some writes of the framework's workers ignore
+// the context. The zero value is closed.
 type Fence struct {
-	mu   sync.Mutex
-	open bool
-	// lowered means that the fence is closed for good.
+	mu       sync.Mutex
+	open     bool
 	lowered  bool
 	inFlight int
 	// idle is closed once a lowered fence has no write in flight. It is nil before Lower.
@@ -48,7 +47,6 @@ func (f *Fence) Lower() (idle <-chan struct{}) {
 	return f.idle
 }
 
-// enter reports whether a write may start. The caller then calls exit at its end.
 func (f *Fence) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +67,6 @@ func (f *Fence) exit() {
 
 func (f *Fence) around(next http.RoundTripper) http.RoundTripper { return &fenced{f, next} }
 
-// fenced is a transport that rejects writes to Nodes while the fence is closed.
 type fenced struct {
 	fence *Fence
 	next  http.RoundTripper
