@@ -179,8 +179,8 @@ const hostsHold = 12
 // A reading lasts from the first snapshot to the next break.
 type reading struct {
 	inventory.Reading
-	// discovered reports whether all hosts were connected at once.
-	discovered atomic.Bool
+	// hostsConnected reports whether all hosts were connected at once.
+	hostsConnected atomic.Bool
 }
 
 // checkHold returns an error while the vCenter may lack an existing VM. After a restore from a backup it
@@ -192,7 +192,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	if err := r.CheckHold(id, v.absenceHold); err != nil {
 		return err
 	}
-	if !r.MayMissVM(id) || r.discovered.Load() || time.Since(r.Since) > hostsHold*v.absenceHold {
+	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > hostsHold*v.absenceHold {
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -203,6 +203,6 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
 			inventory.HoldReason, quote.Plain(host), hostsHold*v.absenceHold)
 	}
-	r.discovered.Store(true)
+	r.hostsConnected.Store(true)
 	return nil
 }

@@ -37,10 +37,10 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 		m.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, m.opts.Timeout, m.opts.LoginTimeout)})
 	})
 	m.current.session = s
-	m.answered = err == nil
+	m.loginSucceeded = err == nil
 	m.publish(false)
 	// This outage concerned the replacement of a session.
-	m.unusable = faults.Outage{}
+	m.credentialsOutage = faults.Outage{}
 	return s, err
 }
 
@@ -138,7 +138,7 @@ func (m *monitor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := m.current.session
 	m.current.session = fresh
 	m.interrupt()
-	if lasted, ended := m.unusable.End(); ended {
+	if lasted, ended := m.credentialsOutage.End(); ended {
 		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
 	}
 	m.closeSession(ctx, old)

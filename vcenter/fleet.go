@@ -71,7 +71,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.generation.Add(1)
 	f.mu.Unlock()
 	f.applied.Notify()
-	f.changed(true)
+	f.rebuildStates(true)
 }
 
 // CredentialsChanged requests a check of all credentials. A watch survives if its vCenter accepts new
@@ -96,7 +96,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 			running[v] = cancel
 			g.Go(func() error {
 				defer cancel()
-				newMonitor(v, f.credentials, f.opts, f.changed).run(vcCtx)
+				newMonitor(v, f.credentials, f.opts, f.rebuildStates).run(vcCtx)
 				return nil
 			})
 		}
@@ -131,8 +131,8 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
-// changed rebuilds the states, and notifies subscribers if announce is set.
-func (f *Fleet) changed(announce bool) {
+// rebuildStates rebuilds the states, and notifies subscribers if announce is set.
+func (f *Fleet) rebuildStates(announce bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	vcenters := *f.vcenters.Load()

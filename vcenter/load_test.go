@@ -31,14 +31,14 @@ type loadMode struct {
 	run  func(context.Context, *testing.T, *fleet.VCenter)
 	opts func(*Options)
 	// speedup is the speed of opts relative to the defaults; 1 if zero.
-	faster int
+	speedup int
 
 	once, minute fleet.Load
 }
 
 // atMost returns the load limit for a duration.
 func (m *loadMode) atMost(d time.Duration) fleet.Load {
-	d *= time.Duration(max(m.faster, 1))
+	d *= time.Duration(max(m.speedup, 1))
 	sum := func(once, minute int) int { return once + int((time.Duration(minute)*d+time.Minute-1)/time.Minute) }
 	return fleet.Load{
 		Requests: sum(m.once.Requests, m.minute.Requests),
@@ -165,9 +165,9 @@ func asItIs(*testing.T, *fleet.VCenter) {}
 func loadModes() []loadMode {
 	return []loadMode{
 		{name: "when the daemon starts", start: asItIs},
-		{name: "at rest", faster: 5, opts: fiveTimes},
+		{name: "at rest", speedup: 5, opts: fiveTimes},
 		{
-			name: "accepts connections and answers nothing", faster: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
+			name: "accepts connections and answers nothing", speedup: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
 			run: inBackground((*fleet.VCenter).Hang),
 		},
 		{name: "breaks each connection in the middle of an answer", run: inBackground((*fleet.VCenter).Drop)},
@@ -211,7 +211,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			name: "clones ten VMs a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "clones ten VMs a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 3 {
 					if err := v.SetReadable(fmt.Sprintf("clone-%d", n-3), true); err != nil {
 						return err
@@ -221,7 +221,7 @@ func loadModes() []loadMode {
 			}),
 		},
 		{
-			name: "creates and deletes ten VMs a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates and deletes ten VMs a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				if n >= 5 {
 					if err := v.Destroy(fmt.Sprintf("other-%d", n-5)); err != nil {
 						return err
@@ -232,7 +232,7 @@ func loadModes() []loadMode {
 		},
 		{
 			// Just after an idle poll has reported no changes.
-			name: "creates a VM every 26 seconds", faster: 5, opts: fiveTimes, run: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
+			name: "creates a VM every 26 seconds", speedup: 5, opts: fiveTimes, run: every(5200*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
@@ -241,8 +241,8 @@ func loadModes() []loadMode {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
-		{name: "switches VMs of others off and on ten times a second", faster: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
-		{name: "switches VMs of others off and on a hundred times a second", faster: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on ten times a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
+		{name: "switches VMs of others off and on a hundred times a second", speedup: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
 		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {

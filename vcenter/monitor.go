@@ -22,7 +22,7 @@ type monitor struct {
 	*vCenter
 	credentials CredentialSource
 	opts        Options
-	changed     func(announce bool)
+	onChange    func(announce bool)
 	// memory passes from one watch to the next.
 	memory *watch.Memory
 	// updates come from the running watch.
@@ -31,17 +31,17 @@ type monitor struct {
 	// current is the status to publish next.
 	current status
 	// wanted is the latest spec, cfg the configuration since the last applySpec.
-	wanted  *spec
-	cfg     *config.VCenter
-	overdue deadline
-	restart bool
+	wanted       *spec
+	cfg          *config.VCenter
+	readDeadline deadline
+	needsRestart bool
 	// checkCredentials reports whether the credentials may have changed since they were read.
 	checkCredentials bool
 	tags             *tags.Reader
 	// credentialsOutage is about changed credentials while a session is open.
-	outage, unusable faults.Outage
+	readOutage, credentialsOutage faults.Outage
 	// loginSucceeded reports whether a login succeeded since the last failure.
-	answered bool
+	loginSucceeded bool
 	// readDelay applies to the next watch.
 	readDelay readDelay
 }
@@ -49,7 +49,7 @@ type monitor struct {
 func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
 	first := v.status.Load().spec
 	return &monitor{
-		vCenter: v, credentials: credentials, opts: opts, changed: changed,
+		vCenter: v, credentials: credentials, opts: opts, onChange: changed,
 		memory: watch.NewMemory(), updates: make(chan update),
 		current: *v.status.Load(), wanted: first, cfg: &first.cfg, tags: v.newTagReader(opts),
 	}
@@ -58,7 +58,7 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 // run watches the vCenter until ctx is done and logs out. It retries with backoff and jitter.
 func (m *monitor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
-	m.overdue = deadline{configuredAt: time.Now()}
+	m.readDeadline = deadline{configuredAt: time.Now()}
 	defer m.logout(ctx)
 	for ctx.Err() == nil {
 		_ = m.guard.Run(ctx, "following the vCenter again and again", func() error {
@@ -164,7 +164,7 @@ func (m *monitor) follow(ctx context.Context) error {
 
 // applySpec adopts the wanted spec between two watches.
 func (m *monitor) applySpec(ctx context.Context) {
-	m.restart = false
+	m.needsRestart = false
 	d := m.cfg.Diff(&m.wanted.cfg)
 	m.cfg = &m.wanted.cfg
 	if !d.ChangesAddress() {
@@ -184,8 +184,8 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.interrupt()
 	m.throttle.Moved()
 	m.tags = m.newTagReader(m.opts)
-	m.outage = faults.Outage{}
-	m.unusable = faults.Outage{}
+	m.readOutage = faults.Outage{}
+	m.credentialsOutage = faults.Outage{}
 }
 
 // interrupt ends the reading: the vCenter may have changed unnoticed.
@@ -196,10 +196,10 @@ func (m *monitor) interrupt() {
 
 // fail publishes the error and logs it once for each cause.
 func (m *monitor) fail(ctx context.Context, err error) {
-	m.answered = false
+	m.loginSucceeded = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	cause := faults.CauseOf(err)
-	m.outage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
+	m.readOutage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
 		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
 		if cause != inventory.CausePostponed || m.current.state.Err == nil || m.current.state.Cause == inventory.CauseCredentials {

@@ -33,7 +33,7 @@ type awaited struct {
 func (m *monitor) next(ctx context.Context, w awaited) event {
 	for {
 		switch {
-		case w.restart && m.restart:
+		case w.restart && m.needsRestart:
 			return reconfigured
 		case w.credentials && m.checkCredentials:
 			return credentialsToCheck
@@ -77,14 +77,14 @@ func (m *monitor) setSpec(s *spec) {
 		m.current.state = inventory.State{VCenter: m.name}
 		m.current.tags = TagsNotRead
 		m.current.credentialsErr = nil
-		m.overdue = deadline{configuredAt: time.Now()}
+		m.readDeadline = deadline{configuredAt: time.Now()}
 	}
 	if previous.Tags != s.Tags {
 		m.current.tags = TagsNotRead
 	}
 	m.publish(false)
 	restart := s.needsRestart(previous, d)
-	m.restart = m.restart || restart
+	m.needsRestart = m.needsRestart || restart
 	m.inbox.Require(&s.Requirements, !restart)
 	m.checkCredentials = true // The account may differ.
 }
@@ -103,5 +103,5 @@ func (m *monitor) update(u update) {
 func (m *monitor) publish(announce bool) {
 	s := m.current
 	m.status.Store(&s)
-	m.changed(announce)
+	m.onChange(announce)
 }

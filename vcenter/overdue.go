@@ -36,11 +36,11 @@ func (m *monitor) untilOverdue() <-chan time.Time {
 	if s := &m.current.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
 		return nil
 	}
-	return time.After(m.overdue.remaining(m.current.endpoint.LastAnswer()))
+	return time.After(m.readDeadline.remaining(m.current.endpoint.LastAnswer()))
 }
 
 func (m *monitor) publishOverdue(ctx context.Context) {
-	if m.overdue.remaining(m.current.endpoint.LastAnswer()) > 0 {
+	if m.readDeadline.remaining(m.current.endpoint.LastAnswer()) > 0 {
 		return // An answer moved the deadline.
 	}
 	m.current.state.Overdue = true

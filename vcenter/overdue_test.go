@@ -24,7 +24,7 @@ func TestOverdue(t *testing.T) {
 				*announced++
 			}
 		})
-		a.overdue = deadline{configuredAt: time.Now()}
+		a.readDeadline = deadline{configuredAt: time.Now()}
 		done := make(chan struct{})
 		go func() { defer close(done); a.next(ctx, awaited{done: ctx.Done()}) }()
 		return a, announced, func() { cancel(); <-done }

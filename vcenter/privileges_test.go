@@ -72,10 +72,10 @@ func TestPrivileges(t *testing.T) {
 			t.Parallel()
 			d := deprive(t, p)
 			p.lost(d)
-			d.promises()
+			d.checkInvariants()
 			d.restart()
 			p.lost(d)
-			d.promises()
+			d.checkInvariants()
 			if p.give == nil {
 				return
 			}
@@ -152,8 +152,8 @@ func denies(failure error) bool {
 	return faults.Denied(failure) || errors.Is(failure, session.ErrRejected)
 }
 
-// promises checks the invariants.
-func (d *deprived) promises() {
+// checkInvariants checks the invariants.
+func (d *deprived) checkInvariants() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.w1})
 	d.until("w1 placed", func([]inventory.State) bool { return d.zone(d.w1) == "west/a" })

@@ -82,7 +82,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 
 // publishReadDelay publishes that the read is pending, unless the vCenter still fails.
 func (m *monitor) publishReadDelay() {
-	if m.current.state.Err != nil && !m.answered {
+	if m.current.state.Err != nil && !m.loginSucceeded {
 		return // It may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {

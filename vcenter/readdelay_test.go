@@ -57,7 +57,7 @@ func TestAReadingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.current.state.Snapshot
-		a.current.state.Cause, a.current.state.NextLogin, a.answered = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
+		a.current.state.Cause, a.current.state.NextLogin, a.loginSucceeded = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
 		done := waiting(t.Context(), a)
 		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.CausePending) || !s.NextLogin.IsZero() {
 			t.Errorf("while it waits: %+v", s)
@@ -126,7 +126,7 @@ func TestTheFirstReadingDoesNotWait(t *testing.T) {
 		t.Errorf("the first reading waits for %v, want no wait", d.wait)
 	}
 	a = large(time.Minute)
-	a.restart = true
+	a.needsRestart = true
 	if a.pause(t.Context(), time.Hour); a.readDelay.wait != 0 {
 		t.Errorf("the reading after a change of the configuration waits for %v, want no wait", a.readDelay.wait)
 	}

@@ -19,7 +19,7 @@ import (
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	watchSpec := &spec{*m.cfg, m.wanted.Requirements}
-	r := &reporter{with: watchSpec, name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
+	r := &reporter{spec: watchSpec, name: m.name, observer: m.opts.Observer, updates: m.updates, credentialsChanged: m.credentialsChanged, started: make(chan struct{})}
 	w := watch.New(s, m.tags.Through(s.REST()), m.inbox, m.memory, m.watchOptions(watchSpec), r)
 	var failure error
 	done, wait := faults.Go(func() {
@@ -58,13 +58,13 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 		case ctx.Err() != nil:
 			continue
 		case err == nil:
-			if lasted, ended := m.unusable.End(); ended {
+			if lasted, ended := m.credentialsOutage.End(); ended {
 				klog.FromContext(ctx).Info("The credentials are again those of the open session, which stays in use", "after", lasted.Round(time.Second))
 			}
 			continue
 		}
 		checkTimer.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
-		m.unusable.Log(withNextLogin(klog.FromContext(ctx), err), faults.CauseOf(err), faults.Printable{Err: err},
+		m.credentialsOutage.Log(withNextLogin(klog.FromContext(ctx), err), faults.CauseOf(err), faults.Printable{Err: err},
 			"Cannot use the changed credentials; the session that was opened with the previous ones stays in use", "Still cannot use the changed credentials")
 	}
 }
@@ -88,9 +88,9 @@ func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.
 	return m.logIn(ctx, creds, nil)
 }
 
-func (m *monitor) watchOptions(spec *spec) watch.Options {
+func (m *monitor) watchOptions(watchSpec *spec) watch.Options {
 	return watch.Options{
-		VCenter: m.name, Datacenters: spec.cfg.Datacenters, Requirements: spec.Requirements,
+		VCenter: m.name, Datacenters: watchSpec.cfg.Datacenters, Requirements: watchSpec.Requirements,
 		Timeout: m.opts.Timeout, TagRefresh: m.opts.TagRefresh, TagRetry: m.opts.RetryMin,
 		PollTime: m.opts.PollTime, FirstPage: m.opts.FirstPage,
 		Guard: m.guard, Slots: m.slots,
@@ -100,7 +100,7 @@ func (m *monitor) watchOptions(spec *spec) watch.Options {
 // read adopts a snapshot from the running watch and ends the outage.
 func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication) {
 	m.current.endpoint.RecordUseful()
-	if lasted, ended := m.outage.End(); ended {
+	if lasted, ended := m.readOutage.End(); ended {
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
 	if last := m.current.reading.Reading; last.Since.IsZero() {
@@ -114,7 +114,7 @@ func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication
 type reporter struct {
 	name     string
 	observer Observer
-	with     *spec
+	spec     *spec
 	// updates and credentialsChanged belong to the monitor.
 	updates            chan<- update
 	credentialsChanged signal.Signal
@@ -131,7 +131,7 @@ func (r *reporter) send(ctx context.Context, u update) {
 
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	r.send(ctx, func(m *monitor) bool {
-		m.read(ctx, r.with, p)
+		m.read(ctx, r.spec, p)
 		return true
 	})
 }

@@ -53,7 +53,7 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 	data = map[string][]byte{}
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || !concerns(name, server) {
+		if strings.HasPrefix(name, ".") || !mayConcern(name, server) {
 			continue
 		}
 		path := filepath.Join(dir, name)
@@ -72,8 +72,8 @@ func readFiles(dir, server string) (data map[string][]byte, revision string, err
 	return data, revision, nil
 }
 
-func concerns(key, server string) bool {
-	if prefix, ok := address(key); ok && Same(prefix, server) {
+func mayConcern(key, server string) bool {
+	if prefix, ok := addressOf(key); ok && SameAddress(prefix, server) {
 		return true
 	}
 	for _, prefix := range []string{prefixServer, prefixUser, prefixPassword} {

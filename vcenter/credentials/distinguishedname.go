@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// wordless names the attribute types of vCenter's own CA that package pkix prints as digits,
+// attributeNames names the attribute types of vCenter's own CA that package pkix prints as digits,
 // according to RFC 4514 and OpenSSL.
-var wordless = map[string]string{
+var attributeNames = map[string]string{
 	"0.9.2342.19200300.100.1.25": "DC",
 	"1.2.840.113549.1.9.1":       "emailAddress",
 }
@@ -20,14 +20,14 @@ func DistinguishedName(name pkix.Name) string {
 	parts := make([]string, 0, len(name.Names))
 	for i := len(name.Names) - 1; i >= 0; i-- {
 		attribute := name.Names[i]
-		word := wordless[attribute.Type.String()]
-		if word == "" {
+		attributeName := attributeNames[attribute.Type.String()]
+		if attributeName == "" {
 			parts = append(parts, pkix.RDNSequence{{attribute}}.String())
 			continue
 		}
 		// Package pkix escapes values of known types only.
 		attribute.Type = commonName
-		parts = append(parts, word+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
+		parts = append(parts, attributeName+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
 	}
 	return strings.Join(parts, ",")
 }

@@ -72,7 +72,7 @@ func choose(data map[string][]byte, server string) (keys, error) {
 func withAddress(data map[string][]byte, server string) (*keys, error) {
 	spellings := map[string]bool{}
 	for key := range data {
-		if prefix, ok := address(key); ok && Same(prefix, server) {
+		if prefix, ok := addressOf(key); ok && SameAddress(prefix, server) {
 			spellings[prefix] = true
 		}
 	}
@@ -89,7 +89,7 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	var sets []keys
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		suffix, ok := strings.CutPrefix(key, prefixServer)
-		if ok && Same(strings.TrimSpace(string(data[key])), server) {
+		if ok && SameAddress(strings.TrimSpace(string(data[key])), server) {
 			sets = append(sets, keys{user: prefixUser + suffix, password: prefixPassword + suffix})
 		}
 	}
@@ -130,8 +130,8 @@ func (k keys) equal(other keys, data map[string][]byte) bool {
 	return slices.EqualFunc(k.names(), other.names(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
 }
 
-// address returns the address in a key.
-func address(key string) (string, bool) {
+// addressOf returns the address in a key.
+func addressOf(key string) (string, bool) {
 	for _, kind := range []string{keyUser, keyPassword, keyURL, keyToken} {
 		if prefix, ok := strings.CutSuffix(key, "."+kind); ok && prefix != "" {
 			return prefix, true
@@ -140,8 +140,8 @@ func address(key string) (string, bool) {
 	return "", false
 }
 
-// Same reports whether two spellings mean the same address.
-func Same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
+// SameAddress reports whether two spellings mean the same address.
+func SameAddress(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
 
 func canonical(server string) string {
 	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(server, "["), "]")); err == nil {

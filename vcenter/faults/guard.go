@@ -20,7 +20,7 @@ type Guard struct {
 	logged map[string]bool
 }
 
-const stacksMax = 20
+const maxStacks = 20
 
 type panicError struct {
 	where string
@@ -59,7 +59,7 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 func (g *Guard) isNew(trace string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.logged[trace] || len(g.logged) == stacksMax {
+	if g.logged[trace] || len(g.logged) == maxStacks {
 		return false
 	}
 	if g.logged == nil {

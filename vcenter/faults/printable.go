@@ -17,7 +17,7 @@ var (
 )
 
 // maxSearched bounds the bytes to search, more than are printed. A server can send megabytes.
-const searched = 4 * quote.LongestText
+const maxSearched = 4 * quote.LongestText
 
 // Printable is an error with a stable text on one line of bounded length. It omits the local port,
 // the URL and the session ID, which is a secret.
@@ -26,11 +26,11 @@ type Printable struct{ Err error }
 func (p Printable) Error() string {
 	text := p.Err.Error()
 	size := len(text)
-	text = text[:min(size, searched)]
+	text = text[:min(size, maxSearched)]
 	text = request.ReplaceAllString(localPort.ReplaceAllString(text, ""), "")
 	text = sessionObject.ReplaceAllString(text, "of the session")
 	text = strings.ReplaceAll(text, "\n", "; ") // From errors.Join.
-	if size <= searched {
+	if size <= maxSearched {
 		size = len(text)
 	}
 	return quote.TextOf(text, size)

@@ -22,7 +22,7 @@ func TestLargeAnswers(t *testing.T) {
 				f.attached[ref] = []string{"a", "b"}
 			}
 		}
-		f.most = 1000
+		f.maxTags = 1000
 		c := newCache(refresh, 4)
 		for n, want := range []int{7, 7, 4, 4} {
 			f.lists = 0

@@ -27,11 +27,11 @@ type fake struct {
 	names    map[string]string
 	// unreadable are objects without System.Read, or whose lists fail with the status code if that is
 	// not 0. broken are errors by call name or ID.
-	refused map[Ref]bool
-	code    int
-	broken  map[string]error
+	unreadable map[Ref]bool
+	code       int
+	broken     map[string]error
 	// maxTags is the number of tags in the largest accepted answer; 0 means no limit.
-	most int
+	maxTags int
 
 	lists, gets int
 }
@@ -43,13 +43,13 @@ func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error)
 	total := 0
 	attached := map[Ref][]string{}
 	for _, ref := range refs {
-		if f.refused[ref] {
+		if f.unreadable[ref] {
 			return nil, status(cmp.Or(f.code, http.StatusForbidden))
 		}
 		if ids := f.attached[ref]; len(ids) > 0 {
 			attached[ref] = slices.Clone(ids)
 		}
-		if total += len(f.attached[ref]); f.most > 0 && total > f.most {
+		if total += len(f.attached[ref]); f.maxTags > 0 && total > f.maxTags {
 			return nil, session.LargeAnswer
 		}
 	}
@@ -87,7 +87,7 @@ func ref(kind string, n int) Ref { return Ref{Type: kind, Value: fmt.Sprintf("%s
 // inventory returns a service with tagged clusters and hosts, in a fixed order.
 func inventory(clusters, hosts int) (*fake, []Ref) {
 	f := &fake{
-		attached: map[Ref][]string{}, refused: map[Ref]bool{}, broken: map[string]error{},
+		attached: map[Ref][]string{}, unreadable: map[Ref]bool{}, broken: map[string]error{},
 		tags: map[string]Tag{"a": {"zone-a", "z"}, "b": {"zone-b", "z"}}, names: map[string]string{"z": "zone"},
 	}
 	var refs []Ref
@@ -154,7 +154,7 @@ func TestRefusedObjects(t *testing.T) {
 					return n
 				}
 				for i := range c.refused {
-					f.refused[ref("Host", i*c.hosts/c.refused)] = true
+					f.unreadable[ref("Host", i*c.hosts/c.refused)] = true
 				}
 				r := newCache(refresh, 4)
 				var a Attachments
@@ -188,7 +188,7 @@ func TestRefusedObjects(t *testing.T) {
 					t.Errorf("%d listings in 120 readings", f.lists)
 				}
 				// First one object becomes readable, then all.
-				f.refused[ref("Host", 0)] = false
+				f.unreadable[ref("Host", 0)] = false
 				for range 20 * (1 + c.refused/recheckedSingly) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
@@ -196,7 +196,7 @@ func TestRefusedObjects(t *testing.T) {
 				if got := refused(a); got != c.refused-1 {
 					t.Errorf("%d are refused after one was allowed, want %d", got, c.refused-1)
 				}
-				f.refused = nil
+				f.unreadable = nil
 				for range recheckMax + 1 {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
@@ -241,7 +241,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 		f, refs := inventory(1, hosts)
 		f.code = c.code
 		for _, ref := range refs {
-			f.refused[ref] = true
+			f.unreadable[ref] = true
 		}
 		r := newCache(refresh, 4)
 		for n := range 5 {
@@ -254,7 +254,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 				t.Errorf("%d listings of %d objects in reading %d", f.lists, len(refs), n)
 			}
 		}
-		f.refused = nil
+		f.unreadable = nil
 		if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
 			t.Errorf("allowed again: %s", got)
 		}

@@ -19,10 +19,10 @@ const (
 	maxNameLifetime = time.Hour
 )
 
-// A name is the state of a tag, or of a category, which has Tag.Name only.
+// A cachedName is the state of a tag, or of a category, which has Tag.Name only.
 type cachedName struct {
 	Tag
-	// readAt is the last success, tried the last attempt.
+	// readAt is the last success, triedAt the last attempt.
 	readAt, triedAt time.Time
 	// readErr is the error if it is unreadable (403) or does not exist (404).
 	readErr error

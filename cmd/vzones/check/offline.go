@@ -125,7 +125,7 @@ func validateCredentials(report io.Writer, file string, secret world.Manifest, c
 	for _, c := range configs {
 		for _, v := range c.VCenters {
 			isReferenced := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
-			if isReferenced && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.Same(s, v.Server) }) {
+			if isReferenced && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.SameAddress(s, v.Server) }) {
 				servers = append(servers, v.Server)
 			}
 		}
