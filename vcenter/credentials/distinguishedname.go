@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// attributeNames names the attribute types of vCenter's own CA that package pkix prints as digits,
-// according to RFC 4514 and OpenSSL.
+// attributeNames contains names of RFC 4514 and OpenSSL for attribute types that package pkix prints as
+// digits. vCenter's own CA uses them.
 var attributeNames = map[string]string{
 	"0.9.2342.19200300.100.1.25": "DC",
 	"1.2.840.113549.1.9.1":       "emailAddress",
