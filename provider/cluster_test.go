@@ -37,7 +37,7 @@ const (
 	delay            = 10 * time.Second
 	delayRunning     = 30 * time.Second
 	gather           = 100 * time.Millisecond
-	again            = time.Minute
+	resyncEvery      = time.Minute
 	recordsPerSecond = 20
 )
 
@@ -351,7 +351,7 @@ func (c *cluster) wantEvents(want ...string) {
 func (c *cluster) isKnown(node types.UID) bool {
 	c.provider.store.Lock()
 	defer c.provider.store.Unlock()
-	return c.provider.store.Kept(node) != nil
+	return c.provider.store.ExistingMemory(node) != nil
 }
 
 // lastSeen returns the remembered location of a Node's VM.

@@ -260,7 +260,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + placement.ReasonNotDeleted})); !slices.Equal(got, want) {
 					t.Errorf("Events %q, want %q", got, want)
 				}
-				for name, n := range cl.controller.Stats().Kept {
+				for name, n := range cl.controller.Stats().KeptReasons {
 					if name == reason && n != 1 || name != reason && n != 0 {
 						t.Errorf("%d Nodes are kept by %s", n, name)
 					}
@@ -286,7 +286,7 @@ func TestNoNodeIsKept(t *testing.T) {
 				if slices.Contains(c.events(), "node-1 "+placement.ReasonNotDeleted) {
 					t.Error(c.events())
 				}
-				for reason, n := range c.controller.Stats().Kept {
+				for reason, n := range c.controller.Stats().KeptReasons {
 					if n != 0 {
 						t.Errorf("%d Nodes are kept by %s", n, reason)
 					}

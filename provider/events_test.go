@@ -168,7 +168,7 @@ func TestLastSeen(t *testing.T) {
 		c.fleet.states = states{east, stateOf("west")}
 		c.fleet.mu.Unlock()
 		seen(first)
-		c.pass(again)
+		c.pass(resyncEvery)
 		seen(inventory.LastSeen{VCenter: "east", At: east.LastContact})
 
 		west := stateOf("west", machine(uuidA, sameVM))
@@ -288,9 +288,9 @@ func TestNodeIsWokenOnce(t *testing.T) {
 		w.want(2, "when it is back")
 		w.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
 		w.want(3, "when there is something else to say")
-		w.pass(again / 4)
+		w.pass(resyncEvery / 4)
 		w.want(3, "a moment later")
-		w.pass(again)
+		w.pass(resyncEvery)
 		w.want(4, "when it is still not initialized")
 	})
 }

@@ -100,7 +100,7 @@ func TestNoRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t, &fakeFleet{states: c.states}, func(cl *cluster) {
-				cl.pass(3 * again)
+				cl.pass(3 * resyncEvery)
 				cl.wantNoRecord()
 			}, c.node)
 		})
@@ -111,7 +111,7 @@ func TestNoRecord(t *testing.T) {
 func TestRecordOfANodeWithoutProviderID(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
-		c.pass(3 * again)
+		c.pass(3 * resyncEvery)
 		if got, want := c.recorded(), []string{"n uid-n east/vm-1"}; !slices.Equal(got, want) {
 			t.Errorf("recorded %q, want %q", got, want)
 		}
@@ -230,7 +230,7 @@ func TestRefusedRecords(t *testing.T) {
 func TestRecordsAreFollowed(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
-		c.pass(10 * again)
+		c.pass(10 * resyncEvery)
 		follows := fleet.followed()
 		if n := len(follows); n > 2 || follows[n-1][0].Recorded != nodeinfo.ParseLocation("east/vm-1") {
 			t.Errorf("followed %+v", follows)

@@ -262,11 +262,11 @@ func (c *choice) claimError(source string, v *Result) error {
 
 // reported lists the VM's addresses of the family for an error.
 func (c *choice) alternatives() string {
-	const most = 5
+	const maxListed = 5
 	var b strings.Builder
 	for i, v := range c.results {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(c.results)-most)
+		if i == maxListed {
+			fmt.Fprintf(&b, " and %d more", len(c.results)-maxListed)
 			break
 		}
 		separator := ", "

@@ -45,7 +45,7 @@ type Answers struct {
 	// Refused means that the Node could not be initialized when the framework last asked. The framework asks again
 	// only after a change or Announce, whose caller resets Refused.
 	Refused bool
-	// isAbsent means that the VM does not exist, off that it is shut down.
+	// isAbsent means that the VM does not exist.
 	isAbsent, isShutDown bool
 }
 

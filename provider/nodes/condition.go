@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays if only the message changes, because the errors of an outage may differ
-	// from one attempt to the next.
+	// rewordAfter is the least age of a message that is replaced by another message with the same reason. The errors of
+	// an outage may differ from one attempt to the next.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime is how long the framework may take to write the condition of a Node that it has initialized.
+	// frameworkTime is the time for the framework to write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second
 )
 
@@ -29,7 +29,7 @@ type readiness struct {
 	reason, message string
 }
 
-func readinessBy(p report.Problem) readiness {
+func readinessOfProblem(p report.Problem) readiness {
 	v := readiness{v1.ConditionFalse, p.Reason, quote.Note(p.Text)}
 	if p.Unknown {
 		v.status = v1.ConditionUnknown
@@ -39,27 +39,27 @@ func readinessBy(p report.Problem) readiness {
 
 // readinessOf returns the condition of an initialized Node: its gravest problem, or the state of its labels. It is True
 // only if all facts behind the labels are known.
-func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readiness {
-	is := map[string]state{}
-	for i := range found {
-		is[found[i].about] = found[i].state
+func (r *nodeRecord) readinessOf(n *v1.Node, todo *plan.Plan, verdicts []verdict) readiness {
+	states := map[string]state{}
+	for i := range verdicts {
+		states[verdicts[i].about] = verdicts[i].state
 	}
 	d := r.decision
 	switch {
-	case mayBeAnothers(n, d):
-		return r.readiness(aboutOwner)
-	case is[aboutMachine] == wrong:
-		return r.readiness(aboutMachine)
+	case mayBeForeign(n, d):
+		return r.reportedReadiness(aboutOwner)
+	case states[aboutMachine] == wrong:
+		return r.reportedReadiness(aboutMachine)
 	case d.Machine == nil || todo.Writes():
 		return readiness{}
-	case is[aboutPlace] == wrong:
-		return r.readiness(aboutPlace)
-	case r.has(aboutDrift):
-		return r.readiness(aboutDrift)
+	case states[aboutPlace] == wrong:
+		return r.reportedReadiness(aboutPlace)
+	case r.hasProblem(aboutDrift):
+		return r.reportedReadiness(aboutDrift)
 	case len(todo.Drifts) > 0:
 		return readiness{}
-	case is[aboutLabel] == wrong:
-		return r.readiness(aboutLabel)
+	case states[aboutLabel] == wrong:
+		return r.reportedReadiness(aboutLabel)
 	}
 	if label := plan.Lacking(n, d.Placement); label != "" {
 		return readiness{v1.ConditionFalse, report.ConditionUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
@@ -67,32 +67,32 @@ func (r *record) readinessOf(n *v1.Node, todo *plan.Plan, found []verdict) readi
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}
 }
 
-func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *record, says readiness) time.Duration {
-	was := report.ConditionOf(n)
-	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
+func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *nodeRecord, want readiness) time.Duration {
+	current := report.ConditionOf(n)
+	if want == (readiness{}) || want == (readiness{current.Status, current.Reason, current.Message}) {
 		w.limiters.conditions.release(r)
 		return 0
 	}
 	w.store.Lock()
-	wait := time.Until(r.initialized.Add(frameworkTime))
-	if says.status == was.Status && says.reason == was.Reason {
-		wait = max(wait, time.Until(r.condition.at.Add(rewordAfter)))
+	wait := time.Until(r.initializedAt.Add(frameworkTime))
+	if want.status == current.Status && want.reason == current.Reason {
+		wait = max(wait, time.Until(r.conditionPatches.endedAt.Add(rewordAfter)))
 	}
 	w.store.Unlock()
 	if wait > 0 {
 		return wait
 	}
-	return w.sendCondition(ctx, n, r, fmt.Sprint(says), report.NewCondition(n, says.status, says.reason, says.message))
+	return w.sendCondition(ctx, n, r, fmt.Sprint(want), report.NewCondition(n, want.status, want.reason, want.message))
 }
 
 // removeCondition removes the condition from a Node that is not ours. It was written while the Node had the taint.
-func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *record) time.Duration {
+func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }
 
-func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *record, content string, condition any) time.Duration {
-	return w.send(ctx, n, r, &r.condition, w.limiters.conditions, patch{
-		about: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},
+func (w *writer) sendCondition(ctx context.Context, n *v1.Node, r *nodeRecord, content string, condition any) time.Duration {
+	return w.send(ctx, n, r, &r.conditionPatches, w.limiters.conditions, patch{
+		description: "the condition", kind: types.StrategicMergePatchType, content: content, subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []any{condition}}},
 	})
 }

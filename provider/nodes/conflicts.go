@@ -23,8 +23,8 @@ const reasonUnread = "TagsUnreadable"
 const namedAtMost = 8
 
 // decidedNodes yields our initialized Nodes with a decision, and their records.
-func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
-	return func(yield func(*v1.Node, *record) bool) {
+func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
+	return func(yield func(*v1.Node, *nodeRecord) bool) {
 		for _, n := range c.nodes.All() {
 			if nodeinfo.IsUninitialized(n) || c.placer.IsForeign(n) {
 				continue
@@ -51,11 +51,11 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 		}
 	}
 	found := c.placer.Topology().Policy.FleetConflicts(placements)
-	same := l.conflicts.Equal(&found)
+	isUnchanged := l.conflicts.Equal(&found)
 	l.conflicts = found
-	l.recordUnread(ctx, unread, system)
+	l.reportUnread(ctx, unread, system)
 	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadSince.Add(report.RepeatAfter(reasonUnread))))
-	if same {
+	if isUnchanged {
 		return
 	}
 	for n := range c.decidedNodes() {
@@ -63,45 +63,45 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// recordUnread reports objects that are treated as untagged because the account cannot read their tags. An Event per
+// reportUnread reports objects that are treated as untagged because the account cannot read their tags. An Event per
 // vCenter names new objects, and about hourly all. Folders that vSphere creates are only logged: they are rarely tagged.
-func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
+func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
 		clear(l.unread)
 		l.unreadSince = now
 	}
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
-		for some := range slices.Chunk(l.system.news(vcenter, system[vcenter]), namedAtMost) {
+		for chunk := range slices.Chunk(l.systemUnread.news(vcenter, system[vcenter]), namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
-				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))
+				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(chunk))
 		}
 		objects := l.unread.news(vcenter, unread[vcenter])
 		if len(objects) == 0 {
 			continue
 		}
-		for some := range slices.Chunk(objects, namedAtMost) {
+		for chunk := range slices.Chunk(objects, namedAtMost) {
 			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
-				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
+				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(chunk))
 		}
-		l.recordOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
+		l.emitOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}
 }
 
-// recorded contains the reported objects by vCenter.
-type recorded map[string]map[topology.Ref]bool
+// reportedObjects contains the reported objects by vCenter.
+type reportedObjects map[string]map[topology.Ref]bool
 
 // news replaces the objects of a vCenter and returns the new objects in the order of their paths.
-func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
-	before := r[vcenter]
-	now := map[topology.Ref]bool{}
+func (r reportedObjects) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
+	previous := r[vcenter]
+	current := map[topology.Ref]bool{}
 	for _, o := range objects {
-		if !now[o.Ref] && !before[o.Ref] {
+		if !current[o.Ref] && !previous[o.Ref] {
 			news = append(news, o)
 		}
-		now[o.Ref] = true
+		current[o.Ref] = true
 	}
-	r[vcenter] = now
+	r[vcenter] = current
 	slices.SortFunc(news, topology.CompareObjects)
 	return news
 }
@@ -116,12 +116,12 @@ func unreadOf(placed topology.Placement) (all []*topology.Object) {
 }
 
 func unreadText(vcenter string, objects []*topology.Object) string {
-	more := ""
+	suffix := ""
 	if n := len(objects) - namedAtMost; n > 0 {
 		objects = objects[:namedAtMost]
-		more = fmt.Sprintf(" and %d more, which the log names", n)
+		suffix = fmt.Sprintf(" and %d more, which the log names", n)
 	}
 	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it may not read count as untagged "+
 		"for Nodes below them, and running Nodes keep labels that may rest on that. Give the account the role Read-only there, without propagation.",
-		vcenter, topology.Named(objects), more)
+		vcenter, topology.Named(objects), suffix)
 }

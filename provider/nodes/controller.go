@@ -3,7 +3,7 @@
 // It does all writes to Nodes except the framework's: annotations, topology labels, the drift taint, the condition and
 // Events. It announces a Node to the framework when the Node can be initialized, but never initializes or deletes one.
 //
-// One goroutine processes one work queue and makes all decisions. Requests to the API server and searches in vCenters
+// One goroutine processes one work queue and makes all decisions. Requests to the API server and searches for absent VMs
 // run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
 //
 //	a Node changed                             → syncNode
@@ -51,9 +51,9 @@ type Controller struct {
 	limiters         limiters
 	writer           *writer
 	passes           passes
-	// logged is the last logged sum.
-	logged       sum
-	loggedOthers otherProviders
+	// lastSum is the last logged sum.
+	lastSum            sum
+	lastOtherProviders otherProviders
 
 	// labels is nil unless labels are kept current.
 	labels atomic.Pointer[labeler]
@@ -102,18 +102,18 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.enqueueLocked(node)
 		})
 	})
-	g.Go(func() { c.notifyOf(ctx, changes) })
+	g.Go(func() { c.enqueueChanges(ctx, changes) })
 	g.Go(func() { c.limiters.run(ctx, c.queue.Add) })
 	defer c.writer.requests.Wait()
-	for c.next(ctx) {
+	for c.processNext(ctx) {
 	}
 	return nil
 }
 
-// notifyOf enqueues the first jobs, and then a job for each change of the fleet.
-func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
+// enqueueChanges enqueues the first jobs, and then a job for each change of the fleet.
+func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: resyncNodes})
-	c.queue.AddAfter(item{job: sumNodes}, firstSum)
+	c.queue.AddAfter(item{job: sumNodes}, firstSumDelay)
 	for {
 		select {
 		case <-changes:
@@ -144,7 +144,7 @@ const (
 	findConflicts
 )
 
-func (c *Controller) next(ctx context.Context) bool {
+func (c *Controller) processNext(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
 		return false
@@ -159,8 +159,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	case resyncNodes:
 		c.resync()
 	case syncNode:
-		if again := c.syncNode(ctx, i); again > 0 {
-			c.queue.AddAfter(i, again)
+		if delay := c.syncNode(ctx, i); delay > 0 {
+			c.queue.AddAfter(i, delay)
 		}
 	case observeNodes:
 		c.observe(ctx)
@@ -230,48 +230,48 @@ func nodeIn(o any) *v1.Node {
 }
 
 // changed enqueues the items for a change of a Node. before is nil for a new Node, now for a deleted one.
-func (c *Controller) changed(before, now any) {
-	b := nodeIn(before)
-	n := nodeIn(now)
+func (c *Controller) changed(oldObj, newObj any) {
+	old := nodeIn(oldObj)
+	n := nodeIn(newObj)
 	isSameMachine := false
-	if b != nil && n != nil && b.UID != n.UID {
-		c.changed(b, nil)
-		b = nil
+	if old != nil && n != nil && old.UID != n.UID {
+		c.changed(old, nil)
+		old = nil
 	}
 	switch {
-	case n == nil && b == nil:
+	case n == nil && old == nil:
 	case n == nil:
 		// The sync forgets the Node.
-		c.queue.Add(itemOf(b))
-	case b == nil:
+		c.queue.Add(itemOf(old))
+	case old == nil:
 		c.queue.Add(itemOf(n))
 		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	default:
 		c.placer.NodeChanged(n)
-		if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
+		if nodeinfo.IsUninitialized(old) && !nodeinfo.IsUninitialized(n) {
 			c.store.Lock()
-			c.store.record(n).initialized = time.Now()
+			c.store.record(n).initializedAt = time.Now()
 			c.store.Unlock()
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 		}
-		isRelevant := isRelevant(c.placer, b, n)
-		was := report.ConditionOf(b)
-		is := report.ConditionOf(n)
+		isRelevant := mayAffectOthers(c.placer, old, n)
+		oldCondition := report.ConditionOf(old)
+		newCondition := report.ConditionOf(n)
 		switch {
-		case isRelevant, !maps.Equal(b.Labels, n.Labels), plan.IsTainted(b) != plan.IsTainted(n),
-			was.Status != is.Status, was.Reason != is.Reason, was.Message != is.Message,
-			b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(b) != nodeinfo.HasCSIDriver(n),
-			nodeinfo.IsUninitialized(n) && !maps.Equal(b.Annotations, n.Annotations):
+		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n),
+			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
+			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
+			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):
 			c.queue.Add(itemOf(n))
 		}
 		if !isRelevant {
 			return
 		}
-		isSameMachine = followKey(c.placer, b) == followKey(c.placer, n)
+		isSameMachine = followKey(c.placer, old) == followKey(c.placer, n)
 	}
-	c.queue.AddAfter(item{job: recheckNodes}, gather)
+	c.queue.AddAfter(item{job: recheckNodes}, gatherDelay)
 	if !isSameMachine {
-		c.queue.AddAfter(item{job: followNodes}, gather)
+		c.queue.AddAfter(item{job: followNodes}, gatherDelay)
 	}
 }
 
@@ -286,8 +286,8 @@ func followKey(p placer, n *v1.Node) string {
 	return id.MachineKey()
 }
 
-// isRelevant reports whether a change of a Node may affect other Nodes.
-func isRelevant(p placer, b, n *v1.Node) bool {
+// mayAffectOthers reports whether a change of a Node may affect other Nodes.
+func mayAffectOthers(p placer, b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
 		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||

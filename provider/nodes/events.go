@@ -23,14 +23,14 @@ import (
 // eventsPerSecond limits all Events. The recorder drops Events that the API server does not accept fast enough.
 const eventsPerSecond = 20
 
-// events records the Events about Nodes. Its methods return the time after which to call them again, 0 for never.
+// events emits the Events about Nodes. Its methods return the time after which to call them again, 0 for never.
 type events struct {
 	recorder report.Recorder
 	limiter  *limiter
 	checker  *placement.Checker
 }
 
-func (r *record) tracker(about string) *report.Tracker {
+func (r *nodeRecord) tracker(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {
 		if r.problems == nil {
@@ -42,16 +42,16 @@ func (r *record) tracker(about string) *report.Tracker {
 	return t
 }
 
-// tell records the Events that follow from the verdicts about a Node.
-func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict) (next time.Duration) {
-	for i := range all {
-		v := &all[i]
+// emitVerdicts emits the Events that follow from the verdicts about a Node.
+func (e *events) emitVerdicts(ctx context.Context, n *v1.Node, r *nodeRecord, verdicts ...verdict) (next time.Duration) {
+	for i := range verdicts {
+		v := &verdicts[i]
 		switch v.state {
 		case unknown:
 		case wrong:
-			next = sooner(next, e.problem(ctx, n, r, v))
-		case over:
-			e.over(ctx, n, r, v.about)
+			next = sooner(next, e.emitProblem(ctx, n, r, v))
+		case resolved:
+			e.emitEnd(ctx, n, r, v.about)
 		case dropped:
 			delete(r.problems, v.about)
 		case interrupted:
@@ -63,11 +63,11 @@ func (e *events) tell(ctx context.Context, n *v1.Node, r *record, all ...verdict
 	return next
 }
 
-// problem records an Event about a problem that has lasted long enough.
-func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict) time.Duration {
+// emitProblem emits an Event about a problem that has lasted long enough.
+func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *verdict) time.Duration {
 	t := r.tracker(v.about)
 	now := time.Now()
-	if due := t.Observe(v.problem, v.after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+	if due := t.Observe(v.problem, v.eventDelay, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
 	if v.isSilent {
@@ -76,50 +76,50 @@ func (e *events) problem(ctx context.Context, n *v1.Node, r *record, v *verdict)
 	}
 	p := v.problem
 	if v.absent != nil {
-		there := e.checker.Outside(n, *v.absent)
-		if errors.Is(there, placement.ErrConfirming) {
+		outsideErr := e.checker.Outside(n, *v.absent)
+		if errors.Is(outsideErr, placement.ErrConfirming) {
 			// The end of the search requeues the Node.
 			return 0
 		}
-		if there != nil {
-			p = report.ProblemOf(there)
+		if outsideErr != nil {
+			p = report.ProblemOf(outsideErr)
 			p.Key = v.problem.Key
 			p.Cause = ""
-			t.Observe(p, v.after, report.RepeatAfter(string(n.UID)), now)
+			t.Observe(p, v.eventDelay, report.RepeatAfter(string(n.UID)), now)
 		}
 	}
-	if !e.mayRecord(n, r) {
+	if !e.mayEmit(n, r) {
 		return 0
 	}
-	_, again := t.LastRecorded()
+	_, isRepeated := t.LastRecorded()
 	t.Recorded(p, now)
 	e.recorder.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
-	if !again {
+	if !isRepeated {
 		r.log(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(cmp.Or(p.Detail, p.Text)))
 	}
 	return 0
 }
 
-// mayRecord reports whether the limiter allows an Event now. Otherwise the Node is requeued once it does.
-func (e *events) mayRecord(n *v1.Node, r *record) bool {
-	r.eventWaits = !e.limiter.acquire(n, r)
-	return !r.eventWaits
+// mayEmit reports whether the limiter allows an Event now. Otherwise the Node is requeued once it does.
+func (e *events) mayEmit(n *v1.Node, r *nodeRecord) bool {
+	r.isEventPending = !e.limiter.acquire(n, r)
+	return !r.isEventPending
 }
 
-// over records the end of a problem that had an Event. It returns false if that Event has no slot yet.
-func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) (isDone bool) {
+// emitEnd emits an Event about the end of a problem that had one. It returns false if the Event has no slot yet.
+func (e *events) emitEnd(ctx context.Context, n *v1.Node, r *nodeRecord, about string) (isDone bool) {
 	t := r.problems[about]
 	if t == nil {
 		return true
 	}
 	if t.End() {
-		if !e.mayRecord(n, r) {
+		if !e.mayEmit(n, r) {
 			return false
 		}
-		was, _ := t.LastRecorded()
-		text := was.Reason + " is over"
-		if in := r.decision.VCenter; in != "" {
-			text = fmt.Sprintf("vCenter %q: %s", in, text)
+		last, _ := t.LastRecorded()
+		text := last.Reason + " is over"
+		if vcenter := r.decision.VCenter; vcenter != "" {
+			text = fmt.Sprintf("vCenter %q: %s", vcenter, text)
 		}
 		e.recorder.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
 		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
@@ -128,24 +128,24 @@ func (e *events) over(ctx context.Context, n *v1.Node, r *record, about string) 
 	return true
 }
 
-func (r *record) log(ctx context.Context) klog.Logger {
+func (r *nodeRecord) log(ctx context.Context) klog.Logger {
 	log := klog.FromContext(ctx)
-	if in := r.decision.VCenter; in != "" {
-		log = log.WithValues("vCenter", quote.Plain(in))
+	if vcenter := r.decision.VCenter; vcenter != "" {
+		log = log.WithValues("vCenter", quote.Plain(vcenter))
 	}
 	return log
 }
 
-func (r *record) has(about string) bool {
+func (r *nodeRecord) hasProblem(about string) bool {
 	t := r.problems[about]
 	return t != nil && !t.Since().IsZero()
 }
 
-// readiness returns the condition for a problem, zero until the problem has an Event.
-func (r *record) readiness(about string) readiness {
+// reportedReadiness returns the condition for a problem, zero until the problem has an Event.
+func (r *nodeRecord) reportedReadiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
-		if said, current := t.LastRecorded(); current {
-			return readinessBy(said)
+		if last, current := t.LastRecorded(); current {
+			return readinessOfProblem(last)
 		}
 	}
 	return readiness{}
@@ -153,32 +153,32 @@ func (r *record) readiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// conflicts records each conflict while it lasts. It is over if it is not found although everything behind its labels was
-// read; only the end of the last conflict has an Event. Unreadable objects are reported on the daemon's Pod, because they
-// concern many Nodes. Labels that the CSI driver cannot see are only counted.
-func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
+// emitConflicts reports each conflict while it lasts. It is over if it is not found although everything behind its labels
+// was read; only the end of the last conflict has an Event. Unreadable objects are reported on the daemon's Pod, because
+// they concern many Nodes. Labels that the CSI driver cannot see are only counted.
+func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
 	}
-	now := map[string]bool{}
+	current := map[string]bool{}
 	reported := r.labels.reported
-	for _, conflict := range r.counted.conflicts {
+	for _, conflict := range r.stats.conflicts {
 		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
 			continue
 		}
 		key := conflict.Key()
-		now[key] = true
-		next = sooner(next, e.problem(ctx, n, r, &verdict{about: aboutConflict + key, problem: report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}}))
+		current[key] = true
+		next = sooner(next, e.emitProblem(ctx, n, r, &verdict{about: aboutConflict + key, problem: report.Problem{Key: key, Reason: reasonConflict, Text: conflict.Text()}}))
 		reported[key] = conflict.Labels
 	}
 	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
 		return next
 	}
 	for _, key := range slices.Sorted(maps.Keys(reported)) {
-		if now[key] || slices.ContainsFunc(reported[key], func(label string) bool { return isUnknown(r.decision, label) }) {
+		if current[key] || slices.ContainsFunc(reported[key], func(label string) bool { return isUnknown(r.decision, label) }) {
 			continue
 		}
-		if len(reported) == 1 && !e.over(ctx, n, r, aboutConflict+key) {
+		if len(reported) == 1 && !e.emitEnd(ctx, n, r, aboutConflict+key) {
 			return next
 		}
 		delete(reported, key)
@@ -187,7 +187,7 @@ func (e *events) conflicts(ctx context.Context, n *v1.Node, r *record) (next tim
 	return next
 }
 
-func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
+func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
 		for _, ch := range todo.Changes {
@@ -205,49 +205,49 @@ func (e *events) written(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddresses is the time in which a new Node gets addresses without an Event, because the framework writes them after
-// it has removed the taint.
-const firstAddresses = time.Minute
+// firstAddressesTime is the time in which a new Node gets addresses without an Event, because the framework writes them
+// after it has removed the taint.
+const firstAddressesTime = time.Minute
 
-func addressChanges(before, now []v1.NodeAddress) string {
-	list := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
-		var of []string
-		for _, a := range all {
+func addressChanges(old, current []v1.NodeAddress) string {
+	list := func(addrs []v1.NodeAddress, kind v1.NodeAddressType) string {
+		var texts []string
+		for _, a := range addrs {
 			if a.Type == kind {
-				of = append(of, a.Address)
+				texts = append(texts, a.Address)
 			}
 		}
-		return cmp.Or(strings.Join(of, " and "), "none")
+		return cmp.Or(strings.Join(texts, " and "), "none")
 	}
 	var changes []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP, v1.NodeHostName} {
-		if was, is := list(before, kind), list(now, kind); was != is {
-			changes = append(changes, fmt.Sprintf("%s was %s and is %s now", kind, was, is))
+		if oldList, currentList := list(old, kind), list(current, kind); oldList != currentList {
+			changes = append(changes, fmt.Sprintf("%s was %s and is %s now", kind, oldList, currentList))
 		}
 	}
 	return strings.Join(changes, ", ")
 }
 
-// addressChange records an Event if the addresses of an initialized Node have changed, no matter how.
-func (e *events) addressChange(n *v1.Node, r *record, isNew bool) {
-	was := r.addresses
-	is := n.Status.Addresses
-	if change := addressChanges(was, is); was != nil && change != "" && !getsFirst(was, is, isNew) {
-		if !e.mayRecord(n, r) {
+// emitAddressChange emits an Event if the addresses of an initialized Node have changed, no matter how.
+func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
+	old := r.lastAddresses
+	current := n.Status.Addresses
+	if change := addressChanges(old, current); old != nil && change != "" && !isFirstAssignment(old, current, isNew) {
+		if !e.mayEmit(n, r) {
 			return
 		}
 		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
 	}
-	r.addresses = append([]v1.NodeAddress{}, is...)
+	r.lastAddresses = append([]v1.NodeAddress{}, current...)
 }
 
-// getsFirst reports whether a Node gets its first IPs or, if it is new, only additional ones.
-func getsFirst(was, is []v1.NodeAddress, isNew bool) bool {
+// isFirstAssignment reports whether a Node gets its first IPs or, if it is new, only additional ones.
+func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
-	if !slices.ContainsFunc(was, isIP) {
+	if !slices.ContainsFunc(old, isIP) {
 		return true
 	}
-	return isNew && !slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
+	return isNew && !slices.ContainsFunc(old, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(current, a) })
 }
 
 // LabelEventReasons returns the reasons of the Events about labels and addresses of initialized Nodes.

@@ -74,11 +74,11 @@ func TestRelevantChanges(t *testing.T) {
 				control, before := idle(t, nil), waits()
 				now := before.DeepCopy()
 				c.change(now)
-				if got := isRelevant(control.placer, before, now); got != c.relevant {
+				if got := mayAffectOthers(control.placer, before, now); got != c.relevant {
 					t.Errorf("relevant: %v", got)
 				}
 				control.handlers().OnUpdate(before, now)
-				time.Sleep(2 * gather) // changes of uninitialized Nodes are gathered
+				time.Sleep(2 * gatherDelay) // changes of uninitialized Nodes are gathered
 				if got := control.queue.Len() > 0; got != c.enqueued {
 					t.Errorf("enqueued: %v", got)
 				}
@@ -114,7 +114,7 @@ func TestLabelsThatMakeANodeOurs(t *testing.T) {
 		"is ours no more": {ours, other, true},
 		"another label":   {of(), other, false},
 	} {
-		if got := isRelevant(control.placer, c.before, c.now); got != c.want {
+		if got := mayAffectOthers(control.placer, c.before, c.now); got != c.want {
 			t.Errorf("%s: relevant: %v", name, got)
 		}
 	}
@@ -150,7 +150,7 @@ func BenchmarkStats(b *testing.B) {
 	for _, n := range c.nodes.All() {
 		r := c.store.record(n)
 		r.phase = running
-		r.counted = counted{outcome: report.Placed}
+		r.stats = nodeStats{outcome: report.Placed}
 	}
 	for b.Loop() {
 		if s := c.Stats(); s.Outcomes[report.Placed] != len(nodes) {

@@ -14,83 +14,83 @@ import (
 	"vzones/topology"
 )
 
-// fresh is the greatest age of a vCenter's last answer when a label is written. A wait for tag names that is longer than
-// namesTime starts over.
-const fresh, namesTime = 2 * time.Second, 10 * time.Minute
+// maxAnswerAge is the greatest age of a vCenter's last answer when a label is written. A wait for tag names that is
+// longer than namesTimeout starts over.
+const maxAnswerAge, namesTimeout = 2 * time.Second, 10 * time.Minute
 
 // labeler is the state shared by the labels of all Nodes. The deciding goroutine owns all but writes, which the store's
 // lock guards.
 type labeler struct {
-	recordOnPod func(eventType, reason, message string)
-	writes      map[plan.Action]int
-	conflicts   topology.FleetConflicts
-	// unread contains the reported objects whose tags the account cannot read, system the folders among them that
-	// vSphere creates. Events are repeated after unread was cleared at unreadSince.
-	unread, system recorded
-	unreadSince    time.Time
+	emitOnPod func(eventType, reason, message string)
+	writes    map[plan.Action]int
+	conflicts topology.FleetConflicts
+	// unread contains the reported objects whose tags the account cannot read, systemUnread the folders among them
+	// that vSphere creates. Events are repeated after unread was cleared at unreadSince.
+	unread, systemUnread reportedObjects
+	unreadSince          time.Time
 }
 
 type labelState struct {
-	// waiting means that the next answer of a vCenter requeues the Node, asked that the vCenter was asked for one at
-	// generation asked-1.
-	waiting bool
-	asked   int64
-	// namesSince is the time when a write began to wait for tag names, or zero.
-	namesSince time.Time
+	// isWaiting means that the next answer of a vCenter requeues the Node. At generation askedGeneration-1 the vCenter
+	// was asked for an answer.
+	isWaiting       bool
+	askedGeneration int64
+	// namesWaitStart is the time when a write began to wait for tag names, or zero.
+	namesWaitStart time.Time
 
 	drifts  []plan.Timed
 	resized []plan.Timed
-	// placed is the placement for conflicts between Nodes, see place, and by the policy behind it.
-	placed topology.Placement
-	by     topology.Policy
+	// placed is the placement for conflicts between Nodes, see place, and placedPolicy the policy behind it.
+	placed       topology.Placement
+	placedPolicy topology.Policy
 	// reported contains the labels of each conflict with an Event, by conflict key.
 	reported map[string][]string
 }
 
-// KeepLabels makes Run keep the labels of initialized Nodes until the context is done. recordOnPod must not block.
-func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType, reason, message string)) error {
+// KeepLabels makes Run keep the labels of initialized Nodes until the context is done. emitOnPod must not block.
+func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
 	case <-ctx.Done():
 		return nil
 	}
 	c.labels.Store(&labeler{
-		recordOnPod: recordOnPod,
-		writes:      map[plan.Action]int{}, unread: recorded{}, system: recorded{},
+		emitOnPod: emitOnPod,
+		writes:    map[plan.Action]int{}, unread: reportedObjects{}, systemUnread: reportedObjects{},
 	})
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
 	}
 	<-ctx.Done()
-	// Run may call recordOnPod until then.
+	// Run may call emitOnPod until then.
 	<-c.stopped
 	return nil
 }
 
-func (c *Controller) planLabels(l *labeler, n *v1.Node, r *record) (*plan.Policy, *plan.Plan) {
+func (c *Controller) planLabels(l *labeler, n *v1.Node, r *nodeRecord) (*plan.Policy, *plan.Plan) {
 	d := r.decision
 	k := &r.labels
-	by := &plan.Policy{Topology: d.Topology}
-	k.waiting = false
+	policy := &plan.Policy{Topology: d.Topology}
+	k.isWaiting = false
 	k.place(d)
-	todo := by.For(n, d, k.drifts, k.resized, time.Now())
+	todo := policy.For(n, d, k.drifts, k.resized, time.Now())
 	k.drifts = todo.Drifts
 	k.resized = todo.Resized
 	c.store.Lock()
 	defer c.store.Unlock()
-	r.counted.drifting = len(k.drifts) > 0
-	r.counted.resized = len(k.resized) > 0
+	r.stats.drifting = len(k.drifts) > 0
+	r.stats.resized = len(k.resized) > 0
 	if d.Machine != nil {
-		r.counted.conflicts = l.conflicts.Of(d.Placement)
+		r.stats.conflicts = l.conflicts.Of(d.Placement)
 	}
-	return by, todo
+	return policy, todo
 }
 
 // writeLabels writes the plan. The patch contains the resource version, so it fails after a concurrent write.
-func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *record, todo *plan.Plan) time.Duration {
+func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *nodeRecord, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
-		r.labels.namesSince = time.Time{}
+		r.labels.namesWaitStart = time.Time{}
 	} else if !c.isFresh(r) {
 		return 0
 	}
@@ -100,12 +100,12 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r 
 	}
 	log := r.log(ctx)
 	return c.writer.send(ctx, n, r, &r.labelPatches, c.limiters.labels, patch{
-		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
+		description: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.store.Lock()
 			l.count(todo)
 			c.store.Unlock()
-			c.events.written(log, n, todo)
+			c.events.emitWritten(log, n, todo)
 		},
 	})
 }
@@ -124,17 +124,17 @@ func (l *labeler) count(todo *plan.Plan) {
 
 // isFresh reports whether the vCenter's last answer is recent enough. If not, it requests what is missing, which
 // requeues the Node.
-func (c *Controller) isFresh(r *record) bool {
+func (c *Controller) isFresh(r *nodeRecord) bool {
 	d := r.decision
 	k := &r.labels
-	old := k.waitsForNames(d)
-	if !old && time.Since(d.Contact) <= fresh {
+	needsNames := k.needsNames(d)
+	if !needsNames && time.Since(d.Contact) <= maxAnswerAge {
 		return true
 	}
-	k.waiting = true
-	if now := c.passes.generation.Load(); k.asked != now+1 {
-		k.asked = now + 1
-		if old {
+	k.isWaiting = true
+	if generation := c.passes.generation.Load(); k.askedGeneration != generation+1 {
+		k.askedGeneration = generation + 1
+		if needsNames {
 			c.fleet.ReadTags(d.Machine.Ref.VCenter)
 		} else {
 			c.fleet.Probe(d.Machine.Ref.VCenter)
@@ -143,24 +143,24 @@ func (c *Controller) isFresh(r *record) bool {
 	return false
 }
 
-// waitsForNames reports whether tag names must be read before labels are written. Names read after the wait began are
+// needsNames reports whether tag names must be read before labels are written. Names read after the wait began are
 // accepted whatever their age.
-func (k *labelState) waitsForNames(d *placement.Decision) bool {
+func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
-		k.namesSince = time.Time{}
+		k.namesWaitStart = time.Time{}
 		return false
-	case k.namesSince.IsZero() || time.Since(k.namesSince) > namesTime:
-		k.namesSince = time.Now()
+	case k.namesWaitStart.IsZero() || time.Since(k.namesWaitStart) > namesTimeout:
+		k.namesWaitStart = time.Now()
 	}
-	return d.TagNamesReadAt.Before(k.namesSince)
+	return d.TagNamesReadAt.Before(k.namesWaitStart)
 }
 
 // place updates the placement for conflicts. It keeps the old one if labels are unknown and no known label has changed,
 // because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
-	changed := !reflect.DeepEqual(k.by, d.Topology.Policy)
+	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)
 	for _, former := range k.placed.Decisions {
 		value := d.Placement.Value(former.Label)
 		if value == "" && isUnknown(d, former.Label) {
@@ -171,7 +171,7 @@ func (k *labelState) place(d *placement.Decision) {
 	}
 	if !unknown || changed {
 		k.placed = d.Placement
-		k.by = d.Topology.Policy
+		k.placedPolicy = d.Topology.Policy
 	}
 }
 

@@ -15,18 +15,18 @@ type limiter struct {
 	limit  *rate.Limiter
 	queue  workqueue.TypedInterface[item]
 	store  *Store
-	slotOf func(*record) *slot
+	slotOf func(*nodeRecord) *slot
 }
 
 // slot is the state of a Node at a limiter, guarded by the store's lock. At most one field is true.
 type slot struct{ isQueued, isGranted bool }
 
-func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*record) *slot) *limiter {
+func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*nodeRecord) *slot) *limiter {
 	return &limiter{limit, workqueue.NewTyped[item](), store, slotOf}
 }
 
 // acquire uses a slot if the Node has one or the rate allows it. Otherwise it queues the Node.
-func (l *limiter) acquire(n *v1.Node, r *record) bool {
+func (l *limiter) acquire(n *v1.Node, r *nodeRecord) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
 	s := l.slotOf(r)
@@ -41,7 +41,7 @@ func (l *limiter) acquire(n *v1.Node, r *record) bool {
 	return false
 }
 
-func (l *limiter) release(r *record) {
+func (l *limiter) release(r *nodeRecord) {
 	l.store.Lock()
 	defer l.store.Unlock()
 	*l.slotOf(r) = slot{}
@@ -84,17 +84,17 @@ type limiters struct{ events, annotations, labels, conditions *limiter }
 
 func newLimiters(store *Store) limiters {
 	return limiters{
-		events:      newLimiter(rate.NewLimiter(eventsPerSecond, eventsPerSecond), store, func(r *record) *slot { return &r.event }),
-		annotations: newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *record) *slot { return &r.annotation.slot }),
-		labels:      newLimiter(rate.NewLimiter(patchesPerSecond, patchesPerSecond), store, func(r *record) *slot { return &r.labelPatches.slot }),
-		conditions:  newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *record) *slot { return &r.condition.slot }),
+		events:      newLimiter(rate.NewLimiter(eventsPerSecond, eventsPerSecond), store, func(r *nodeRecord) *slot { return &r.eventSlot }),
+		annotations: newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *nodeRecord) *slot { return &r.annotationPatches.slot }),
+		labels:      newLimiter(rate.NewLimiter(patchesPerSecond, patchesPerSecond), store, func(r *nodeRecord) *slot { return &r.labelPatches.slot }),
+		conditions:  newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *nodeRecord) *slot { return &r.conditionPatches.slot }),
 	}
 }
 
 func (l *limiters) run(ctx context.Context, requeue func(item)) {
 	var group sync.WaitGroup
-	for _, one := range []*limiter{l.events, l.annotations, l.labels, l.conditions} {
-		group.Go(func() { one.run(ctx, requeue) })
+	for _, lim := range []*limiter{l.events, l.annotations, l.labels, l.conditions} {
+		group.Go(func() { lim.run(ctx, requeue) })
 	}
 	group.Wait()
 }

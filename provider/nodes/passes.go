@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// gather is the time in which changes of Nodes are collected, so that a burst costs one request.
-	gather = 100 * time.Millisecond
+	// gatherDelay is the time in which changes of Nodes are collected, so that a burst costs one request.
+	gatherDelay = 100 * time.Millisecond
 	// resyncEvery is the longest time between two passes over all Nodes. A pass renews the knowledge about VMs.
 	resyncEvery = time.Minute
 	// timePerNode times the number of Nodes is the pause between two passes over all Nodes, at most observeEvery and
@@ -65,7 +65,7 @@ func (c *Controller) fleetChanged() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
-		if r.absent {
+		if r.isAbsent {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -76,7 +76,7 @@ func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
-		if r.shared || r.phase == announced && r.answers.Refused {
+		if r.isShared || r.phase == announced && r.answers.Refused {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -88,13 +88,13 @@ func (c *Controller) observe(ctx context.Context) {
 	states := c.fleet.States()
 	nodes := c.nodes.All()
 	p := &c.passes
-	by := c.placer.Topology()
+	rules := c.placer.Topology()
 	hidden := inventory.InvisibleByVCenter(states)
-	all := by != p.topology || !maps.EqualFunc(hidden, p.hidden, slices.Equal)
-	p.topology = by
+	isFull := rules != p.topology || !maps.EqualFunc(hidden, p.hidden, slices.Equal)
+	p.topology = rules
 	p.hidden = hidden
 	p.begin(len(nodes))
-	if all {
+	if isFull {
 		// The configuration also selects our Nodes and how their VMs are found.
 		c.follow(nodes, false)
 	}
@@ -109,7 +109,7 @@ func (c *Controller) observe(ctx context.Context) {
 				// It is no longer ours. The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
-		case all, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
+		case isFull, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
 			c.queue.Add(itemOf(n))
 		}
 	}
@@ -117,7 +117,7 @@ func (c *Controller) observe(ctx context.Context) {
 }
 
 // recordOf returns the record of a Node, or nil, and whether the Node was refused after its announcement.
-func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
+func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
 	c.store.Lock()
 	defer c.store.Unlock()
 	r = c.store.records[n.UID]
@@ -125,11 +125,11 @@ func (c *Controller) recordOf(n *v1.Node) (r *record, isRefused bool) {
 }
 
 // isDecidedFor reports whether the decision remains valid while the VM is unchanged.
-func isDecidedFor(r *record, n *v1.Node) bool {
+func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
 	}
-	return r.machine != nil && !r.labels.waiting
+	return r.machine != nil && !r.labels.isWaiting
 }
 
 func (c *Controller) resync() {
@@ -144,9 +144,9 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow makes the fleet watch the VMs of the Nodes if they have changed. Changed locations matter only if whole is
-// true, because new Nodes get theirs at different times.
-func (c *Controller) follow(nodes []*v1.Node, whole bool) {
+// follow makes the fleet watch the VMs of the Nodes if they have changed. If withLocations is set, changed locations
+// matter too; new Nodes get theirs at different times, so that is left to resync.
+func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string
 	for _, n := range nodes {
@@ -166,7 +166,7 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 	slices.Sort(machines)
 	slices.Sort(locations)
 	p := &c.passes
-	if !slices.Equal(machines, p.machines) || whole && !slices.Equal(locations, p.locations) {
+	if !slices.Equal(machines, p.machines) || withLocations && !slices.Equal(locations, p.locations) {
 		p.machines = machines
 		p.locations = locations
 		c.fleet.Follow(ids)

@@ -53,9 +53,9 @@ const (
 type verdict struct {
 	about string
 	state state
-	// problem is set in state wrong. Its Event is due after it has lasted for after.
-	problem report.Problem
-	after   time.Duration
+	// problem is set in state wrong. Its Event is due once it has lasted for eventDelay.
+	problem    report.Problem
+	eventDelay time.Duration
 	// isSilent means that only the condition reports the problem.
 	isSilent bool
 	// absent identifies a VM that no vCenter has, otherwise nil. It is searched for outside of the configured
@@ -66,11 +66,11 @@ type verdict struct {
 type state int
 
 const (
-	// unknown: the facts cannot be read. A recorded problem remains.
+	// unknown: the facts cannot be read. A reported problem remains.
 	unknown state = iota
 	wrong
-	// over: no problem. An Event reports the end of a recorded problem.
-	over
+	// resolved: no problem. An Event reports the end of a reported problem.
+	resolved
 	// dropped: no problem, and no Event about its end.
 	dropped
 	// interrupted: no problem for now. The next problem must last for its whole time again.
@@ -78,12 +78,12 @@ const (
 )
 
 // problemsOf returns the verdicts about an initialized Node in the order of their Events. todo may be nil.
-func problemsOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
-	all := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
+func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
+	verdicts := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
-		all = append(all, driftOf(n, d, by, todo, now), typeOf(d, by, todo, now), placeOf(d, todo), labelOf(d))
+		verdicts = append(verdicts, driftOf(n, d, policy, todo, now), typeOf(d, policy, todo, now), placeOf(d, todo), labelOf(d))
 	}
-	return all
+	return verdicts
 }
 
 // machineProblem returns the error of a Node whose VM is uncertain or that gets only labels.
@@ -91,8 +91,8 @@ func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
 
-// mayBeAnothers reports whether an initialized Node may belong to another provider.
-func mayBeAnothers(n *v1.Node, d *placement.Decision) bool {
+// mayBeForeign reports whether an initialized Node may belong to another provider.
+func mayBeForeign(n *v1.Node, d *placement.Decision) bool {
 	err := machineProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
 	return n.Spec.ProviderID == "" && !d.WasFound && !isFound && !errors.Is(err, placement.ErrShared)
@@ -102,26 +102,26 @@ func machineOf(n *v1.Node, d *placement.Decision) verdict {
 	err := machineProblem(n, d)
 	switch {
 	case err == nil:
-		return verdict{about: aboutMachine, state: over}
-	case mayBeAnothers(n, d):
+		return verdict{about: aboutMachine, state: resolved}
+	case mayBeForeign(n, d):
 		return verdict{about: aboutMachine, state: dropped}
 	default:
 		return withoutMachine(n, err, runningBeforeEvent)
 	}
 }
 
-func withoutMachine(n *v1.Node, err error, after time.Duration) verdict {
-	v := verdict{about: aboutMachine, state: wrong, problem: report.ProblemOf(err), after: after}
-	id, unidentified := nodeinfo.IdentityOf(n)
-	if errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
+func withoutMachine(n *v1.Node, err error, eventDelay time.Duration) verdict {
+	v := verdict{about: aboutMachine, state: wrong, problem: report.ProblemOf(err), eventDelay: eventDelay}
+	id, idErr := nodeinfo.IdentityOf(n)
+	if errors.Is(err, topology.ErrAbsent) && idErr == nil && len(id.UUIDs) > 0 {
 		v.absent = &id
 	}
 	return v
 }
 
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
-	if mayBeAnothers(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
-		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), after: runningBeforeEvent, isSilent: true}
+	if mayBeForeign(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
+		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), eventDelay: runningBeforeEvent, isSilent: true}
 	}
 	return verdict{about: aboutOwner, state: dropped}
 }
@@ -134,34 +134,34 @@ func leftOutOf(d *placement.Decision) verdict {
 		v.state = wrong
 		v.problem = report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}
 	case len(d.Addresses.Addresses) > 0:
-		v.state = over
+		v.state = resolved
 	}
 	return v
 }
 
 // driftOf is about settled differences that will not be written. It is not over while a label may be wrong.
-func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
+func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutDrift}
 	if d.PlaceErr != nil {
 		return v
 	}
 	var texts []string
 	var advice string
-	for _, one := range todo.Drifts {
-		isWritten := slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == one.Label })
-		if one.Since.Add(by.Settle).After(now) || isWritten {
+	for _, drift := range todo.Drifts {
+		isWritten := slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == drift.Label })
+		if drift.Since.Add(policy.Settle).After(now) || isWritten {
 			continue
 		}
-		texts = append(texts, one.Text())
-		if one.IsCertain() {
-			advice = by.Advice()
+		texts = append(texts, drift.Text())
+		if drift.IsCertain() {
+			advice = policy.Advice()
 		} else if advice == "" {
-			advice = fmt.Sprintf("it is left as it is: %v", one.Uncertain)
+			advice = fmt.Sprintf("it is left as it is: %v", drift.Uncertain)
 		}
 	}
 	if len(texts) == 0 {
 		if _, uncertain := plan.UncertainLabel(n, d.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			v.state = over
+			v.state = resolved
 		}
 		return v
 	}
@@ -175,20 +175,20 @@ func driftOf(n *v1.Node, d *placement.Decision, by *plan.Policy, todo *plan.Plan
 }
 
 // typeOf is about a settled difference of the instance type that will not be written.
-func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Time) verdict {
+func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
 		// If the VM's type is unknown, the difference may still exist.
 		if d.InstanceType != "" {
-			v.state = over
+			v.state = resolved
 		}
 		return v
 	}
-	one := todo.Resized[0]
-	if by.Drift == config.DriftUpdate || one.Since.Add(by.Settle).After(now) {
+	diff := todo.Resized[0]
+	if policy.Drift == config.DriftUpdate || diff.Since.Add(policy.Settle).After(now) {
 		return v
 	}
-	text := quote.NoteWith(one.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
+	text := quote.NoteWith(diff.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
 	v.state = wrong
 	v.problem = report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}
 	return v
@@ -196,16 +196,16 @@ func typeOf(d *placement.Decision, by *plan.Policy, todo *plan.Plan, now time.Ti
 
 func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
-	v := verdict{about: aboutPlace, state: wrong, after: unplacedBeforeEvent}
+	v := verdict{about: aboutPlace, state: wrong, eventDelay: unplacedBeforeEvent}
 	switch {
 	case d.Machine == nil:
 		v.state = interrupted
 		return v
 	case err == nil:
-		v.state = over
+		v.state = resolved
 		return v
 	case errors.Is(err, topology.ErrUnknown):
-		v.after = runningBeforeEvent
+		v.eventDelay = runningBeforeEvent
 	}
 	v.problem = report.ProblemOf(err)
 	return v
@@ -216,7 +216,7 @@ func labelOf(d *placement.Decision) verdict {
 	if unread == nil {
 		return verdict{about: aboutLabel, state: dropped}
 	}
-	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), after: runningBeforeEvent, isSilent: true}
+	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), eventDelay: runningBeforeEvent, isSilent: true}
 }
 
 // deletionOf takes the results of placement.Checker.CheckAhead.
@@ -227,12 +227,12 @@ func deletionOf(absent bool, err error) verdict {
 	case absent && err == nil:
 		v.state = dropped
 	case placement.KeptBy(err) == "":
-		v.state = over
+		v.state = resolved
 	default:
-		why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
+		wrapped := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
 		v.state = wrong
-		v.after = runningBeforeEvent
-		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(why), Detail: why.Error()}
+		v.eventDelay = runningBeforeEvent
+		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(wrapped), Detail: wrapped.Error()}
 	}
 	return v
 }

@@ -20,8 +20,8 @@ import (
 type Stats struct {
 	// Outcomes counts all Nodes by the outcome of the last decision, Waiting the uninitialized ones among them.
 	Outcomes, Waiting map[string]int
-	// Kept counts the Nodes that are not ready and without a VM, by the reason why they are not deleted.
-	Kept map[string]int
+	// KeptReasons counts the Nodes that are not ready and without a VM, by the reason why they are not deleted.
+	KeptReasons map[string]int
 	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
 	// Drifting is the number of Nodes whose labels differ from their placement, Resized the number of those with a
@@ -34,7 +34,7 @@ type Stats struct {
 // Stats returns the current metrics, 0 until the informer has read the Nodes.
 func (c *Controller) Stats() Stats {
 	s := Stats{
-		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), Kept: zeros(placement.KeptReasons()),
+		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), KeptReasons: zeros(placement.KeptReasons()),
 		Conflicts: zeros(topology.ConflictKinds()), Writes: zeros(plan.Actions()),
 	}
 	if !c.nodes.IsStarted() {
@@ -50,22 +50,22 @@ func (c *Controller) Stats() Stats {
 		r := c.store.records[n.UID]
 		switch {
 		case c.placer.IsForeign(n):
-			r = &record{counted: counted{outcome: report.Foreign}}
+			r = &nodeRecord{stats: nodeStats{outcome: report.Foreign}}
 		case r == nil || r.phase == undecided:
 			continue
 		}
-		s.add(r.counted, nodeinfo.IsUninitialized(n))
+		s.add(r.stats, nodeinfo.IsUninitialized(n))
 	}
 	return s
 }
 
-func (s *Stats) add(n counted, waits bool) {
+func (s *Stats) add(n nodeStats, isUninitialized bool) {
 	s.Outcomes[n.outcome]++
-	if waits {
+	if isUninitialized {
 		s.Waiting[n.outcome]++
 	}
-	if n.kept != "" {
-		s.Kept[n.kept]++
+	if n.keptReason != "" {
+		s.KeptReasons[n.keptReason]++
 	}
 	if n.drifting {
 		s.Drifting++
@@ -90,8 +90,8 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// firstSum is the delay of the first sum, when most Nodes are placed.
-const firstSum, sumEvery = 10 * time.Second, time.Minute
+// firstSumDelay is the delay of the first sum, when most Nodes are placed.
+const firstSumDelay, sumEvery = 10 * time.Second, time.Minute
 
 // A sum counts our Nodes. Only waiting counts uninitialized ones.
 type sum struct {
@@ -101,51 +101,51 @@ type sum struct {
 
 // otherProviders counts the Nodes with another provider's ID whose VMs are in our vCenters.
 type otherProviders struct {
-	nodes int
-	of    string
+	nodes   int
+	schemes string
 }
 
 // logOtherProviders logs new Nodes of this kind. Otherwise nothing would explain why a cluster that another cloud
 // controller manager initialized gets no zones.
 func (c *Controller) logOtherProviders(ctx context.Context) {
-	var now otherProviders
+	var current otherProviders
 	var schemes []string
 	states := c.fleet.States()
 	for _, n := range c.nodes.All() {
 		if scheme := c.placer.OtherProvider(states, n); scheme != "" {
 			schemes = append(schemes, scheme)
-			now.nodes++
+			current.nodes++
 		}
 	}
 	slices.Sort(schemes)
-	now.of = quote.Some(slices.Compact(schemes), quote.Most)
-	before := c.loggedOthers
-	c.loggedOthers = now
-	if now.nodes <= before.nodes && (now.nodes == 0 || now.of == before.of) {
+	current.schemes = quote.Some(slices.Compact(schemes), quote.Most)
+	previous := c.lastOtherProviders
+	c.lastOtherProviders = current
+	if current.nodes <= previous.nodes && (current.nodes == 0 || current.schemes == previous.schemes) {
 		return
 	}
-	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", now.nodes, "of", now.of)
+	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", current.nodes, "of", current.schemes)
 }
 
 func (c *Controller) logSum(ctx context.Context) {
 	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
 	c.logOtherProviders(ctx)
 	stats := c.Stats()
-	now := sum{drifting: stats.Drifting}
+	current := sum{drifting: stats.Drifting}
 	for outcome, n := range stats.Outcomes {
 		waiting := stats.Waiting[outcome]
-		now.waiting += waiting
+		current.waiting += waiting
 		switch outcome {
 		case report.Foreign:
 		case report.Placed:
-			now.placed = n - waiting
+			current.placed = n - waiting
 		default:
-			now.unplaced += n - waiting
+			current.unplaced += n - waiting
 		}
 	}
-	if now == c.logged {
+	if current == c.lastSum {
 		return
 	}
-	c.logged = now
-	klog.FromContext(ctx).Info("Nodes by placement", "placed", now.placed, "unplaced", now.unplaced, "waiting", now.waiting, "drifting", now.drifting)
+	c.lastSum = current
+	klog.FromContext(ctx).Info("Nodes by placement", "placed", current.placed, "unplaced", current.unplaced, "waiting", current.waiting, "drifting", current.drifting)
 }

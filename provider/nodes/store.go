@@ -24,12 +24,12 @@ type Store struct {
 
 	// Mutex is held for a whole decision, from the first look-up to the reservation, and never across I/O.
 	sync.Mutex
-	records map[types.UID]*record
+	records map[types.UID]*nodeRecord
 }
 
 // NewStore returns an empty store.
 func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options) *Store {
-	s := &Store{records: map[types.UID]*record{}}
+	s := &Store{records: map[types.UID]*nodeRecord{}}
 	s.cache = framework.NewCache(func(n *v1.Node) bool { return s.placer.IsForeign(n) })
 	s.placer = placement.New(fleet, s.cache, s, cfg, opts)
 	return s
@@ -41,11 +41,11 @@ func (s *Store) Cache() *framework.Cache { return s.cache }
 // Placer returns the placer of the Nodes.
 func (s *Store) Placer() *placement.Placer { return s.placer }
 
-// Of implements placement.Memories.
-func (s *Store) Of(n *v1.Node) *placement.Memory { return &s.record(n).memory }
+// Memory implements placement.Memories.
+func (s *Store) Memory(n *v1.Node) *placement.Memory { return &s.record(n).memory }
 
-// Kept implements placement.Memories.
-func (s *Store) Kept(node types.UID) *placement.Memory {
+// ExistingMemory implements placement.Memories.
+func (s *Store) ExistingMemory(node types.UID) *placement.Memory {
 	if r := s.records[node]; r != nil {
 		return &r.memory
 	}
@@ -56,10 +56,10 @@ func (s *Store) Kept(node types.UID) *placement.Memory {
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
 // record returns the record of a Node. The caller holds the lock. A deleted Node gets a record outside the store.
-func (s *Store) record(n *v1.Node) *record {
+func (s *Store) record(n *v1.Node) *nodeRecord {
 	r := s.records[n.UID]
 	if r == nil {
-		r = &record{}
+		r = &nodeRecord{}
 		if s.cache.Has(n) {
 			s.records[n.UID] = r
 		}
@@ -84,7 +84,7 @@ const (
 	running
 )
 
-func phaseOf(n *v1.Node, r *record) phase {
+func phaseOf(n *v1.Node, r *nodeRecord) phase {
 	switch {
 	case !nodeinfo.IsUninitialized(n):
 		return running
@@ -94,8 +94,8 @@ func phaseOf(n *v1.Node, r *record) phase {
 	return waiting
 }
 
-// record is the state of one Node. The deciding goroutine owns the first part.
-type record struct {
+// nodeRecord is the state of one Node. The deciding goroutine owns the first part.
+type nodeRecord struct {
 	// decision is the last decision, or nil. machine is its VM, nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
 	machine  *inventory.Machine
@@ -103,38 +103,38 @@ type record struct {
 	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	problems    map[string]*report.Tracker
-	// eventWaits means that an Event of the last sync waits for a slot.
-	eventWaits bool
-	// addresses are the addresses at the last sync since the initialization, or nil.
-	addresses []v1.NodeAddress
-	// shared means that the Node shares its VM or address with another Node, so a change of any Node may affect it.
-	shared bool
-	labels labelState
+	// isEventPending means that an Event of the last sync waits for a slot.
+	isEventPending bool
+	// lastAddresses are the addresses at the last sync since the initialization, or nil.
+	lastAddresses []v1.NodeAddress
+	// isShared means that the Node shares its VM or address with another Node, so a change of any Node may affect it.
+	isShared bool
+	labels   labelState
 
 	// The store's lock guards the fields below.
 
 	memory  placement.Memory
 	answers framework.Answers
 	// node is the Node at the last sync, or nil.
-	node    *v1.Node
-	phase   phase
-	counted counted
-	event   slot
-	// absent means that no snapshot has the VM, so that a search has to confirm its absence.
-	absent  bool
-	writing bool
-	// annotation is for the location, labelPatches for labels and taints, condition for TopologyReady.
-	annotation, labelPatches, condition patches
-	// initialized is when the framework initialized the Node, zero if that was not observed.
-	initialized time.Time
+	node      *v1.Node
+	phase     phase
+	stats     nodeStats
+	eventSlot slot
+	// isAbsent means that no snapshot has the VM, so that a search has to confirm its absence.
+	isAbsent   bool
+	isPatching bool
+	// annotationPatches are for the location, labelPatches for labels and taints, conditionPatches for TopologyReady.
+	annotationPatches, labelPatches, conditionPatches patches
+	// initializedAt is when the framework initialized the Node, zero if that was not observed.
+	initializedAt time.Time
 }
 
-// counted is a Node's contribution to the metrics.
-type counted struct {
-	// outcome and kept are metric labels. kept is the reason why a Node without a VM is not deleted, or "".
-	outcome, kept     string
-	drifting, resized bool
-	conflicts         []topology.Conflict
+// nodeStats is a Node's contribution to the metrics.
+type nodeStats struct {
+	// outcome and keptReason are metric labels. keptReason is the reason why a Node without a VM is not deleted, or "".
+	outcome, keptReason string
+	drifting, resized   bool
+	conflicts           []topology.Conflict
 }
 
 func (c *Controller) enqueueLocked(uid types.UID) {

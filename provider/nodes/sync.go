@@ -27,7 +27,7 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	c.store.Lock()
 	r := c.store.record(n)
 	c.store.Unlock()
-	r.eventWaits = false
+	r.isEventPending = false
 	var next time.Duration
 	if nodeinfo.IsUninitialized(n) {
 		next = c.syncJoining(ctx, n, r)
@@ -37,10 +37,10 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	next = sooner(next, c.syncDeletion(ctx, n, r))
 	outcome := report.OutcomeOf(n, r.decision)
 	c.store.Lock()
-	r.counted.outcome = outcome
+	r.stats.outcome = outcome
 	r.phase = phaseOf(n, r)
 	c.store.Unlock()
-	if !r.eventWaits {
+	if !r.isEventPending {
 		c.limiters.events.release(r)
 	}
 	if next > resyncEvery {
@@ -50,109 +50,111 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 }
 
 // syncJoining announces a Node that can be initialized, and otherwise reports the reason in an Event.
-func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
+func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.labels = labelState{}
-	r.addresses = nil
+	r.lastAddresses = nil
 	c.store.Lock()
-	r.counted.drifting = false
-	r.counted.resized = false
-	r.counted.conflicts = nil
+	r.stats.drifting = false
+	r.stats.resized = false
+	r.stats.conflicts = nil
 	c.store.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	if r.answers.Refused { // Read this after Join, so that no refusal based on older facts is missed.
+	// Read this after Join, so that no refusal based on older facts is missed.
+	if r.answers.Refused {
 		r.answers.Refused = false
 		r.metadata = nil
 	}
 	c.store.Unlock()
-	c.decided(n, r, d, err)
+	c.storeDecision(n, r, d, err)
 	if err == nil {
-		if !reflect.DeepEqual(r.metadata, d.Metadata) || time.Since(r.announcedAt) >= announceAgain {
+		if !reflect.DeepEqual(r.metadata, d.Metadata) || time.Since(r.announcedAt) >= reannounceDelay {
 			r.metadata = d.Metadata
 			r.announcedAt = time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.events.tell(ctx, n, r, verdict{about: aboutMachine, state: over})
+		return c.events.emitVerdicts(ctx, n, r, verdict{about: aboutMachine, state: resolved})
 	}
 	r.metadata = nil
 	if errors.Is(err, placement.ErrQuiet) {
-		for _, of := range c.fleet.States() {
-			if of.Err == nil {
-				c.fleet.Probe(of.VCenter)
+		for _, state := range c.fleet.States() {
+			if state.Err == nil {
+				c.fleet.Probe(state.VCenter)
 			}
 		}
 	}
-	next := c.events.tell(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
+	next := c.events.emitVerdicts(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
 	if c.labels.Load() != nil {
-		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.readiness(aboutMachine)))
+		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.reportedReadiness(aboutMachine)))
 	}
 	return next
 }
 
-// announceAgain is the time after which an uninitialized Node is announced again with the same metadata. The framework may
+// reannounceDelay is the time after which an uninitialized Node is announced again with the same metadata. The framework may
 // have dropped the announcement, or may retry a failed write only after 15 minutes.
-const announceAgain = resyncEvery / 2
+const reannounceDelay = resyncEvery / 2
 
-func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
+func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.metadata = nil
 	d := c.placer.Decide(n)
-	c.decided(n, r, d, d.MachineErr)
+	c.storeDecision(n, r, d, d.MachineErr)
 	next := c.writer.annotate(ctx, n, r)
 	l := c.labels.Load()
-	var by *plan.Policy
+	var policy *plan.Policy
 	var todo *plan.Plan
 	if l != nil {
-		by, todo = c.planLabels(l, n, r)
+		policy, todo = c.planLabels(l, n, r)
 		if !todo.Due.IsZero() {
 			next = sooner(next, max(time.Until(todo.Due), time.Millisecond))
 		}
 	}
-	found := problemsOf(n, d, by, todo, time.Now())
-	next = sooner(next, c.events.tell(ctx, n, r, found...))
-	if !mayBeAnothers(n, d) {
+	verdicts := problemsOf(n, d, policy, todo, time.Now())
+	next = sooner(next, c.events.emitVerdicts(ctx, n, r, verdicts...))
+	if !mayBeForeign(n, d) {
 		c.store.Lock()
-		isNew := time.Since(r.initialized) < firstAddresses
+		isNew := time.Since(r.initializedAt) < firstAddressesTime
 		c.store.Unlock()
-		c.events.addressChange(n, r, isNew)
+		c.events.emitAddressChange(n, r, isNew)
 	}
 	if l == nil {
 		return next
 	}
 	if d.Machine != nil {
-		next = sooner(next, c.events.conflicts(ctx, n, r))
+		next = sooner(next, c.events.emitConflicts(ctx, n, r))
 	}
 	next = sooner(next, c.writeLabels(ctx, l, n, r, todo))
 	if report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
 		return sooner(next, c.writer.removeCondition(ctx, n, r))
 	}
-	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, found)))
+	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, verdicts)))
 }
 
-// decided stores a decision. If the Node begins to share its VM or address, the other Nodes are enqueued.
-func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err error) {
-	shared := d.Shared || errors.Is(err, addresses.ErrClaimed)
-	if shared && !r.shared {
-		c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
+// storeDecision stores a decision. If the Node begins to share its VM or address, the other Nodes are enqueued.
+func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decision, err error) {
+	isShared := d.Shared || errors.Is(err, addresses.ErrClaimed)
+	if isShared && !r.isShared {
+		c.queue.AddAfter(item{job: observeNodes}, max(gatherDelay, c.passes.pause()))
 	}
 	r.decision = d
 	r.machine = d.Machine
-	r.shared = shared
+	r.isShared = isShared
 	if err != nil {
-		r.machine = nil // This requeues the Node after every change.
+		// This requeues the Node after every change.
+		r.machine = nil
 	}
 	c.store.Lock()
 	r.node = n
 	c.store.Unlock()
 }
 
-// syncDeletion starts to confirm the absence of a VM before the framework asks, and records why the Node is not deleted.
-func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *record) time.Duration {
+// syncDeletion starts to confirm the absence of a VM before the framework asks, and reports why the Node is not deleted.
+func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
-	kept := placement.KeptBy(err)
+	keptReason := placement.KeptBy(err)
 	c.store.Lock()
-	r.absent = absent
-	r.counted.kept = kept
+	r.isAbsent = absent
+	r.stats.keptReason = keptReason
 	c.store.Unlock()
-	return c.events.tell(ctx, n, r, deletionOf(absent, err))
+	return c.events.emitVerdicts(ctx, n, r, deletionOf(absent, err))
 }

@@ -22,21 +22,21 @@ import (
 const (
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
-	// patchPause is the delay while the Node is being patched.
-	patchPause = time.Second
+	// busyDelay is the delay while the Node is being patched.
+	busyDelay = time.Second
 	// conflictDelay is the delay after a conflict. It does not grow, because a frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// patchAgain is the delay before an equal patch is sent. The informer shows the first one sooner.
-	patchAgain = 30 * time.Second
+	// repeatDelay is the delay before an equal patch is sent. The informer shows the first one sooner.
+	repeatDelay = 30 * time.Second
 )
 
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
 type patch struct {
-	// about describes the patch in the log. body contains the UID, so that no other Node of that name is patched.
-	about string
-	kind  types.PatchType
-	body  map[string]any
+	// description is for the log. body contains the UID, so that no other Node of that name is patched.
+	description string
+	kind        types.PatchType
+	body        map[string]any
 	// content is equal for equal patches. If empty, the encoded body is used.
 	content      string
 	subresources []string
@@ -47,10 +47,10 @@ type patch struct {
 // patches is the state of one kind of patch to a Node.
 type patches struct {
 	slot slot
-	// content is the last patch, at its end, next the earliest time of an equal patch, and retries its backoff.
-	content  string
-	at, next time.Time
-	retries  wait.Backoff
+	// content is the last patch, endedAt its end, retryAt the earliest time of an equal patch, and retries its backoff.
+	content          string
+	endedAt, retryAt time.Time
+	retries          wait.Backoff
 }
 
 // A writer sends patches of Nodes. Its methods return the time after which to call them again, 0 for never.
@@ -63,57 +63,57 @@ type writer struct {
 }
 
 // annotate writes the VM's location if it has changed, and KeyInitialized once the Node is its only Node.
-func (w *writer) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	to := map[string]any{"uid": n.UID}
+func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
+	metadata := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {
-		to["annotations"] = r.decision.Annotations
+		metadata["annotations"] = r.decision.Annotations
 	}
 	if r.decision.MachineErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
-		to["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
+		metadata["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
 	}
-	if len(to) == 1 {
+	if len(metadata) == 1 {
 		w.limiters.annotations.release(r)
 		return 0
 	}
-	return w.send(ctx, n, r, &r.annotation, w.limiters.annotations, patch{
-		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
+	return w.send(ctx, n, r, &r.annotationPatches, w.limiters.annotations, patch{
+		description: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": metadata},
 	})
 }
 
 // send sends a patch in its own goroutine, so that a slow API server delays no other Node. It returns 0 if the end of the
 // patch or the limiter requeues the Node.
-func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limited *limiter, p patch) time.Duration {
+func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patches, limiter *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
 		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
-		return patchAgain
+		return repeatDelay
 	}
 	content := cmp.Or(p.content, string(body))
 	w.store.Lock()
-	writing := r.writing
-	again := time.Until(sent.next)
-	same := sent.content == content
+	isPatching := r.isPatching
+	delay := time.Until(sent.retryAt)
+	isSame := sent.content == content
 	w.store.Unlock()
 	switch {
-	case writing:
-		return patchPause
-	case same && again > 0:
-		return again
+	case isPatching:
+		return busyDelay
+	case isSame && delay > 0:
+		return delay
 	}
-	if !limited.acquire(n, r) {
+	if !limiter.acquire(n, r) {
 		return 0
 	}
 	w.store.Lock()
-	r.writing = true
+	r.isPatching = true
 	w.store.Unlock()
 	log := r.log(ctx)
 	w.requests.Go(func() {
-		limited, cancel := context.WithTimeout(ctx, patchTimeout)
+		patchCtx, cancel := context.WithTimeout(ctx, patchTimeout)
 		defer cancel()
-		_, err := w.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
+		_, err := w.client.CoreV1().Nodes().Patch(patchCtx, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
 		w.store.Lock()
-		r.writing = false
-		sent.ended(content, err)
+		r.isPatching = false
+		sent.finish(content, err)
 		w.store.Unlock()
 		switch {
 		case err == nil && p.written != nil:
@@ -121,7 +121,7 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 		case ctx.Err() != nil:
 			return
 		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
-			err = fmt.Errorf("writing %s: %w", p.about, err)
+			err = fmt.Errorf("writing %s: %w", p.description, err)
 			log.Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
 		}
 		w.enqueue(itemOf(n))
@@ -129,11 +129,11 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *record, sent *patches,
 	return 0
 }
 
-func (p *patches) ended(content string, err error) {
+func (p *patches) finish(content string, err error) {
 	if p.content != content {
 		p.retries = retries
 	}
-	delay := patchAgain
+	delay := repeatDelay
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err):
 		p.retries = retries
@@ -143,6 +143,6 @@ func (p *patches) ended(content string, err error) {
 		delay = p.retries.Step()
 	}
 	p.content = content
-	p.at = time.Now()
-	p.next = p.at.Add(delay)
+	p.endedAt = time.Now()
+	p.retryAt = p.endedAt.Add(delay)
 }

@@ -112,7 +112,7 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*ad
 // waitsForAddress reports whether a Node still keeps an address that its VM stopped reporting less than
 // addressWait ago and that no other Node has got since.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
-	k := p.memories.Of(node)
+	k := p.memories.Memory(node)
 	if k.confirmedBy.machine == nil {
 		k.confirm(node, m)
 	}

@@ -90,7 +90,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	cfg := p.Config()
 	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
 	isJoining := nodeinfo.IsUninitialized(node)
-	if k := p.memories.Kept(node.UID); k != nil && !isJoining {
+	if k := p.memories.ExistingMemory(node.UID); k != nil && !isJoining {
 		k.names = nameWait{}
 	}
 	loc, err := p.locate(states, node)
@@ -219,7 +219,7 @@ func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 
 func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	d := p.decide(node)
-	k := p.memories.Of(node)
+	k := p.memories.Memory(node)
 	err := d.Err
 	old := d.namesBefore(time.Now().Add(-p.namesAge))
 	waitsForNames := old && err == nil

@@ -61,7 +61,7 @@ func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err e
 
 // remember records a search result. The VM of an initialized Node becomes its home if the vCenter answers.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
-	k := p.memories.Of(node)
+	k := p.memories.Memory(node)
 	if !isReadyWithoutHome(states, node, f.id) {
 		k.readyWithoutHome = time.Time{}
 	} else if k.readyWithoutHome.IsZero() {

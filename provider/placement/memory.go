@@ -47,10 +47,10 @@ type Memory struct {
 // Memories contains the memory of each Node, under one lock. nodes.Store implements it.
 type Memories interface {
 	sync.Locker
-	// Of returns the memory of a Node, for use under the lock.
-	Of(*v1.Node) *Memory
-	// Kept returns the memory of a Node, or nil if there is none.
-	Kept(types.UID) *Memory
+	// Memory returns the memory of a Node, for use under the lock.
+	Memory(*v1.Node) *Memory
+	// ExistingMemory returns the memory of a Node, or nil if there is none.
+	ExistingMemory(types.UID) *Memory
 }
 
 // nameWait is a Node's wait for nothing but tag names. readAt is the first time at which they were available.
@@ -99,7 +99,7 @@ var noMemory Memory
 
 // memoryOf returns the memory of a Node for reading only.
 func (p *Placer) memoryOf(node types.UID) *Memory {
-	if k := p.memories.Kept(node); k != nil {
+	if k := p.memories.ExistingMemory(node); k != nil {
 		return k
 	}
 	return &noMemory

@@ -56,7 +56,7 @@ type placed struct {
 // pointer. The caller holds the lock.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
-	k := p.memories.Of(node)
+	k := p.memories.Memory(node)
 	csi := nodeinfo.HasCSIDriver(node)
 	if cached := k.placed; cached.machine == m && cached.policy == rules && cached.basis == p.basis.key && cached.hasCSI == csi {
 		return cached.placement, cached.err

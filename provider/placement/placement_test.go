@@ -60,14 +60,14 @@ type memories struct {
 	of map[types.UID]*Memory
 }
 
-func (m *memories) Of(n *v1.Node) *Memory {
+func (m *memories) Memory(n *v1.Node) *Memory {
 	if m.of[n.UID] == nil {
 		m.of[n.UID] = &Memory{}
 	}
 	return m.of[n.UID]
 }
 
-func (m *memories) Kept(node types.UID) *Memory { return m.of[node] }
+func (m *memories) ExistingMemory(node types.UID) *Memory { return m.of[node] }
 
 // aPlacer returns a Placer that never looks up another Node.
 func aPlacer() (*Placer, *memories) {

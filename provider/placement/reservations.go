@@ -43,7 +43,7 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 			given.addresses = append(given.addresses, a)
 		}
 	}
-	r.memories.Of(node).reserved = given
+	r.memories.Memory(node).reserved = given
 	r.index[node.UID] = true
 }
 
@@ -61,7 +61,7 @@ func (r *reservations) memory(node types.UID) *Memory {
 	if !r.index[node] {
 		return nil
 	}
-	k := r.memories.Kept(node)
+	k := r.memories.ExistingMemory(node)
 	if k == nil {
 		delete(r.index, node)
 	}

@@ -102,7 +102,7 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repe
 	c.memories.Lock()
 	defer c.memories.Unlock()
 	w := wanted{node.UID, outside}
-	slot := w.slot(c.memories.Of(node))
+	slot := w.slot(c.memories.Memory(node))
 	if *slot == nil || !(*slot).isOf(id, c.fleet.Generation()) {
 		*slot = &search{id: id, retries: searchRetries}
 	}
@@ -131,14 +131,14 @@ func (s *search) isOf(id inventory.Identity, generation uint64) bool {
 func (c *confirmer) drop(node types.UID) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
-	if k := c.memories.Kept(node); k != nil {
+	if k := c.memories.ExistingMemory(node); k != nil {
 		k.absence = nil
 	}
 }
 
 // wantedBy returns nil if the search was dropped. The caller holds the lock.
 func (c *confirmer) wantedBy(w wanted) *search {
-	k := c.memories.Kept(w.node)
+	k := c.memories.ExistingMemory(w.node)
 	if k == nil {
 		return nil
 	}

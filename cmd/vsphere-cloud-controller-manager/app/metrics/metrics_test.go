@@ -135,7 +135,7 @@ func TestLabelsAreDocumented(t *testing.T) {
 		help   string
 	}{
 		"outcome": {idle().Outcomes, report.Help},
-		"reason":  {idle().Kept, placement.KeptHelp},
+		"reason":  {idle().KeptReasons, placement.KeptHelp},
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))
 		if got := column(t, "### `"+label+"`"); !slices.Equal(got, want) {
@@ -243,7 +243,7 @@ func TestStates(t *testing.T) {
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}
-		stats := nodes.Stats{Outcomes: counts, Waiting: map[string]int{"placed": 1, "unknown": 0}, Kept: map[string]int{"unknown": 2}}
+		stats := nodes.Stats{Outcomes: counts, Waiting: map[string]int{"placed": 1, "unknown": 0}, KeptReasons: map[string]int{"unknown": 2}}
 		r.CustomMustRegister(NewStates(leads(), func() []vcenter.Health { return fleet }, func() nodes.Stats { return stats }))
 		want := map[string]map[string]float64{
 			"up":                   {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 1, "lost": 0},

@@ -118,7 +118,7 @@ func (s *States) CollectWithStability(ch chan<- metrics.Metric) {
 		show("nodes", float64(n.Outcomes[outcome]), outcome)
 		show("uninitialized_nodes", float64(n.Waiting[outcome]), outcome)
 	}
-	for reason, kept := range n.Kept {
+	for reason, kept := range n.KeptReasons {
 		show("deletion_blocked_nodes", float64(kept), reason)
 	}
 	if !n.LabelsAreKept {
