@@ -125,7 +125,7 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		quote.Some(names, quote.Most), internal, external)
 }
 
-// ErrNone means that the VM has no address that the Node may have, or not the one in --node-ip.
+// ErrNone means that the VM has no address that the Node may have, or lacks the address in --node-ip.
 var ErrNone = errors.New("no address")
 
 // ErrClaimed means that another Node claims the address. It comes with ErrNone.
@@ -140,7 +140,7 @@ type Input struct {
 	Families []string
 	// OwnNames are the Node's current Hostname and its name, for a guest that reports no valid host name.
 	OwnNames []string
-	// Provided is the annotation of --node-ip: empty, an address, or one of each family with a comma.
+	// Provided is the annotation of --node-ip: empty, an address, or an address of each family with a comma between.
 	Provided string
 	// Current are the addresses of an initialized Node.
 	Current []v1.NodeAddress
@@ -152,7 +152,7 @@ type Input struct {
 
 // Selection is the result of a choice.
 type Selection struct {
-	// Addresses are empty if Select returns an error. One of a family's two IPs may be missing.
+	// Addresses are empty if Select returns an error. A family may have an internal or an external IP only.
 	Addresses []v1.NodeAddress
 	// LeftOut reports addresses that the framework would drop because of --node-ip, or is nil.
 	LeftOut error

@@ -22,7 +22,7 @@ import (
 // hides foreign Nodes.
 type Cache struct {
 	coreinformers.NodeInformer
-	// shared and lister are cached because NodeInformer creates new ones at each call.
+	// shared and lister are cached because NodeInformer creates them at each call.
 	shared    cache.SharedIndexInformer
 	lister    corelisters.NodeLister
 	isForeign func(*v1.Node) bool
@@ -81,7 +81,7 @@ func (c *Cache) IsStarted() bool {
 	}
 }
 
-// All returns all Nodes, including foreign ones.
+// All returns our Nodes and foreign Nodes.
 func (c *Cache) All() []*v1.Node {
 	nodes, err := c.lister.List(labels.Everything())
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Cache) Has(node *v1.Node) bool {
 	return err == nil && current.UID == node.UID
 }
 
-// Get returns the Node with a name, including foreign ones.
+// Get returns the Node with a name, which may be foreign.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
 // Announce calls the handlers of Informer as if a Node had been updated.
@@ -204,7 +204,7 @@ const (
 	machineIndex = "vzones/vm"
 )
 
-// ByAddress returns the Nodes that claim an address, including foreign ones.
+// ByAddress returns the Nodes that claim an address, which may be foreign.
 func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 	return c.byIndex(addressIndex, address)
 }

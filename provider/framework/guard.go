@@ -63,7 +63,7 @@ type metadata struct {
 type Additions struct {
 	// Labels are reserved labels, which the framework does not write. Annotations contain the VM's location.
 	Labels, Annotations map[string]string
-	// Levels are labels that the framework writes. New ones are listed in the annotation nodeinfo.KeyLabels.
+	// Levels are labels that the framework writes. The annotation nodeinfo.KeyLabels lists those that are new.
 	Levels map[string]string
 	// Former is the annotation nodeinfo.KeyFormerAddresses.
 	Former string

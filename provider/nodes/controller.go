@@ -1,4 +1,4 @@
-// Package nodes is the one controller of Nodes.
+// Package nodes contains the controller of Nodes.
 //
 // It does all writes to Nodes except the framework's: annotations, topology labels, the drift taint, the condition and
 // Events. It announces a Node to the framework when the Node can be initialized, but never initializes or deletes one.

@@ -241,7 +241,7 @@ func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
 	r.lastAddresses = append([]v1.NodeAddress{}, current...)
 }
 
-// isFirstAssignment reports whether a Node gets its first IPs or, if it is new, only additional ones.
+// isFirstAssignment reports whether a Node gets its first IPs or, if it is new, only additional IPs.
 func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(old, isIP) {

@@ -122,7 +122,7 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter's last answer is recent enough. If not, it requests what is missing, which
+// isFresh reports whether the vCenter was read recently enough to write labels. If not, it requests the reading, which
 // requeues the Node.
 func (c *Controller) isFresh(r *nodeRecord) bool {
 	d := r.decision
@@ -143,8 +143,8 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	return false
 }
 
-// needsNames reports whether tag names must be read before labels are written. Names read after the wait began are
-// accepted whatever their age.
+// needsNames reports whether tag names must be read before labels are written. Names that were read after the wait began
+// are accepted, even if they are too old by now.
 func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:

@@ -39,7 +39,7 @@ const (
 )
 
 const (
-	// waitingBeforeEvent is how long a problem of an uninitialized Node lasts before its Event.
+	// waitingBeforeEvent is the least duration of an uninitialized Node's problem before its Event.
 	waitingBeforeEvent = 10 * time.Second
 	// runningBeforeEvent is the same for an initialized Node. Short outages of a vCenter need no Event.
 	runningBeforeEvent = 30 * time.Second

@@ -18,14 +18,13 @@ import (
 
 // Stats are the metrics of Nodes. Each map contains all possible keys.
 type Stats struct {
-	// Outcomes counts all Nodes by the outcome of the last decision, Waiting the uninitialized ones among them.
+	// Outcomes counts all Nodes by the outcome of the last decision, Waiting only uninitialized Nodes.
 	Outcomes, Waiting map[string]int
 	// KeptReasons counts the Nodes that are not ready and without a VM, by the reason why they are not deleted.
 	KeptReasons map[string]int
 	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
-	// Drifting is the number of Nodes whose labels differ from their placement, Resized the number of those with a
-	// different instance type.
+	// Drifting counts Nodes whose labels differ from their placement, Resized Nodes with a different instance type.
 	Drifting, Resized int
 	Conflicts         map[topology.ConflictKind]int
 	Writes            map[plan.Action]int
@@ -93,7 +92,7 @@ func zeros[K comparable](keys []K) map[K]int {
 // firstSumDelay is the delay of the first sum, when most Nodes are placed.
 const firstSumDelay, sumEvery = 10 * time.Second, time.Minute
 
-// A sum counts our Nodes. Only waiting counts uninitialized ones.
+// A sum counts our Nodes. Only waiting counts uninitialized Nodes.
 type sum struct {
 	placed, unplaced, waiting int
 	drifting                  int

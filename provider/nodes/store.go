@@ -125,7 +125,7 @@ type nodeRecord struct {
 	isPatching bool
 	// annotationPatches are for the location, labelPatches for labels and taints, conditionPatches for TopologyReady.
 	annotationPatches, labelPatches, conditionPatches patches
-	// initializedAt is when the framework initialized the Node, zero if that was not observed.
+	// initializedAt is the time when the framework initialized the Node, zero if that was not observed.
 	initializedAt time.Time
 }
 

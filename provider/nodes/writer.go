@@ -26,7 +26,7 @@ const (
 	busyDelay = time.Second
 	// conflictDelay is the delay after a conflict. It does not grow, because a frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// repeatDelay is the delay before an equal patch is sent. The informer shows the first one sooner.
+	// repeatDelay is the delay before an equal patch is sent. Usually the informer shows the first patch before.
 	repeatDelay = 30 * time.Second
 )
 
