@@ -40,13 +40,13 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 		return err == nil && string(secret.Data["vc.example.com.password"]) == "p"
 	}
 	const how = "how-to/migrate.md"
-	lines := shellLines(t, how, "### If the CPI was installed by its chart")
+	lines := shellLines(t, how, "### If you installed the CPI with its chart")
 	annotate := lines[0]
 	render := toOthers.ReplaceAllString(lines[1], "")
 	upgrade := lines[2]
-	back := regexp.MustCompile("(?m)^Back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(fixture.Page(t, "docs/"+how))
+	back := regexp.MustCompile("(?m)^To roll back: `(helm .* history .*)`, then `(helm .* rollback .*) REVISION`").FindStringSubmatch(fixture.Page(t, "docs/"+how))
 	if back == nil {
-		t.Fatalf("%s does not say how to go back", how)
+		t.Fatalf("%s does not describe how to roll back", how)
 	}
 	mustEnter(t, c, dir, "helm -n kube-system install vsphere-cpi cpi")
 	mustEnter(t, c, dir, annotate, render, upgrade)

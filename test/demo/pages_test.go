@@ -90,13 +90,13 @@ func TestMigrateByThePages(t *testing.T) {
 	}
 	enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...)
 	enter(await(zoneLabel))
-	enter(shellBlocks(t, migrate, "### See what would change")...)
-	enter(shellBlocks(t, migrate, "### If the CPI is a DaemonSet of your own")...)
+	enter(shellBlocks(t, migrate, "### Preview the migration")...)
+	enter(shellBlocks(t, migrate, "### If you deployed the CPI from your own manifest")...)
 	enter(awaitKey("annotations", nodeinfo.KeyMachine))
-	enter(shellBlocks(t, migrate, "### Look at the result")...)
-	back := regexp.MustCompile("(?m)^Back: `(kubectl .*)`\\.$").FindStringSubmatch(fixture.Page(t, migrate))
+	enter(shellBlocks(t, migrate, "### Verify the result")...)
+	back := regexp.MustCompile("(?m)^To roll back: `(kubectl .*)`\\.$").FindStringSubmatch(fixture.Page(t, migrate))
 	if back == nil {
-		t.Fatalf("%s does not say how to go back", migrate)
+		t.Fatalf("%s does not describe how to roll back", migrate)
 	}
 	const status = "kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager"
 	enter(back[1], status)
