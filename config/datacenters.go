@@ -79,14 +79,14 @@ type Datacenter struct {
 func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
-		isMeant := func(dc Datacenter) bool { return d.isNamed(dc) || err == nil && d.matches(dc) }
+		isSelected := func(dc Datacenter) bool { return d.isNamed(dc) || err == nil && d.matches(dc) }
 		// A name takes precedence over an ID.
-		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(candidates, isMeant) {
-			isMeant = func(dc Datacenter) bool { return id[1] == dc.ID }
+		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(candidates, isSelected) {
+			isSelected = func(dc Datacenter) bool { return id[1] == dc.ID }
 		}
 		found := false
 		for _, dc := range candidates {
-			if isMeant(dc) {
+			if isSelected(dc) {
 				found = true
 				if !slices.Contains(matched, dc) {
 					matched = append(matched, dc)

@@ -23,7 +23,7 @@ var kubernetesLabel = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
 // Kubernetes' own keys are dropped, both with a warning. The result is nil without labels. The error
 // contains all errors. The labels of rules are not checked, see topology.Policy.Labels.
 func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []string, err error) {
-	var mistakes []error
+	var errs []error
 	var repeated []string
 	for _, text := range texts {
 		text = unquoted(text)
@@ -44,7 +44,7 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 				wrong = &ValueError{Message: "has no = behind its key: write key=value, with a comma between two of them"}
 			}
 			if wrong != nil {
-				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
+				errs = append(errs, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
 				continue
 			}
 			if previous, isRepeated := labels[key]; isRepeated && previous != value && !slices.Contains(repeated, key) {
@@ -59,8 +59,8 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 	for _, key := range repeated {
 		warnings = append(warnings, fmt.Sprintf("label %s has several values: the last one counts, %s: remove the others", quote.Value(key), quote.Value(labels[key])))
 	}
-	if len(mistakes) > 0 {
-		return nil, nil, errors.Join(mistakes...)
+	if len(errs) > 0 {
+		return nil, nil, errors.Join(errs...)
 	}
 	return labels, warnings, nil
 }

@@ -99,7 +99,7 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 		for _, r := range rules {
 			for _, category := range r.categories() {
 				if slices.Contains(absent, category) {
-					conflicts = append(conflicts, p.lacks(category, r))
+					conflicts = append(conflicts, p.noCategoryConflict(category, r))
 				}
 			}
 		}
@@ -107,13 +107,13 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-// lacks returns the conflict of a category that no vCenter shows. Its key omits the list of visible
-// categories, which any user of the vCenter may change.
-func (p Policy) lacks(category string, r Rule) Conflict {
+// noCategoryConflict returns the conflict of a category that no vCenter shows. Its key omits the list
+// of visible categories, which any user of the vCenter may change.
+func (p Policy) noCategoryConflict(category string, r Rule) Conflict {
 	key := func() string {
 		return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
 			"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
-			category, meant(category, p.Visible), r.Label)
+			category, suggestion(category, p.Visible), r.Label)
 	}
 	text := func() string {
 		if len(p.Visible) == 0 {
@@ -125,8 +125,8 @@ func (p Policy) lacks(category string, r Rule) Conflict {
 	return Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: text, key: key}
 }
 
-// meant suggests the category with the closest name.
-func meant(category string, candidates []string) string {
+// suggestion proposes the category with the closest name.
+func suggestion(category string, candidates []string) string {
 	if near := quote.Nearest(category, candidates); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"
 	}

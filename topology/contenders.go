@@ -71,13 +71,13 @@ func Contenders(policy Policy, paths []Path) []Contender {
 		v := s.choose(traces)
 		for i := range policy.Rules {
 			if policy.Rules[i].Category != "" {
-				found = append(found, s.ofRule(&policy.Rules[i], v, &traces[i])...)
+				found = append(found, s.ruleContenders(&policy.Rules[i], v, &traces[i])...)
 			}
 		}
 	}
 	for i := range policy.Levels {
 		if policy.Levels[i].Category != "" {
-			found = append(found, s.ofLevel(&policy.Levels[i])...)
+			found = append(found, s.levelContenders(&policy.Levels[i])...)
 		}
 	}
 	for _, rules := range []Rules{policy.Rules, policy.Levels} {
@@ -85,7 +85,7 @@ func Contenders(policy Policy, paths []Path) []Contender {
 			for _, part := range rules[i].Value {
 				isRule := slices.ContainsFunc(policy.Rules, func(rule Rule) bool { return rule.Category == part.Category })
 				if part.Category != "" && !isRule {
-					found = append(found, s.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
+					found = append(found, s.levelContenders(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func Contenders(policy Policy, paths []Path) []Contender {
 	return found
 }
 
-func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
+func (s *search) ruleContenders(rule *Rule, v choice, t *trace) []Contender {
 	order := s.policy.paths()
 	decider := t.chosen(s.policy.Precedence)
 	decides := -1
@@ -119,7 +119,7 @@ func (s *search) ofRule(rule *Rule, v choice, t *trace) []Contender {
 	})
 }
 
-func (s *search) ofLevel(rule *Rule) []Contender {
+func (s *search) levelContenders(rule *Rule) []Contender {
 	var decider hit
 	decides := -1
 	for pathIndex, kind := range s.policy.paths() {
@@ -150,7 +150,7 @@ func (s *search) ofLevel(rule *Rule) []Contender {
 
 func (r *Rule) fate(decider hit) Fate {
 	switch {
-	case decider.several:
+	case decider.isAmbiguous:
 		return FateTwoTags
 	case r.whyInvalid(decider.name) != "":
 		return FateInvalid

@@ -65,7 +65,7 @@ func (r *resolution) compare(v choice, traces []trace) {
 		rule := &r.policy.Rules[i]
 		t := &traces[i]
 		chosen := t.chosen(r.policy.Precedence)
-		if chosen.object == nil || chosen.several {
+		if chosen.object == nil || chosen.isAmbiguous {
 			continue
 		}
 		d := disagreement{
@@ -87,7 +87,7 @@ func (r *resolution) conflict(kind ConflictKind, label string, why func() string
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
 
-func (r *resolution) noteUnread() {
+func (r *resolution) reportUnread() {
 	c := Conflict{Kind: ConflictUnread}
 	for i := range r.placement.Decisions {
 		d := &r.placement.Decisions[i]
@@ -120,8 +120,8 @@ func (r *resolution) noteUnread() {
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
-	var few [4]trace
-	traces := append(few[:0], make([]trace, len(rules))...)
+	var buffer [4]trace
+	traces := append(buffer[:0], make([]trace, len(rules))...)
 	if got := r.walk(p, traces); got.truncated() || len(got.skipped.objects) > 0 || r.invisible(false) != "" {
 		return
 	}
@@ -130,7 +130,7 @@ func (r *resolution) compareWithDriver() {
 	for i := range rules {
 		d, decided := r.placement.decision(rules[i].Label)
 		h := traces[i].far
-		if !decided || d.Category == "" || h.object != nil && !h.several && !traces[i].dependsOnTagOrder() && h.name == d.Value {
+		if !decided || d.Category == "" || h.object != nil && !h.isAmbiguous && !traces[i].dependsOnTagOrder() && h.name == d.Value {
 			continue
 		}
 		c.Labels = append(c.Labels, d.Label)
@@ -181,13 +181,13 @@ func (d disagreement) alternatives(h hit) string {
 
 const detachOthers = "Keep the tags of one level, and detach the others."
 
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func (d disagreement) precedences() string {
 	t := &d.trace
-	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(d.subject), quote.Value(t.far.name), d.alternatives(t.near))
+	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", capitalized(d.subject), quote.Value(t.far.name), d.alternatives(t.near))
 	if d.nearest {
-		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(d.subject), quote.Value(t.near.name), d.alternatives(t.far))
+		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", capitalized(d.subject), quote.Value(t.near.name), d.alternatives(t.far))
 	}
 	if d.compute {
 		decided += fmt.Sprintf(" The CSI driver takes %s.", d.alternatives(t.far))
@@ -202,7 +202,7 @@ func (d disagreement) tagOrder() string {
 		value = t.near.name
 	}
 	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
-		d.levels(d.objects()...), d.alternatives(t.overwritten), d.alternatives(t.far), t.far.object.inVCenter(), sentence(d.subject), quote.Value(value), detachOthers)
+		d.levels(d.objects()...), d.alternatives(t.overwritten), d.alternatives(t.far), t.far.object.inVCenter(), capitalized(d.subject), quote.Value(value), detachOthers)
 }
 
 type offPath []unseen
@@ -234,7 +234,7 @@ func (o offPath) text() string {
 		finds = "finds no tag of category " + quoted(missing) + ", gives the Node no topology"
 	}
 	return fmt.Sprintf("%s. The CSI driver reads the compute path only: it %s, and places no volume. "+
-		"Move the tags to the host, its cluster or its datacenter.", sentence(strings.Join(gets, ", ")), finds)
+		"Move the tags to the host, its cluster or its datacenter.", capitalized(strings.Join(gets, ", ")), finds)
 }
 
 func (r *Rule) subject() string {
@@ -381,7 +381,7 @@ func (d Decision) tag() (string, bool) {
 		return "", false
 	}
 	h := d.By.tagged(d.Category)
-	return h.name, h.object != nil && !h.several
+	return h.name, h.object != nil && !h.isAmbiguous
 }
 
 // namesInOtherVCenters returns a conflict if a pair is in one vCenter, and another vCenter has tags

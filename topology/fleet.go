@@ -83,13 +83,13 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 			continue
 		}
 		zone, _ := p.decision(LabelZone)
-		known := deciders[pair]
-		i := slices.IndexFunc(known, func(o *Object) bool { return o.Ref.VCenter == zone.By.Ref.VCenter })
+		objects := deciders[pair]
+		i := slices.IndexFunc(objects, func(o *Object) bool { return o.Ref.VCenter == zone.By.Ref.VCenter })
 		switch {
 		case i < 0:
-			deciders[pair] = append(known, zone.By)
-		case known[i] != zone.By && CompareObjects(zone.By, known[i]) < 0:
-			known[i] = zone.By
+			deciders[pair] = append(objects, zone.By)
+		case objects[i] != zone.By && CompareObjects(zone.By, objects[i]) < 0:
+			objects[i] = zone.By
 		}
 	}
 	conflicts := map[Pair]Conflict{}
@@ -102,7 +102,7 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 					where[i] = o.String()
 				}
 				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(objects), quote.Some(where, mostNamed))
+					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(objects), quote.Some(where, maxNamed))
 			}}
 		}
 	}
@@ -167,7 +167,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 				if seen[v] == nil {
 					seen[v] = make([]outerValues, i+1)
 				}
-				placed.noteOuterValues(seen[v], labels, inner.By)
+				placed.addOuterValues(seen[v], labels, inner.By)
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-func (p Placement) noteOuterValues(values []outerValues, labels []string, decider *Object) {
+func (p Placement) addOuterValues(values []outerValues, labels []string, decider *Object) {
 	for i := range values {
 		if p.WhyUndecided(labels[i]) != nil {
 			continue
@@ -215,7 +215,7 @@ func notNestedConflict(v Value, outer string, deciders outerValues) Conflict {
 				where[i] = "in none by " + deciders[value].String()
 			}
 		}
-		places := quote.Some(where, mostNamed)
+		places := quote.Some(where, maxNamed)
 		if v.Label == LabelZone {
 			return fmt.Sprintf("Zone %q is not in one region only: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
 				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, places)

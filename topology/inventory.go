@@ -61,7 +61,7 @@ func (a ancestors) searchedPath(inventory Inventory) string {
 		kind = FolderPath
 	}
 	if p := a.path(kind); len(p.Objects) > 0 {
-		return "; looked at " + firstOf(p.Objects, mostLookedAt)
+		return "; looked at " + firstOf(p.Objects, maxSearched)
 	}
 	return ""
 }
@@ -173,7 +173,7 @@ func (r *resolution) decideByMembership(rule *Rule) {
 	var names []string
 	var err error
 	if host != nil {
-		names, err = member(rule, host, cluster)
+		names, err = memberships(rule, host, cluster)
 	}
 	switch {
 	case unknown != "":
@@ -182,7 +182,7 @@ func (r *resolution) decideByMembership(rule *Rule) {
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
 	case len(names) == 0 && rule.Required:
 		if host != nil {
-			absent = outside(rule, host)
+			absent = notInGroup(rule, host)
 		}
 		r.fail(rule, Errorf(ErrMissing, "label %s: %s", rule.Label, absent))
 	case len(names) == 0:
@@ -202,10 +202,10 @@ func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, func() string {
 			return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
-				quote.Value(name), rule.group(), cluster, rule.Label, reason)
+				quote.Value(name), rule.groupKind(), cluster, rule.Label, reason)
 		}, cluster)
 		r.fail(rule, Errorf(ErrInvalid, "the name %s of a %s of %s cannot be the value of label %s: %s: rename it",
-			quote.Value(name), rule.group(), cluster, rule.Label, reason))
+			quote.Value(name), rule.groupKind(), cluster, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
@@ -213,7 +213,7 @@ func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	})
 }
 
-func (r *Rule) group() string {
+func (r *Rule) groupKind() string {
 	if r.HostGroup != "" {
 		return "DRS host group"
 	}
@@ -239,9 +239,9 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 	return host, p.Objects[1], "", ""
 }
 
-// member returns the host's groups or fault domain that match the rule. The error is ErrUnknown,
+// memberships returns the host's groups or fault domain that match the rule. The error is ErrUnknown,
 // and also ErrNotRead before the first read.
-func member(rule *Rule, host, cluster *Object) ([]string, error) {
+func memberships(rule *Rule, host, cluster *Object) ([]string, error) {
 	membership := host.FaultDomain
 	subject := "the vSAN fault domain of " + host.String()
 	holder := "the host"
@@ -267,7 +267,7 @@ func member(rule *Rule, host, cluster *Object) ([]string, error) {
 	return names, nil
 }
 
-func outside(rule *Rule, host *Object) string {
+func notInGroup(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
 	}

@@ -108,11 +108,11 @@ const (
 
 // A hit is the tag of one category on one object.
 type hit struct {
-	// by is nil without a tag.
+	// object is nil without a tag.
 	object *Object
 	// name is the name of any of the tags if there are several.
-	name    string
-	several bool
+	name        string
+	isAmbiguous bool
 }
 
 // tagged returns the object's tag of a category. Duplicates are one tag.
@@ -126,7 +126,7 @@ func (o *Object) tagged(category string) hit {
 		if h.object == nil {
 			h = hit{object: o, name: t.Name}
 		} else if t.Name != h.name {
-			h.several = true
+			h.isAmbiguous = true
 		}
 	}
 	return h
@@ -134,7 +134,7 @@ func (o *Object) tagged(category string) hit {
 
 // differs reports whether a hit on another object gives a different value.
 func (h hit) differs(other hit) bool {
-	return h.object != other.object && (h.several || other.several || h.name != other.name)
+	return h.object != other.object && (h.isAmbiguous || other.isAmbiguous || h.name != other.name)
 }
 
 // tagNames returns the distinct tag names of a category, sorted.
@@ -193,11 +193,11 @@ func (a ancestors) path(kind PathKind) *Path {
 	return &Path{Kind: kind, Broken: errNoPath}
 }
 
-// mostNamed limits the objects, tags or vCenters in a text. A usual path fits.
-const mostNamed = 10
+// maxNamed limits the objects, tags or vCenters in a text. A usual path fits.
+const maxNamed = 10
 
-// mostLookedAt limits the untagged objects in a text.
-const mostLookedAt = 5
+// maxSearched limits the untagged objects in a text.
+const maxSearched = 5
 
 func quoted(names []string) string { return joined(names, ", ") }
 
@@ -206,8 +206,8 @@ func joined(names []string, separator string) string {
 	for i, n := range names {
 		q[i] = quote.Value(n)
 	}
-	if len(q) > mostNamed {
-		return quote.Some(q, mostNamed)
+	if len(q) > maxNamed {
+		return quote.Some(q, maxNamed)
 	}
 	return strings.Join(q, separator)
 }

@@ -36,15 +36,15 @@ var ErrNotRead = errors.New("not read yet")
 // Errorf returns an error of a kind, such as ErrUnknown, for errors.Is. The text does not contain
 // the kind. Errors formatted with %w are wrapped too.
 func Errorf(kind error, format string, args ...any) error {
-	return &ofKind{fmt.Errorf(format, args...), kind}
+	return &kindError{fmt.Errorf(format, args...), kind}
 }
 
-type ofKind struct {
+type kindError struct {
 	error
 	kind error
 }
 
-func (e *ofKind) Unwrap() []error { return []error{e.kind, e.error} }
+func (e *kindError) Unwrap() []error { return []error{e.kind, e.error} }
 
 // Kinds are several kinds for one Errorf.
 type Kinds []error

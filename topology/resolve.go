@@ -49,15 +49,15 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 		return Placement{}, nil
 	}
 	// Up to four traces stay on the stack.
-	var few [4]trace
+	var buffer [4]trace
 	r := resolution{search: search{ancestors: paths, policy: &policy}}
 	r.placement.Decisions = make([]Decision, 0, labels)
-	r.decideRules(append(few[:0], make([]trace, len(policy.Rules))...))
+	r.decideRules(append(buffer[:0], make([]trace, len(policy.Rules))...))
 	for i := range policy.Levels {
 		r.decideLevel(&policy.Levels[i])
 	}
 	r.compose()
-	r.noteUnread()
+	r.reportUnread()
 	if r.err != nil {
 		return Placement{Conflicts: r.placement.Conflicts}, r.err
 	}
@@ -95,9 +95,9 @@ func (r *resolution) decideRules(traces []trace) {
 		case rule.Category == "":
 			r.decideByInventory(rule)
 		case r.isInvisible(rule.Category):
-			r.fail(rule, r.noCategory(rule.Category))
+			r.fail(rule, r.categoryError(rule.Category))
 		case v.invisible != "" && traces[i].varied:
-			r.fail(rule, r.noCategory(v.invisible))
+			r.fail(rule, r.categoryError(v.invisible))
 		case h.object != nil:
 			r.decideByTag(rule, h, v.skipped.objects)
 		case rule.Required && v.unknown == nil:
@@ -112,10 +112,10 @@ func (r *resolution) decideRules(traces []trace) {
 		r.placement.Path = v.path.Kind
 		r.compare(v, traces)
 	}
-	r.noteSystemFolders(v.skipped)
+	r.addSystemFolders(v.skipped)
 }
 
-func (r *resolution) noteSystemFolders(passed skipped) {
+func (r *resolution) addSystemFolders(passed skipped) {
 	for _, o := range passed.system {
 		r.placement.SystemUnread = appendUnique(r.placement.SystemUnread, o)
 	}
@@ -129,7 +129,7 @@ func (r *resolution) decideLevel(rule *Rule) {
 		r.decideByInventory(rule)
 		return
 	case r.isInvisible(rule.Category):
-		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.noCategory(rule.Category)))
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.categoryError(rule.Category)))
 		return
 	}
 	var passed skipped
@@ -138,24 +138,24 @@ func (r *resolution) decideLevel(rule *Rule) {
 		h, got := nearest(rule.Category, p)
 		passed.add(got.skipped)
 		if h.object != nil {
-			r.noteSystemFolders(passed)
+			r.addSystemFolders(passed)
 			r.decideByTag(rule, h, passed.objects)
 			return
 		}
 		if got.truncated() {
-			r.noteSystemFolders(passed)
+			r.addSystemFolders(passed)
 			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
 			return
 		}
 	}
-	r.noteSystemFolders(passed)
+	r.addSystemFolders(passed)
 	switch {
 	case !passed.none():
-		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, passed)))
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, permissionError([]string{rule.Category}, passed)))
 	case rule.Required:
-		paths := r.tried()
+		paths := r.searchedPaths()
 		lacked := slices.Repeat([][]string{{rule.Category}}, len(paths))
-		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, nowhere(paths, lacked)))
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, missingError(paths, lacked)))
 	}
 }
 
@@ -169,11 +169,11 @@ func (r *Rule) whyInvalid(name string) string {
 }
 
 func (r *resolution) decideByTag(rule *Rule, h hit, unread []*Object) {
-	if h.several {
+	if h.isAmbiguous {
 		names := h.object.tagNames(rule.Category)
 		r.conflict(ConflictTwoTags, rule.Label, func() string {
 			return fmt.Sprintf("%s has %d tags of category %q: %s. Label %s takes one: detach the others.",
-				sentence(h.object.String()), len(names), rule.Category, quoted(names), rule.Label)
+				capitalized(h.object.String()), len(names), rule.Category, quoted(names), rule.Label)
 		}, h.object)
 		r.fail(rule, Errorf(ErrAmbiguous, "%s has %d tags of category %q (%s), and label %s takes one: detach the others",
 			h.object, len(names), rule.Category, quoted(names), rule.Label))

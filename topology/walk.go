@@ -54,8 +54,8 @@ type reach struct {
 	unreadable *Object
 	// broken is the reason why the path ends before the root, or nil.
 	broken error
-	// nothing is true if the path is empty.
-	nothing bool
+	// isEmpty is true if the path is empty.
+	isEmpty bool
 	skipped skipped
 	// walked is the number of objects that were examined.
 	walked int
@@ -81,7 +81,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 		got.walked = i + 1
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.skipped.note(p, i)
+				got.skipped.addAt(p, i)
 				continue
 			}
 			got.unreadable = o
@@ -99,7 +99,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 		}
 	}
 	got.broken = p.Broken
-	got.nothing = len(p.Objects) == 0
+	got.isEmpty = len(p.Objects) == 0
 	return got
 }
 
@@ -147,14 +147,14 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
 	}
-	if r.nothing {
+	if r.isEmpty {
 		return Errorf(ErrUnknown, "the VM's %s path is not known: %w", kind, r.broken)
 	}
 	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
 }
 
-// nowhere returns the error of categories without a tag. lacked lists them for each path.
-func nowhere(paths []*Path, lacked [][]string) error {
+// missingError returns the error of categories without a tag. lacked lists them for each path.
+func missingError(paths []*Path, lacked [][]string) error {
 	var objects []*Object
 	var categories, each []string
 	for i, p := range paths {
@@ -172,7 +172,7 @@ func nowhere(paths []*Path, lacked [][]string) error {
 	if len(objects) == 0 {
 		return Errorf(ErrMissing, "%s: attach one to %s", problem, taggable(paths))
 	}
-	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, mostLookedAt))
+	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, maxSearched))
 }
 
 func kindsOf(paths []*Path) string {
@@ -214,7 +214,7 @@ type choice struct {
 // choose finds the deciding path and leaves its traces, or empty traces.
 func (s *search) choose(traces []trace) choice {
 	if category := s.invisible(true); category != "" {
-		return choice{unknown: s.noCategory(category)}
+		return choice{unknown: s.categoryError(category)}
 	}
 	var v choice
 	// lacked are the categories without a tag on paths that do not decide.
@@ -233,7 +233,7 @@ func (s *search) choose(traces []trace) choice {
 			return v
 		case !got.truncated() && sawRequired && invisible != "":
 			// A tag of the invisible category may decide here.
-			v.unknown = s.noCategory(invisible)
+			v.unknown = s.categoryError(invisible)
 			clear(traces)
 			return v
 		case !got.truncated():
@@ -257,7 +257,7 @@ func (s *search) choose(traces []trace) choice {
 	}
 	clear(traces)
 	if !v.skipped.none() {
-		v.unknown = notPermitted(lacked, v.skipped)
+		v.unknown = permissionError(lacked, v.skipped)
 	}
 	return v
 }
@@ -265,7 +265,7 @@ func (s *search) choose(traces []trace) choice {
 // qualify records the remaining uncertainty of a deciding path that was walked to its end.
 func (s *search) qualify(v *choice, traces []trace) {
 	if lacked := s.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
-		v.unknown = notPermitted(lacked, v.skipped)
+		v.unknown = permissionError(lacked, v.skipped)
 	}
 	if s.policy.Precedence != PrecedenceNearest {
 		v.invisible = s.invisible(false)
@@ -290,15 +290,15 @@ func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 // missing returns the error of required categories without a tag. It clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
-	for _, p := range s.tried() {
+	for _, p := range s.searchedPaths() {
 		s.walk(p, traces)
 		lacked = append(lacked, s.notSeen(traces, false))
 	}
 	clear(traces)
-	return nowhere(s.tried(), lacked)
+	return missingError(s.searchedPaths(), lacked)
 }
 
-func (s *search) tried() []*Path {
+func (s *search) searchedPaths() []*Path {
 	var paths []*Path
 	for _, kind := range s.policy.paths() {
 		paths = append(paths, s.path(kind))
@@ -311,7 +311,7 @@ func nearest(category string, p *Path) (hit, reach) {
 	for i, o := range p.Objects {
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.skipped.note(p, i)
+				got.skipped.addAt(p, i)
 				continue
 			}
 			got.unreadable = o
@@ -323,7 +323,7 @@ func nearest(category string, p *Path) (hit, reach) {
 		}
 	}
 	got.broken = p.Broken
-	got.nothing = len(p.Objects) == 0
+	got.isEmpty = len(p.Objects) == 0
 	return hit{}, got
 }
 
@@ -338,9 +338,9 @@ type skipped struct {
 
 func (p skipped) none() bool { return len(p.objects)+len(p.system) == 0 }
 
-func (p skipped) list() []*Object { return slices.Concat(p.objects, p.system) }
+func (p skipped) union() []*Object { return slices.Concat(p.objects, p.system) }
 
-func (p *skipped) note(path *Path, i int) {
+func (p *skipped) addAt(path *Path, i int) {
 	o := path.Objects[i]
 	if IsSystemFolder(path, i) {
 		p.system = appendUnique(p.system, o)
@@ -379,9 +379,9 @@ func IsSystemFolder(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-func notPermitted(categories []string, passed skipped) error {
+func permissionError(categories []string, passed skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
-		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), passed.list()[0].Ref.VCenter, Named(passed.list()))
+		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, Named(passed.union()))
 }
 
 // Uncertainty returns the reason why the decision is uncertain, or nil. Objects whose tags the
@@ -395,7 +395,7 @@ func (d Decision) Uncertainty() error {
 }
 
 // Named lists objects of one vCenter for a person, shortened if there are many.
-func Named(objects []*Object) string { return firstOf(objects, mostNamed) }
+func Named(objects []*Object) string { return firstOf(objects, maxNamed) }
 
 func firstOf(objects []*Object, limit int) string {
 	names := make([]string, len(objects))
@@ -424,7 +424,7 @@ func (s *search) invisible(requiredOnly bool) string {
 	return ""
 }
 
-func (s *search) noCategory(category string) error {
+func (s *search) categoryError(category string) error {
 	where := "the vCenter"
 	for i := range s.ancestors {
 		if above := s.ancestors[i].Objects; len(above) > 0 {
@@ -432,14 +432,14 @@ func (s *search) noCategory(category string) error {
 			break
 		}
 	}
-	return unseenCategory{where, category, meant(category, s.policy.Visible)}
+	return unseenCategory{where, category, suggestion(category, s.policy.Visible)}
 }
 
-type unseenCategory struct{ where, category, meant string }
+type unseenCategory struct{ where, category, suggestion string }
 
 func (u unseenCategory) Error() string {
 	return fmt.Sprintf("%s has no tag category %q that the account can see%s: correct its name in the configuration, make the category there, "+
-		"or give the account the role Read-only in the global permissions", u.where, u.category, u.meant)
+		"or give the account the role Read-only in the global permissions", u.where, u.category, u.suggestion)
 }
 
 func (unseenCategory) Is(target error) bool { return target == ErrUnknown || target == ErrNoCategory }

@@ -53,8 +53,8 @@ func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	return sound, 0
 }
 
-// parseAuthority checks PEM certificates in the configuration. Its errors contain no part of them.
-func parseAuthority(data string) *config.ValueError {
+// parseCA checks PEM certificates in the configuration. Its errors contain no part of them.
+func parseCA(data string) *config.ValueError {
 	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
 	sound, damaged := Certificates([]byte(data))
 	switch {
@@ -105,22 +105,22 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// authorities reads CA certificates.
-type authorities struct {
+// caReader reads CA certificates.
+type caReader struct {
 	values
 	// read reads CA files. Nil leaves them unread.
 	read Reader
 	// files are the CA files that were read, without duplicates.
 	files []string
-	// known caches certificates by CA file, by list of CA files, and by text behind a NUL.
-	known map[string]caFile
+	// cache contains certificates by CA file, by list of CA files, and by text behind a NUL.
+	cache map[string]caFile
 	// bytes is the total size of the certificates of lists.
 	bytes int
 }
 
-// authority returns a server's CA certificates: PEM in Data and the paths of their files in Text.
+// certificates returns a server's CA certificates: PEM in Data and the paths of their files in Text.
 // Both are empty for the system's certificates.
-func (a *authorities) authority(file, data *Value) *Value {
+func (a *caReader) certificates(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
 			a.Errorf(data.At, "stands beside caFile: write one of the two")
@@ -129,26 +129,26 @@ func (a *authorities) authority(file, data *Value) *Value {
 		a.Warnf(data.At, "has no effect: the %s overrides it", file.At.Path)
 	}
 	if file.Set || !data.Set {
-		return a.authorityFile(file)
+		return a.fromFiles(file)
 	}
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
 		// An alias may repeat the certificates in each entry.
-		inline, isChecked := a.known["\x00"+data.Text]
+		inline, isChecked := a.cache["\x00"+data.Text]
 		if !isChecked {
-			inline = caFile{data: []byte(data.Text), wrong: parseAuthority(data.Text)}
-			a.known["\x00"+data.Text] = inline
+			inline = caFile{data: []byte(data.Text), invalid: parseCA(data.Text)}
+			a.cache["\x00"+data.Text] = inline
 		}
-		v.Bad = a.reject(data, inline.wrong)
+		v.Bad = a.reject(data, inline.invalid)
 		v.Data = inline.data
 	}
 	return v
 }
 
-// authorityFile reads a list of files, separated as govmomi separates them for the CPI and the CSI
+// fromFiles reads a list of files, separated as govmomi separates them for the CPI and the CSI
 // driver.
-func (a *authorities) authorityFile(path *Value) *Value {
+func (a *caReader) fromFiles(path *Value) *Value {
 	const maxFiles = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
 	if !path.Usable() {
@@ -166,32 +166,32 @@ func (a *authorities) authorityFile(path *Value) *Value {
 	if v.Bad {
 		return v
 	}
-	list, isRead := a.known[path.Text]
-	if !isRead || list.wrong != nil {
-		list.data, v.Bad = a.listed(path, files)
+	list, isRead := a.cache[path.Text]
+	if !isRead || list.invalid != nil {
+		list.data, v.Bad = a.readList(path, files)
 	}
 	v.Text = path.Text
 	v.Data = list.data
 	return v
 }
 
-// listed returns the certificates of all files of a list, and whether any are invalid. It caches a
+// readList returns the certificates of all files of a list, and whether any are invalid. It caches a
 // valid list.
-func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool) {
+func (a *caReader) readList(path *Value, files []string) (data []byte, bad bool) {
 	for i, name := range files {
 		if slices.Contains(files[:i], name) {
 			continue
 		}
-		file, isRead := a.known[name]
+		file, isRead := a.cache[name]
 		if !isRead {
 			a.files = append(a.files, name)
 			a.bounded(path.At, len(a.files), maxCAFiles, "CA files")
 			if a.read != nil {
 				file = readCA(a.read, name)
 			}
-			a.known[name] = file
+			a.cache[name] = file
 		}
-		if file.wrong != nil {
+		if file.invalid != nil {
 			a.badFile(path, files, i, file)
 			bad = true
 			continue
@@ -207,14 +207,14 @@ func (a *authorities) listed(path *Value, files []string) (data []byte, bad bool
 		}
 	}
 	if !bad {
-		a.known[path.Text] = caFile{data: slices.Clip(data)}
+		a.cache[path.Text] = caFile{data: slices.Clip(data)}
 	}
 	return data, bad
 }
 
 // badFile reports an error in one file of a list. It shows the path unless that may be a misplaced
 // secret.
-func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
+func (a *caReader) badFile(path *Value, files []string, i int, file caFile) {
 	subject := ""
 	hint := ""
 	if len(files) > 1 {
@@ -226,7 +226,7 @@ func (a *authorities) badFile(path *Value, files []string, i int, file caFile) {
 	if !path.Hidden && (file.exists || certainPath.MatchString(files[i])) {
 		subject = strings.Replace(subject, ": ", ", ", 1) + quote.Value(files[i]) + ": "
 	}
-	a.Errorf(path.At, "%s%s%s", subject, file.wrong.Message, hint)
+	a.Errorf(path.At, "%s%s%s", subject, file.invalid.Message, hint)
 	a.Errors[len(a.Errors)-1].Path = files[i]
 }
 
@@ -237,20 +237,20 @@ func readCA(read Reader, path string) caFile {
 	const limit = 4 << 20
 	data, err := read(path, limit)
 	sound, damaged := Certificates(data)
-	f := caFile{exists: err == nil, wrong: new(config.ValueError)}
+	f := caFile{exists: err == nil, invalid: new(config.ValueError)}
 	pathError, ok := errors.AsType[*fs.PathError](err)
 	switch {
 	case errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge):
 		f.exists = true
-		f.wrong.Message = "is not a file of certificates: write the path of a PEM file"
+		f.invalid.Message = "is not a file of certificates: write the path of a PEM file"
 	case ok:
-		f.wrong.Message = "the file cannot be read: " + pathError.Err.Error() + ": write the path of a PEM file"
+		f.invalid.Message = "the file cannot be read: " + pathError.Err.Error() + ": write the path of a PEM file"
 	case err != nil:
-		f.wrong.Message = "the file cannot be read: " + err.Error() + ": write the path of a PEM file"
+		f.invalid.Message = "the file cannot be read: " + err.Error() + ": write the path of a PEM file"
 	case damaged > 0:
-		f.wrong.Message = fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)
+		f.invalid.Message = fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)
 	case len(sound) == 0:
-		f.wrong.Message = "the file has no PEM certificate: write the path of one with " + beginCertificate
+		f.invalid.Message = "the file has no PEM certificate: write the path of one with " + beginCertificate
 	default:
 		return caFile{data: data}
 	}
@@ -335,8 +335,8 @@ type Reader func(path string, most int64) ([]byte, error)
 
 // caFile is the content of a CA file, or the error in it.
 type caFile struct {
-	data  []byte
-	wrong *config.ValueError
+	data    []byte
+	invalid *config.ValueError
 	// exists is true if the file certainly exists.
 	exists bool
 }

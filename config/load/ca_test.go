@@ -210,7 +210,7 @@ func FuzzCertificates(f *testing.F) {
 		if damaged != 0 && damaged != len(sound)+1 {
 			t.Errorf("%q: %d sound certificates, and number %d is damaged", data, len(sound), damaged)
 		}
-		_ = parseAuthority(string(data))
+		_ = parseCA(string(data))
 		_ = parseKey(string(data), string(data))
 	})
 }

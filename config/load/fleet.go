@@ -12,8 +12,8 @@ import (
 type fleetChecker struct {
 	values
 	*Document
-	authorities *authorities
-	entries     *Value
+	ca      *caReader
+	entries *Value
 	// hasSeparateAccount is true if the file's global section names either a Secret or a
 	// directory, so that entries do not inherit its account. The environment does not affect it.
 	hasSeparateAccount bool
@@ -30,7 +30,7 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 		c.entryServer(e)
 		entries = append(entries, e)
 	}
-	if c.isOneMore(entries) {
+	if c.isGlobalSeparate(entries) {
 		e := c.Global.Clone()
 		e.Name = c.Global.V("server").Text
 		e.At = c.Global.V("server").At
@@ -69,7 +69,7 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 // settings checks the global section or an entry, and its pairs of related keys.
 func (c *fleetChecker) settings(s *Section) {
 	c.check(s)
-	s.Put("authority", c.authorities.authority(s.V("caFile"), s.V("caData")))
+	s.Put("authority", c.ca.certificates(s.V("caFile"), s.V("caData")))
 	s.Put("secret", c.secret(s.V("secretName"), s.V("secretNamespace")))
 }
 
@@ -118,9 +118,9 @@ func (c *fleetChecker) entryServer(e *Section) {
 	}
 }
 
-// isOneMore reports whether the global section's server is a vCenter of its own. As in the CPI, it is
-// not if an entry has that name. Here it is not if an entry has that address, either.
-func (c *fleetChecker) isOneMore(entries []*Section) bool {
+// isGlobalSeparate reports whether the global section's server is a vCenter of its own. It is not if an
+// entry has that name, as in the CPI, or that address.
+func (c *fleetChecker) isGlobalSeparate(entries []*Section) bool {
 	server := c.Global.V("server")
 	if !server.Usable() {
 		return false

@@ -138,9 +138,9 @@ type scan struct {
 	pos token.Pos
 	tok token.Token
 	lit string
-	// fault is the scanner's error, and faulty its line.
-	fault  string
-	faulty int
+	// fault is the scanner's error, at faultLine.
+	fault     string
+	faultLine int
 	// isOpen is true after an unclosed quote, until the next section.
 	isOpen bool
 }
@@ -170,13 +170,13 @@ func (r *scan) scan(text []byte, line int) {
 	r.tokens.Init(r.file, text, func(at token.Position, what string) {
 		if r.fault == "" {
 			r.fault = what
-			r.faulty = line + at.Line - 1
+			r.faultLine = line + at.Line - 1
 		}
 	}, scanner.ScanComments)
 	for r.next(); r.tok != token.EOF || r.fault != ""; {
 		switch {
 		case r.fault != "":
-			r.fail(r.current().pos.Path, r.said())
+			r.fail(r.current().pos.Path, r.faultText())
 		case r.tok == token.EOL, r.tok == token.COMMENT:
 			r.next()
 		case r.tok == token.LBRACK:
@@ -202,7 +202,7 @@ func (r *scan) current() *block { return r.blocks[len(r.blocks)-1] }
 func (r *scan) fail(path, message string) {
 	bad := r.tokenLine()
 	if r.fault != "" {
-		bad = r.faulty
+		bad = r.faultLine
 	}
 	r.Errorf(Position{Line: bad, Path: path}, "%s", message)
 	r.current().isLossy = true
@@ -213,8 +213,8 @@ func (r *scan) fail(path, message string) {
 
 const notClosed = "string not terminated"
 
-// said rewords the scanner's error, which may contain a character of a value.
-func (r *scan) said() string {
+// faultText rewords the scanner's error, which may contain a character of a value.
+func (r *scan) faultText() string {
 	switch {
 	case r.fault == notClosed:
 		return `a quote is not closed: close it, and write \" for one that belongs to the text`
@@ -248,7 +248,7 @@ func (r *scan) header() {
 	isNamed := r.tok == token.STRING
 	switch {
 	case isNamed && r.fault != "":
-		r.fail("", r.said())
+		r.fail("", r.faultText())
 		return
 	case isNamed:
 		b.name = escapes.Replace(r.lit)
@@ -303,7 +303,7 @@ func (r *scan) key() {
 		if r.next(); r.fault != "" {
 			k.style |= damaged
 			b.keys = append(b.keys, k)
-			r.fail(k.pos.Path, r.said())
+			r.fail(k.pos.Path, r.faultText())
 			return
 		}
 		k.text = escapes.Replace(r.lit)

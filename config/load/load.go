@@ -125,7 +125,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	c := newChecker(root, p)
 	if !o.SkipFiles {
-		c.fleet.authorities.read = o.reader()
+		c.fleet.ca.read = o.reader()
 	}
 	c.applyEnvironment(o.Environ)
 	c.labelSections()
@@ -155,10 +155,10 @@ func newChecker(root *Section, p *Problems) *checker {
 		labels:   root.sub("labels"),
 		vcenters: entries,
 		fleet: fleetChecker{
-			values:      checks,
-			Document:    document,
-			entries:     entries,
-			authorities: &authorities{values: checks, known: make(map[string]caFile)},
+			values:   checks,
+			Document: document,
+			entries:  entries,
+			ca:       &caReader{values: checks, cache: make(map[string]caFile)},
 		},
 		policy: policyChecker{values: checks, Document: document, csiLabels: root.V("TopologyCategory").Sections},
 	}
@@ -176,7 +176,7 @@ func (c *checker) labelSections() {
 
 func (c *checker) makeConfig() *config.Config {
 	cfg := &config.Config{File: c.File, VCenters: c.fleet.makeFleet(), NodeSelector: labels.Everything()}
-	cfg.Files = c.fleet.authorities.files
+	cfg.Files = c.fleet.ca.files
 	for _, s := range []*Section{c.Topology, c.Nodes} {
 		c.policy.check(s)
 		assign(s, cfg, nil)

@@ -143,8 +143,10 @@ type Position struct {
 	VCenter string
 }
 
-// pos returns a position in the same entry.
-func (pos Position) at(line int, path string) Position { return Position{line, path, pos.VCenter} }
+// withPath returns a position in the same entry.
+func (pos Position) withPath(line int, path string) Position {
+	return Position{line, path, pos.VCenter}
+}
 
 // String returns the position for a message about another position.
 func (pos Position) String() string {

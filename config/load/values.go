@@ -142,8 +142,8 @@ func parseSelector(s string) (labels.Selector, *config.ValueError) {
 	return selector, nil
 }
 
-// elements parses a list, and calls again for a duplicate element.
-func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), again func(element *Value)) (all []T) {
+// elements parses a list, and calls onDuplicate for a repeated element.
+func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), onDuplicate func(element *Value)) (all []T) {
 	seen := make(map[T]bool)
 	for i := range v.List {
 		element := &v.List[i]
@@ -152,7 +152,7 @@ func elements[T comparable](c values, v *Value, parse func(text string) (T, *con
 		case c.reject(element, wrong):
 			v.Bad = true
 		case seen[parsed]:
-			again(element)
+			onDuplicate(element)
 		default:
 			all = append(all, parsed)
 			seen[parsed] = true

@@ -87,7 +87,7 @@ func rawOf(key string, pos Position, y *yaml.Node) *rawValue {
 		raw.shape = sequence
 		raw.children = func(func(string) string) (all []*rawValue) {
 			for i, item := range y.Content {
-				all = append(all, rawOf("", pos.at(item.Line, fmt.Sprintf("%s[%d]", pos.Path, i)), item))
+				all = append(all, rawOf("", pos.withPath(item.Line, fmt.Sprintf("%s[%d]", pos.Path, i)), item))
 			}
 			return all
 		}
@@ -124,7 +124,7 @@ func pairsOf(y *yaml.Node, pos Position, show func(string) string) (all []*rawVa
 				}
 				continue
 			}
-			raw := rawOf(key.Value, pos.at(key.Line, child(pos.Path, show(key.Value))), value)
+			raw := rawOf(key.Value, pos.withPath(key.Line, child(pos.Path, show(key.Value))), value)
 			raw.style |= inherited
 			if y.Style&yaml.FlowStyle != 0 && raw.shape == null && raw.text == "" && value.Kind == yaml.ScalarNode {
 				raw.style |= noValue
@@ -136,7 +136,7 @@ func pairsOf(y *yaml.Node, pos Position, show func(string) string) (all []*rawVa
 			all = append(all, raw)
 		}
 		for _, source := range sources {
-			raw := rawOf("", pos.at(source.Line, pos.Path), source)
+			raw := rawOf("", pos.withPath(source.Line, pos.Path), source)
 			if raw.shape != mapping {
 				raw.style |= invalidMerge
 				all = append(all, raw)
