@@ -58,7 +58,7 @@ type spec struct {
 
 // annotations returns the annotations of the index and the images, which are also the images' labels.
 func (s *spec) annotations() map[string]string {
-	all := map[string]string{
+	values := map[string]string{
 		"title":       command,
 		"description": "Kubernetes cloud controller manager that gives Nodes of several vCenters their regions and zones",
 		"source":      s.source,
@@ -68,7 +68,7 @@ func (s *spec) annotations() map[string]string {
 		"created":     s.created.Format(time.RFC3339),
 	}
 	result := map[string]string{}
-	for key, value := range all {
+	for key, value := range values {
 		if value != "" {
 			result["org.opencontainers.image."+key] = value
 		}
@@ -130,7 +130,8 @@ func (s *spec) image(arch string, shared v1.Layer) (v1.Image, error) {
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", arch
+	config.OS = "linux"
+	config.Architecture = arch
 	config.Created = v1.Time{Time: s.created}
 	config.Config = v1.Config{
 		User: user, Entrypoint: []string{entrypoint}, Env: []string{"PATH=/bin"}, WorkingDir: "/", Labels: s.annotations(),
@@ -228,7 +229,7 @@ func containerd(tag name.Tag) string {
 }
 
 // pack returns a tar archive of an image layout with the named index.
-func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
+func pack(index v1.ImageIndex, tag name.Tag, modTime time.Time) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return nil, err
@@ -254,7 +255,7 @@ func pack(index v1.ImageIndex, tag name.Tag, at time.Time) ([]byte, error) {
 		entries = append(entries, entry{name: name, mode: 0o644, content: text})
 	}
 	var b bytes.Buffer
-	err = writeTar(&b, at, entries...)
+	err = writeTar(&b, modTime, entries...)
 	return b.Bytes(), err
 }
 
@@ -266,14 +267,14 @@ type entry struct {
 }
 
 // layer returns a compressed layer with the entries.
-func layer(at time.Time, entries ...entry) (v1.Layer, error) {
+func layer(modTime time.Time, entries ...entry) (v1.Layer, error) {
 	var b bytes.Buffer
 	// The gzip header has neither a name nor a time.
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(writeTar(z, at, entries...), z.Close()); err != nil {
+	if err := errors.Join(writeTar(z, modTime, entries...), z.Close()); err != nil {
 		return nil, err
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
@@ -283,7 +284,7 @@ func layer(at time.Time, entries ...entry) (v1.Layer, error) {
 
 // writeTar writes the entries and their folders sorted by name, all owned by root and with the same time, so that the
 // archive is reproducible.
-func writeTar(w io.Writer, at time.Time, entries ...entry) error {
+func writeTar(w io.Writer, modTime time.Time, entries ...entry) error {
 	headers := map[string]tar.Header{}
 	content := map[string][]byte{}
 	for _, e := range entries {
@@ -297,7 +298,9 @@ func writeTar(w io.Writer, at time.Time, entries ...entry) error {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		h := headers[name]
 		// The PAX and GNU formats contain further times and IDs.
-		h.Name, h.ModTime, h.Format = name, at, tar.FormatUSTAR
+		h.Name = name
+		h.ModTime = modTime
+		h.Format = tar.FormatUSTAR
 		if err := t.WriteHeader(&h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -81,13 +81,13 @@ func run(args []string, stdout io.Writer) error {
 
 // files returns the contents of all files below a folder, by relative path.
 func files(folder string) (map[string][]byte, error) {
-	all := map[string][]byte{}
+	contents := map[string][]byte{}
 	root := os.DirFS(folder)
-	return all, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+	return contents, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		all[filepath.ToSlash(path)], err = fs.ReadFile(root, path)
+		contents[filepath.ToSlash(path)], err = fs.ReadFile(root, path)
 		return err
 	})
 }
