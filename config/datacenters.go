@@ -10,7 +10,6 @@ import (
 	"vzones/topology"
 )
 
-// anyDepth at the end of a path stands for everything below.
 const anyDepth = "..."
 
 // datacenterID matches a datacenter's managed object ID, alone or in a reference.
@@ -67,7 +66,6 @@ func malformed(pattern string) bool { _, err := path.Match(pattern, ""); return 
 
 // A Datacenter contains everything that can identify a datacenter in the configuration.
 type Datacenter struct {
-	// ID is the managed object ID.
 	ID string
 	// Name and the inventory path Path contain vSphere's escapes %2f, %5c and %25.
 	Name, Path string

@@ -90,7 +90,7 @@ func isSame(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// changes describes the changed settings of a section. of returns pointers to both values.
+// changes describes the changed settings of a section. pointers returns pointers to both values.
 func changes(s Section, prefix string, pointers func(*Field) (before, now any)) (all []string) {
 	for _, f := range FieldsOf(s) {
 		if f.Ref == nil {

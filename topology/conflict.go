@@ -125,7 +125,6 @@ func (p Policy) noCategoryConflict(category string, r Rule) Conflict {
 	return Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: text, key: key}
 }
 
-// suggestion proposes the category with the closest name.
 func suggestion(category string, candidates []string) string {
 	if near := quote.Nearest(category, candidates); near != "" {
 		return " (is " + quote.Value(near) + " meant?)"

@@ -147,7 +147,6 @@ func (r *resolution) compareWithDriver() {
 	}
 }
 
-// A disagreement is a category with tags on several levels of one path.
 type disagreement struct {
 	// subject names the label, or the part of its value, in a text.
 	subject, category string

@@ -75,7 +75,7 @@ func (p Placement) Pair() (Pair, bool) {
 // Spanning returns a conflict for each pair in several vCenters, which applies to all Nodes with
 // the pair. It needs the placements of the whole fleet, in any order.
 func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
-	// deciders contains one object for each vCenter, which decided the zone.
+	// deciders contains one object per vCenter.
 	deciders := map[Pair][]*Object{}
 	for p := range placements {
 		pair, ok := p.Pair()

@@ -49,7 +49,6 @@ func (t *trace) dependsOnTagOrder() bool { return t.overwritten.object != nil }
 
 // A reach describes how far a walk came.
 type reach struct {
-	// complete is true if every category has a value.
 	complete   bool
 	unreadable *Object
 	// broken is the reason why the path ends before the root, or nil.
@@ -57,8 +56,7 @@ type reach struct {
 	// isEmpty is true if the path is empty.
 	isEmpty bool
 	skipped skipped
-	// walked is the number of objects that were examined.
-	walked int
+	walked  int
 }
 
 // truncated reports whether more tags might follow where the walk ended.

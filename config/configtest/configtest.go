@@ -37,7 +37,6 @@ type Case struct {
 	// Environ contains the environment variables of the file NAME.env behind the input, one per
 	// line. Quoted lines are unquoted.
 	Environ []string
-	// archive is the path of the archive or folder.
 	archive string
 }
 

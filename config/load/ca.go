@@ -105,12 +105,10 @@ func parseKey(data, certificate string) string {
 	return ""
 }
 
-// caReader reads CA certificates.
 type caReader struct {
 	values
 	// read reads CA files. Nil leaves them unread.
-	read Reader
-	// files are the CA files that were read, without duplicates.
+	read  Reader
 	files []string
 	// cache contains certificates by CA file, by list of CA files, and by text behind a NUL.
 	cache map[string]caFile
@@ -230,7 +228,6 @@ func (a *caReader) badFile(path *Value, files []string, i int, file caFile) {
 	a.Errors[len(a.Errors)-1].Path = files[i]
 }
 
-// certainPath matches a text that is a path and no misplaced secret.
 var certainPath = regexp.MustCompile(`^/(etc|home|mnt|opt|run|srv|tmp|usr|var)/|\.(pem|crt|cer)$`)
 
 func readCA(read Reader, path string) caFile {
@@ -333,10 +330,8 @@ const (
 // A Reader is a function like config.ReadFileAtMost.
 type Reader func(path string, most int64) ([]byte, error)
 
-// caFile is the content of a CA file, or the error in it.
 type caFile struct {
 	data    []byte
 	invalid *config.ValueError
-	// exists is true if the file certainly exists.
-	exists bool
+	exists  bool
 }

@@ -27,7 +27,6 @@ const (
 // that do not fit the kind of their key and continues. The checker validates their meaning.
 type decoder struct {
 	*Problems
-	// root is the content of the file, places are its sections with keys.
 	root   *Section
 	places []place
 	// size is the file's size in bytes, visits the number of keys and elements read.
@@ -48,7 +47,6 @@ func (d *decoder) find(keys []key, name string) *key {
 	return nil
 }
 
-// mapping decodes a mapping with known keys.
 func (d *decoder) mapping(raw *rawValue, into *Section) {
 	keys := keysOf(into.In, d.Dialect)
 	for _, p := range d.pairs(raw, shownKey) {
@@ -227,7 +225,6 @@ func (d *decoder) list(raw *rawValue) *Value {
 	return v
 }
 
-// entries decodes a mapping whose keys are names of vCenters.
 func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 	if v.At = raw.pos; !d.isMapping(raw) {
 		v.Bad = true

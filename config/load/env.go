@@ -18,7 +18,6 @@ func Variables() (all []string) {
 	return all
 }
 
-// variables returns the fields with an environment variable.
 func variables() []*config.Field {
 	fields := slices.Concat(config.FieldsOf(config.SectionGlobal), config.FieldsOf(config.SectionLabels), config.FieldsOf(config.SectionNodes),
 		[]*config.Field{{Env: "ENABLE_ALPHA_DUAL_STACK", NoEffect: noSwitch}})

@@ -66,7 +66,6 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 	return fleet
 }
 
-// settings checks the global section or an entry, and its pairs of related keys.
 func (c *fleetChecker) settings(s *Section) {
 	c.check(s)
 	s.Put("authority", c.ca.certificates(s.V("caFile"), s.V("caData")))
@@ -146,10 +145,10 @@ func (c *fleetChecker) hasOwnAccount(e *Section) bool {
 	return c.hasOwnSecret(e) || c.hasSeparateAccount
 }
 
-// inherit returns an entry with the settings that it inherits from the global section. User and
-// password are inherited separately, but not by an entry with its own Secret or if
-// hasSeparateAccount, so that no other vCenter's account is tried. As in the CPI, an entry with its
-// own Secret has no directory.
+// inherit returns an entry with the settings that it inherits from the global section, user and
+// password separately. It inherits neither if it has its own Secret or if hasSeparateAccount is true,
+// so that no other vCenter's account is tried. As in the CPI, an entry with its own Secret has no
+// directory.
 func (c *fleetChecker) inherit(e *Section) *Section {
 	inherited := e.Clone()
 	inherited.In = config.SectionGlobal
@@ -206,7 +205,6 @@ func (c *fleetChecker) credentials(e, inherited *Section) {
 	inherited.Put("password", new(Value))
 }
 
-// unusedAccount warns of a global user or password that no vCenter inherits.
 func (c *fleetChecker) unusedAccount(entries []*Section) {
 	if slices.ContainsFunc(entries, func(e *Section) bool { return !c.hasOwnAccount(e) || e.At == c.Global.V("server").At }) {
 		return

@@ -32,7 +32,6 @@ func IsINI(data []byte) bool {
 	return false
 }
 
-// A block is a section of a file in the INI format, from its header to the next.
 type block struct {
 	section, name string
 	pos           Position
@@ -195,7 +194,6 @@ func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
 
-// current returns the current block, at first a block without a header.
 func (r *scan) current() *block { return r.blocks[len(r.blocks)-1] }
 
 // fail reports an error at the fault, or else at the token, and ends the line.

@@ -91,7 +91,7 @@ const sectionCategory config.Section = -1
 // categories is the key of the CSI driver's tag categories.
 const categories = "topology-categories"
 
-// iniFields are the CSI driver's keys for the sources of labels, in the INI format only.
+// iniFields are the CSI driver's keys for the sources of labels.
 var iniFields = []config.Field{
 	{In: config.SectionRoot, Key: "TopologyCategory", Kind: config.KindEntries, Of: sectionCategory},
 	{In: config.SectionLabels, Key: categories, Kind: config.KindNames},
@@ -243,7 +243,6 @@ func (d *decoder) misplaced(raw *rawValue) bool {
 	return true
 }
 
-// A place is a section that a file can have.
 type place struct {
 	// path names the section in messages, and is empty for the root.
 	path string
@@ -262,7 +261,6 @@ func (p *place) find(raw *rawValue) *key {
 	return nil
 }
 
-// placesOf returns the sections that a file can have.
 func placesOf(root *Section, dialect *Dialect) (all []place) {
 	var add func(name, form string, in config.Section, section *Section)
 	add = func(name, form string, in config.Section, section *Section) {
