@@ -40,7 +40,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		}
 		return slices.Sorted(slices.Values(reasons))
 	}
-	nodes, topology, pod := under("## On Nodes that wait or whose VM is uncertain"), under("## Of the topology controller"), under("## On the daemon's Pod")
+	nodes, topology, pod := under("## Unresolved Nodes"), under("## From the topology controller"), under("## On the daemon's Pod")
 	if want := slices.Sorted(slices.Values(report.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}
@@ -77,7 +77,7 @@ func TestReasonsOfTheFrameworkAreDocumented(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, row := range rows(t, read(t, "reference/events.md"), "## Of the framework") {
+	for _, row := range rows(t, read(t, "reference/events.md"), "## From the framework") {
 		got = append(got, row[0])
 	}
 	slices.Sort(got)
