@@ -28,7 +28,7 @@ func TestCases(t *testing.T) {
 		}
 		is := layout{vcenters: len(spec.VCenters)}
 		for _, v := range spec.VCenters {
-			is.others += v.Fillers
+			is.fillers += v.Fillers
 			for _, dc := range v.Datacenters {
 				for _, vm := range dc.VMs {
 					is.nodes += vm.Count
@@ -58,7 +58,7 @@ func TestArrivals(t *testing.T) {
 		"answers nobody":    {true, []*v1.Node{node(machines[7], "floor")}},
 		"1 Nodes are not i": {true, []*v1.Node{node(machines[0], "floor")}},
 	} {
-		a := &arrivals{done: make(chan struct{}), known: map[string]bool{}, isFloor: c.isFloor,
+		a := &arrivals{done: make(chan struct{}), initialized: map[string]bool{}, isFloor: c.isFloor,
 			waiting: map[string]fleet.Machine{machines[0].Name: machines[0], machines[1].Name: machines[1]}}
 		for _, n := range c.nodes {
 			a.see(n)
@@ -66,8 +66,8 @@ func TestArrivals(t *testing.T) {
 		got := a.missing()
 		select {
 		case <-a.done:
-			if got = ""; a.wrong != nil {
-				got = a.wrong.Error()
+			if got = ""; a.wrongValue != nil {
+				got = a.wrongValue.Error()
 			}
 		default:
 		}

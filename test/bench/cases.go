@@ -13,8 +13,8 @@ import (
 type benchCase struct {
 	name, about string
 	fleet       layout
-	// sick breaks the last vCenter, whose Nodes are then not measured; nil if all are healthy.
-	sick func(*fleet.VCenter)
+	// breakVCenter breaks the last vCenter, whose Nodes are then not measured; nil if all are healthy.
+	breakVCenter func(*fleet.VCenter)
 	// joinAfter is the time between the start of a program and the creation of its Nodes, which
 	// starts the measurement.
 	joinAfter time.Duration
@@ -30,20 +30,20 @@ func cases() []benchCase {
 	return []benchCase{
 		{name: "nodes-60", about: "60 Nodes on 3 vCenters", fleet: layout{vcenters: 3, nodes: 60}},
 		{name: "nodes-300", about: "300 Nodes on 3 vCenters", fleet: three},
-		{name: "nodes-300-beside-20000", about: "300 Nodes on 3 vCenters with 20,000 further VMs", fleet: layout{vcenters: 3, nodes: 300, others: 20000}},
+		{name: "nodes-300-beside-20000", about: "300 Nodes on 3 vCenters with 20,000 further VMs", fleet: layout{vcenters: 3, nodes: 300, fillers: 20000}},
 		{name: "nodes-1000-vcenters-10", about: "1,000 Nodes on 10 vCenters", fleet: layout{vcenters: 10, nodes: 1000}},
 		{name: "nodes-3000-vcenters-8", about: "3,000 Nodes on 8 vCenters", fleet: layout{vcenters: 8, nodes: 3000}},
-		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs", fleet: layout{vcenters: 10, nodes: 5000, others: 20000}},
-		{name: "hung", about: "the Nodes of the others while one of three vCenters hangs", fleet: three, sick: (*fleet.VCenter).Hang},
+		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs", fleet: layout{vcenters: 10, nodes: 5000, fillers: 20000}},
+		{name: "hung", about: "the Nodes of the others while one of three vCenters hangs", fleet: three, breakVCenter: (*fleet.VCenter).Hang},
 		{
 			name: "hung-join", about: "Nodes of the others join while one of three vCenters has hung from the start",
-			fleet: three, sick: (*fleet.VCenter).Hang, joinAfter: 5 * time.Second,
+			fleet: three, breakVCenter: (*fleet.VCenter).Hang, joinAfter: 5 * time.Second,
 		},
-		{name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections", fleet: three, sick: (*fleet.VCenter).Refuse},
+		{name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections", fleet: three, breakVCenter: (*fleet.VCenter).Refuse},
 		{name: "rest", about: "nothing changes; the status of each Node is asked for every 30 s", fleet: three, rest: atRest},
 		{
 			name: "rest-40000", about: "the same beside 40,000 further VMs, of which 100 change each second",
-			fleet: layout{vcenters: 3, nodes: 300, others: 40000}, rest: atRest, changes: 100,
+			fleet: layout{vcenters: 3, nodes: 300, fillers: 40000}, rest: atRest, changes: 100,
 		},
 	}
 }
@@ -54,7 +54,7 @@ func cases() []benchCase {
 type layout struct {
 	vcenters int
 	nodes    int // VMs of Nodes, spread over all clusters
-	others   int // fillers, spread over all vCenters
+	fillers  int // number of fillers, spread over all vCenters
 }
 
 const labels = "labels: {region: region, zone: zone}\n"
@@ -64,7 +64,7 @@ func (l layout) description() string {
 	b.WriteString("vcenters:\n")
 	for v := range l.vcenters {
 		name := fmt.Sprintf("vc%02d", v+1)
-		fmt.Fprintf(&b, "- name: %s\n  tags: {region: %s}\n  fillers: %d\n  datacenters:\n", name, name, share(l.others, l.vcenters, v))
+		fmt.Fprintf(&b, "- name: %s\n  tags: {region: %s}\n  fillers: %d\n  datacenters:\n", name, name, share(l.fillers, l.vcenters, v))
 		for d := range 2 {
 			var clusters, vms []string
 			for c := range 2 {

@@ -160,10 +160,10 @@ func defaults(help string) map[string]string {
 
 // differences returns the flags that change a program's own defaults to the wanted values. Flags
 // that only one program has are omitted.
-func differences(wanted, own map[string]string) []string {
+func differences(wanted, current map[string]string) []string {
 	var flags []string
 	for name, value := range wanted {
-		if is, ok := own[name]; ok && is != value {
+		if currentValue, ok := current[name]; ok && currentValue != value {
 			flags = append(flags, "--"+name+"="+value)
 		}
 	}
@@ -175,13 +175,13 @@ func choose(names string) ([]benchCase, error) {
 	if names == "" {
 		return cases(), nil
 	}
-	var some []benchCase
+	var chosen []benchCase
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(cases(), func(c benchCase) bool { return c.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("no case %q; -list shows all", name)
 		}
-		some = append(some, cases()[i])
+		chosen = append(chosen, cases()[i])
 	}
-	return some, nil
+	return chosen, nil
 }

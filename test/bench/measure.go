@@ -25,8 +25,8 @@ const (
 	// deadline bounds one run of a program. repeats is the number of runs of a case not at rest.
 	deadline = 5 * time.Minute
 	repeats  = 3
-	// calm is the pause between the last Node and the time at rest, for one-time work.
-	calm = 5 * time.Second
+	// idlePause is the pause between the last Node and the time at rest, for one-time work.
+	idlePause = 5 * time.Second
 	// scrapes is the number of requests to /metrics. The first waits for the API server to
 	// authenticate the client, and some may wait for work on the last Nodes.
 	scrapes = 10
@@ -77,7 +77,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	daemon := median(runs[b.daemon.name])
 	table := row(c, daemon, median(runs[b.floor.name]))
 	switch {
-	case c.rest > 0 && c.fleet.others == 0:
+	case c.rest > 0 && c.fleet.fillers == 0:
 		b.rest = daemon
 	case c.rest > 0 && b.rest.seconds > 0:
 		table += comparison(c, daemon, b.rest)
@@ -85,7 +85,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 	return table, nil
 }
 
-// runOnce runs a program until the Nodes of a case are initialized. Nodes of a sick vCenter are
+// runOnce runs a program until the Nodes of a case are initialized. Nodes of a broken vCenter are
 // registered for the daemon only and not counted, so both programs initialize the same number.
 func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %s", deadline))
@@ -93,14 +93,14 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	isFloor := p.name == b.floor.name
 	registered := b.stack.Fleet.Machines()
 	counted := registered
-	if c.sick != nil {
+	if c.breakVCenter != nil {
 		vcenters := b.stack.Fleet.VCenters()
 		last := vcenters[len(vcenters)-1]
 		counted = counted[:len(counted)-len(last.Machines())]
 		if isFloor {
 			registered = counted
 		} else {
-			c.sick(last)
+			c.breakVCenter(last)
 			defer func() { //nolint:contextcheck // a vCenter outlives the context
 				err = errors.Join(err, last.Recover())
 				last.SetDelay(b.delay)
@@ -132,13 +132,13 @@ func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading,
 	if err != nil {
 		return r, err
 	}
-	before := ownCPU()
+	cpuBefore := ownCPU()
 	if r, err = b.watch(ctx, c, d, nodes, counted); err != nil {
 		tail, tailErr := process.Tail(d.LogPath())
 		_, stopErr := d.Stop()
 		return r, errors.Join(fmt.Errorf("%w; the end of its log:\n%s", err, tail), tailErr, stopErr)
 	}
-	r.vcenters = ownCPU() - before
+	r.vcenters = ownCPU() - cpuBefore
 	usage, err := d.StopUsage()
 	if c.rest == 0 {
 		r.cpu = usage.CPU.Seconds()
@@ -175,8 +175,8 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 	case <-ctx.Done():
 		return r, fmt.Errorf("%w; %s", context.Cause(ctx), nodes.missing())
 	}
-	if nodes.wrong != nil {
-		return r, nodes.wrong
+	if nodes.wrongValue != nil {
+		return r, nodes.wrongValue
 	}
 	r.seconds = nodes.last.Sub(began).Seconds()
 	r.first = nodes.first.Sub(began).Seconds()
@@ -186,10 +186,10 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 		changingCtx, stop := context.WithCancel(ctx)
 		defer stop()
 		changing.Go(func() { b.changeOthers(changingCtx, c.changes) })
-		if err := pause(ctx, d, calm); err != nil {
+		if err := pause(ctx, d, idlePause); err != nil {
 			return r, err
 		}
-		before, err := d.Usage()
+		usageBefore, err := d.Usage()
 		if err != nil {
 			return r, err
 		}
@@ -199,13 +199,13 @@ func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *
 		if err := pause(ctx, d, c.rest); err != nil {
 			return r, err
 		}
-		after, err := d.Usage()
+		usageAfter, err := d.Usage()
 		if err != nil {
 			return r, err
 		}
 		r.seconds = c.rest.Seconds()
-		r.cpu = (after.CPU - before.CPU).Seconds()
-		r.memory = after.Resident
+		r.cpu = (usageAfter.CPU - usageBefore.CPU).Seconds()
+		r.memory = usageAfter.Resident
 	}
 	for _, v := range b.stack.Fleet.VCenters() {
 		r.requests += v.Total()
@@ -271,8 +271,8 @@ func heading(delay time.Duration) string {
 
 func row(c benchCase, daemon, floor reading) string {
 	name := c.name
-	if c.fleet.others > 0 {
-		name += fmt.Sprintf(", %d further VMs", c.fleet.others)
+	if c.fleet.fillers > 0 {
+		name += fmt.Sprintf(", %d further VMs", c.fleet.fillers)
 	}
 	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %d | %d | %.2f | %.2f | %.2f | %d | %d | %d |\n", name, c.fleet.nodes, c.fleet.vcenters,
 		daemon.seconds, floor.seconds, daemon.seconds/floor.seconds, daemon.first, floor.first, daemon.requests, daemon.maxPerVCenter, daemon.cpu, floor.cpu, daemon.vcenters-floor.vcenters,

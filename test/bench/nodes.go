@@ -23,18 +23,18 @@ type arrivals struct {
 	// done is closed when all Nodes are initialized or one has wrong values. The fields up to mu are final then.
 	done        chan struct{}
 	first, last time.Time // times of the first and the last initialized Node
-	wrong       error
+	wrongValue  error
 
-	mu      sync.Mutex
-	waiting map[string]fleet.Machine
-	known   map[string]bool // the initialized Nodes
-	isFloor bool            // values are constants and not checked
+	mu          sync.Mutex
+	waiting     map[string]fleet.Machine
+	initialized map[string]bool // names of Nodes
+	isFloor     bool            // values are constants and not checked
 }
 
 // watchNodes starts a watch and returns after the initial list. The caller must call stop.
 func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fleet.Machine, isFloor bool) (*arrivals, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.Machine{}, known: map[string]bool{}, isFloor: isFloor}
+	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.Machine{}, initialized: map[string]bool{}, isFloor: isFloor}
 	for _, m := range machines {
 		a.waiting[m.Name] = m
 	}
@@ -73,24 +73,24 @@ func (a *arrivals) see(obj any) {
 	n, ok := obj.(*v1.Node)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !ok || !stack.Initialized(n) || a.known[n.Name] || a.wrong != nil {
+	if !ok || !stack.Initialized(n) || a.initialized[n.Name] || a.wrongValue != nil {
 		return
 	}
-	a.known[n.Name] = true
+	a.initialized[n.Name] = true
 	a.last = time.Now()
 	if a.first.IsZero() {
 		a.first = a.last
 	}
 	m, isExpected := a.waiting[n.Name]
-	is := n.Labels[v1.LabelTopologyZone]
-	want := zone(m.VCenter, m.Cluster)
+	gotZone := n.Labels[v1.LabelTopologyZone]
+	wantZone := zone(m.VCenter, m.Cluster)
 	switch {
 	case !isExpected:
-		a.wrong = fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", n.Name)
-	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || is != want):
-		a.wrong = fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, is, m.ProviderID(), want)
+		a.wrongValue = fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", n.Name)
+	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || gotZone != wantZone):
+		a.wrongValue = fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, gotZone, m.ProviderID(), wantZone)
 	}
-	if delete(a.waiting, n.Name); a.wrong != nil || isExpected && len(a.waiting) == 0 {
+	if delete(a.waiting, n.Name); a.wrongValue != nil || isExpected && len(a.waiting) == 0 {
 		close(a.done)
 	}
 }

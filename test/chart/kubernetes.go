@@ -34,13 +34,13 @@ var kubernetes = []any{
 // kubernetesTypes returns the schemas of these types and the types nested in them. Objects allow only
 // the fields of the API.
 func kubernetesTypes() (schema, error) {
-	all := schema{}
+	schemas := schema{}
 	for _, v := range kubernetes {
-		if _, err := describe(all, reflect.TypeOf(v)); err != nil {
+		if _, err := describe(schemas, reflect.TypeOf(v)); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return schemas, nil
 }
 
 // special lists types whose JSON differs from their fields.
@@ -54,13 +54,13 @@ var special = map[reflect.Type]schema{
 
 // describe returns the schema of a type. The schema of a struct is added to all, and the result is a
 // reference to it.
-func describe(all schema, t reflect.Type) (schema, error) {
+func describe(schemas schema, t reflect.Type) (schema, error) {
 	if s, ok := special[t]; ok {
 		return s, nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return describe(all, t.Elem())
+		return describe(schemas, t.Elem())
 	case reflect.Bool:
 		return schema{"type": "boolean"}, nil
 	case reflect.String:
@@ -68,17 +68,17 @@ func describe(all schema, t reflect.Type) (schema, error) {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return schema{"type": "integer"}, nil
 	case reflect.Slice:
-		items, err := describe(all, t.Elem())
+		items, err := describe(schemas, t.Elem())
 		return schema{"type": "array", "items": items}, err
 	case reflect.Map:
-		values, err := describe(all, t.Elem())
+		values, err := describe(schemas, t.Elem())
 		return schema{"type": "object", "additionalProperties": values}, err
 	case reflect.Struct:
 		name := "kubernetes." + t.Name()
-		if _, known := all[name]; !known {
+		if _, known := schemas[name]; !known {
 			s := schema{"type": "object", "additionalProperties": false}
-			all[name] = s // before its fields, for recursive types
-			if err := describeFields(all, s, t); err != nil {
+			schemas[name] = s // before its fields, for recursive types
+			if err := describeFields(schemas, s, t); err != nil {
 				return nil, err
 			}
 		}
@@ -90,7 +90,7 @@ func describe(all schema, t reflect.Type) (schema, error) {
 
 // describeFields adds the fields of a struct to its schema. A field without omitempty is required, as
 // in the API's OpenAPI description.
-func describeFields(all, s schema, t reflect.Type) error {
+func describeFields(schemas, s schema, t reflect.Type) error {
 	properties := schema{}
 	required := []any{}
 	var add func(t reflect.Type) error
@@ -107,7 +107,7 @@ func describeFields(all, s schema, t reflect.Type) error {
 				}
 				continue
 			}
-			described, err := describe(all, f.Type)
+			described, err := describe(schemas, f.Type)
 			if err != nil {
 				return err
 			}

@@ -80,13 +80,13 @@ func kindOf(s schema) string {
 		}
 		return strings.Join(names, ", ")
 	}
-	if either, ok := s["anyOf"].([]any); ok {
-		var all []string
-		for _, e := range either {
+	if alternatives, ok := s["anyOf"].([]any); ok {
+		var alternativeKinds []string
+		for _, e := range alternatives {
 			part, _ := e.(schema)
-			all = append(all, kindOf(part))
+			alternativeKinds = append(alternativeKinds, kindOf(part))
 		}
-		return strings.Join(all, " or ")
+		return strings.Join(alternativeKinds, " or ")
 	}
 	switch s["type"] {
 	case "array":

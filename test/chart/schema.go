@@ -109,19 +109,19 @@ func oneScalar(types []any) []any {
 // embed adds a schema and its definitions to the definitions of another schema. It prefixes the
 // embedded definitions and their references with name.
 func embed(definitions schema, name string, s schema) error {
-	own := schema{}
+	ownDefinitions := schema{}
 	for _, key := range []string{"definitions", "$defs"} {
 		if d, ok := s[key].(schema); ok {
 			for n, v := range d {
-				own[n] = v
+				ownDefinitions[n] = v
 			}
 		}
 		delete(s, key)
 	}
 	delete(s, "$schema")
 	delete(s, "$id")
-	own[""] = s
-	for n, v := range own {
+	ownDefinitions[""] = s
+	for n, v := range ownDefinitions {
 		key := strings.TrimSuffix(name+"."+n, ".")
 		if _, taken := definitions[key]; taken {
 			return fmt.Errorf("two definitions are named %s", key)

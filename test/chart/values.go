@@ -36,40 +36,40 @@ func (h *Helm) Values() ([]Value, error) {
 	if err := yaml.Unmarshal(content, &document); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	all, err := valuesIn(document.Content[0], nil)
+	values, err := valuesIn(document.Content[0], nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return all, nil
+	return values, nil
 }
 
 func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
-	var all []Value
+	var values []Value
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		value := mapping.Content[i+1]
-		here := append(append([]string(nil), path...), key.Value)
+		valuePath := append(append([]string(nil), path...), key.Value)
 		if grouped(value) {
-			within, err := valuesIn(value, here)
+			nested, err := valuesIn(value, valuePath)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, within...)
+			values = append(values, nested...)
 			continue
 		}
 		// A comment followed by an empty line belongs to the preceding value.
 		comments := strings.Split(key.HeadComment, "\n\n")
 		comment := comments[len(comments)-1]
 		if comment == "" {
-			return nil, fmt.Errorf("line %d: %s has no comment", key.Line, strings.Join(here, "."))
+			return nil, fmt.Errorf("line %d: %s has no comment", key.Line, strings.Join(valuePath, "."))
 		}
 		def, err := asJSON(value)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Value{Path: here, Meaning: sentences(comment), Default: def})
+		values = append(values, Value{Path: valuePath, Meaning: sentences(comment), Default: def})
 	}
-	return all, nil
+	return values, nil
 }
 
 func grouped(value *yaml.Node) bool {

@@ -56,7 +56,7 @@ func (c *Cluster) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if _, err = client.Apply(ctx, object.GetName(), object, opts); err != nil {
 		return err
 	}
-	if _, there := object.Object["status"]; !there {
+	if _, hasStatus := object.Object["status"]; !hasStatus {
 		return nil
 	}
 	// A kind without a status subresource already has its status.

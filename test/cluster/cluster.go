@@ -89,16 +89,16 @@ func (c *Cluster) start(ctx context.Context) error {
 const versionVariable = "VZONES_KUBERNETES"
 
 func (c *Cluster) checkVersion() error {
-	want := os.Getenv(versionVariable)
-	if want == "" {
+	required := os.Getenv(versionVariable)
+	if required == "" {
 		return nil
 	}
 	got, err := c.client.Discovery().ServerVersion()
 	if err != nil {
 		return fmt.Errorf("asking the API server for its version: %w", err)
 	}
-	if got.GitVersion != want {
-		return fmt.Errorf("the API server is of Kubernetes %s, and %s demands %s", got.GitVersion, versionVariable, want)
+	if got.GitVersion != required {
+		return fmt.Errorf("the API server is of Kubernetes %s, and %s demands %s", got.GitVersion, versionVariable, required)
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ func (c *Cluster) launch(ctx context.Context, name string, args func(port int) [
 }
 
 // await polls ask until it returns nil, the time is over, the context is done, or a program exits.
-func (c *Cluster) await(ctx context.Context, within time.Duration, ask func(context.Context) error) error {
+func (c *Cluster) await(ctx context.Context, timeout time.Duration, ask func(context.Context) error) error {
 	last := errors.New("none")
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		if err := c.Err(); err != nil {
 			return false, err
 		}

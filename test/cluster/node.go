@@ -124,13 +124,13 @@ func (s NodeSpec) labels() map[string]string {
 }
 
 func (s NodeSpec) addresses() []corev1.NodeAddress {
-	var all []corev1.NodeAddress
+	var addresses []corev1.NodeAddress
 	if s.ProvidedIP != "" {
 		for address := range strings.SplitSeq(s.ProvidedIP, ",") {
-			all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: strings.TrimSpace(address)})
+			addresses = append(addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: strings.TrimSpace(address)})
 		}
 	}
-	return append(all, corev1.NodeAddress{Type: corev1.NodeHostName, Address: s.Name})
+	return append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: s.Name})
 }
 
 func conditions() []corev1.NodeCondition {

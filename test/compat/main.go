@@ -78,25 +78,25 @@ func buildable(root string) ([]kubernetes, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []kubernetes{{module: module, bin: "bin/controlplane"}}
+	versions := []kubernetes{{module: module, bin: "bin/controlplane"}}
 	slices.Reverse(files)
 	for _, file := range files {
 		minor := filepath.Base(filepath.Dir(file))
-		all = append(all, kubernetes{module: module + "/versions/" + minor, bin: "bin/controlplane-" + minor})
+		versions = append(versions, kubernetes{module: module + "/versions/" + minor, bin: "bin/controlplane-" + minor})
 	}
-	for i := range all {
-		text, err := os.ReadFile(filepath.Join(root, all[i].module, "go.mod"))
+	for i := range versions {
+		text, err := os.ReadFile(filepath.Join(root, versions[i].module, "go.mod"))
 		if err != nil {
 			return nil, err
 		}
 		found := versionOfKubernetes.FindStringSubmatch(string(text))
 		if found == nil {
-			return nil, fmt.Errorf("%s requires no k8s.io/kubernetes", all[i].module)
+			return nil, fmt.Errorf("%s requires no k8s.io/kubernetes", versions[i].module)
 		}
-		all[i].version = found[1]
-		all[i].minor = found[2]
+		versions[i].version = found[1]
+		versions[i].minor = found[2]
 	}
-	return all, nil
+	return versions, nil
 }
 
 // compare runs the list with the given minor versions, or with all.
@@ -105,12 +105,12 @@ func compare(ctx context.Context, minors []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := buildable(".")
+	versions, err := buildable(".")
 	if err != nil {
 		return fmt.Errorf("not in the root of the project: %w", err)
 	}
 	for _, minor := range minors {
-		if !slices.ContainsFunc(all, func(k kubernetes) bool { return k.minor == minor }) {
+		if !slices.ContainsFunc(versions, func(k kubernetes) bool { return k.minor == minor }) {
 			return fmt.Errorf("K8S=%s: test/controlplane has no module for it", minor)
 		}
 	}
@@ -119,7 +119,7 @@ func compare(ctx context.Context, minors []string) error {
 		return err
 	}
 	var errs []error
-	for _, k := range all {
+	for _, k := range versions {
 		if len(minors) > 0 && !slices.Contains(minors, k.minor) {
 			continue
 		}
@@ -130,7 +130,7 @@ func compare(ctx context.Context, minors []string) error {
 		}
 		fmt.Fprintf(os.Stdout, "compat: %s: all passed in %s\n", k.version, time.Since(began).Round(time.Second))
 		if why == "" {
-			errs = append(errs, k.record(all, commit))
+			errs = append(errs, k.record(versions, commit))
 		}
 	}
 	if why != "" {
@@ -214,11 +214,11 @@ func (k kubernetes) run(ctx context.Context, stdout, stderr io.Writer, name stri
 }
 
 func pattern(names []string) string {
-	each := make([]string, len(names))
+	patterns := make([]string, len(names))
 	for i, name := range names {
-		each[i] = "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+		patterns[i] = "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 	}
-	return strings.Join(each, "|")
+	return strings.Join(patterns, "|")
 }
 
 func passed(printed *bytes.Buffer) []string {
@@ -232,18 +232,18 @@ func passed(printed *bytes.Buffer) []string {
 	return names
 }
 
-func without(all, some []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
+func without(names, excluded []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(excluded, name) })
 }
 
-func (k kubernetes) record(all []kubernetes, commit string) error {
+func (k kubernetes) record(versions []kubernetes, commit string) error {
 	text, err := os.ReadFile(pageFile)
 	if err != nil {
 		return err
 	}
 	row := fmt.Sprintf("| %s | %s | `%.12s` | %s, %s/%s |\n", k.version, time.Now().UTC().Format(time.DateOnly), commit,
 		runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	page, err := withRow(string(text), all, k, row)
+	page, err := withRow(string(text), versions, k, row)
 	if err != nil {
 		return err
 	}
@@ -256,21 +256,21 @@ var (
 )
 
 // withRow replaces the row of a minor version and removes the rows of versions that cannot be built.
-func withRow(page string, all []kubernetes, k kubernetes, row string) (string, error) {
-	at := resultTable.FindStringSubmatch(page)
-	if at == nil {
+func withRow(page string, versions []kubernetes, k kubernetes, row string) (string, error) {
+	section := resultTable.FindStringSubmatch(page)
+	if section == nil {
 		return "", fmt.Errorf("%s has no table of results", pageFile)
 	}
 	rows := map[string]string{}
-	for line := range strings.Lines(at[2]) {
+	for line := range strings.Lines(section[2]) {
 		if minor := resultRow.FindStringSubmatch(line); minor != nil {
 			rows[minor[1]] = line
 		}
 	}
 	rows[k.minor] = row
 	table := ""
-	for _, each := range all {
-		table += rows[each.minor]
+	for _, version := range versions {
+		table += rows[version.minor]
 	}
-	return strings.Replace(page, at[0], at[1]+table+at[3], 1), nil
+	return strings.Replace(page, section[0], section[1]+table+section[3], 1), nil
 }

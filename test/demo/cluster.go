@@ -139,8 +139,8 @@ credentials:
 %s`, &vcenters, regionCategory, zoneCategory, &accounts, &authorities)
 }
 
-func indented(text, by string) string {
-	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
+func indented(text, indent string) string {
+	return indent + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent) + "\n"
 }
 
 var exampleKind = regexp.MustCompile(`(?m)^kind: (ConfigMap|Secret)$`)

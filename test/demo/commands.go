@@ -25,8 +25,8 @@ type console struct {
 type command struct {
 	name string
 	// args are the names of the required arguments.
-	args string
-	does string
+	args    string
+	summary string
 	// expect is the visible effect and its delay.
 	expect string
 	// run returns a description of the change.
@@ -37,36 +37,36 @@ var errExit = errors.New("the demo ends")
 
 func commands() []command {
 	return []command{
-		{name: "status", does: "shows the Nodes and the last Events of vzones", run: (*console).status},
+		{name: "status", summary: "shows the Nodes and the last Events of vzones", run: (*console).status},
 		{
-			name: "vmotion", args: "VM HOST", does: "moves a VM to another host of its vCenter", run: (*console).vmotion,
+			name: "vmotion", args: "VM HOST", summary: "moves a VM to another host of its vCenter", run: (*console).vmotion,
 			expect: "If that is another zone, TopologyDrift after topology.settle. The labels stay.",
 		},
 		{
-			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", does: "gives an object another tag of a category", run: (*console).retag,
+			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", summary: "gives an object another tag of a category", run: (*console).retag,
 			expect: "Tags are read within 30 s. Then as with vmotion, for all Nodes below the object.",
 		},
 		{
-			name: "clone", args: "VM VCENTER", does: "makes VM-clone there, which runs with the same UUID", run: (*console).clone,
+			name: "clone", args: "VM VCENTER", summary: "makes VM-clone there, which runs with the same UUID", run: (*console).clone,
 			expect: "Ambiguous after 30 s. The labels stay. To undo: destroy VM-clone",
 		},
 		{
-			name: "destroy", args: "VM", does: "deletes a VM. Its Node is not ready from then on, since its kubelet is gone", run: (*console).destroy,
+			name: "destroy", args: "VM", summary: "deletes a VM. Its Node is not ready from then on, since its kubelet is gone", run: (*console).destroy,
 			expect: "The Node is deleted within 15 s if every vCenter confirms that it does not have the VM.",
 		},
 		{
-			name: "hang", args: "VCENTER", does: "lets a vCenter take requests and answer none", run: (*console).hang,
+			name: "hang", args: "VCENTER", summary: "lets a vCenter take requests and answer none", run: (*console).hang,
 			expect: "Its Nodes keep what they have, and no Node at all is deleted. VCenterUnreachable within 70 s. To undo: recover VCENTER",
 		},
 		{
-			name: "recover", args: "VCENTER", does: "lets it answer again", run: (*console).recoverVCenter,
+			name: "recover", args: "VCENTER", summary: "lets it answer again", run: (*console).recoverVCenter,
 			expect: "What has waited for it goes on within 15 s.",
 		},
 		{
-			name: "join", args: "VCENTER", does: "makes a VM, whose kubelet registers its Node", run: (*console).join,
+			name: "join", args: "VCENTER", summary: "makes a VM, whose kubelet registers its Node", run: (*console).join,
 			expect: "The Node has a zone within a second. If its vCenter does not answer, it waits.",
 		},
-		{name: "exit", does: "ends the demo, as Ctrl-C does", run: func(*console, context.Context, []string) (string, error) { return "", errExit }},
+		{name: "exit", summary: "ends the demo, as Ctrl-C does", run: func(*console, context.Context, []string) (string, error) { return "", errExit }},
 	}
 }
 
@@ -74,17 +74,17 @@ func (c *console) print(format string, args ...any) { fmt.Fprintf(c.out, format+
 
 // run runs commands until a command ends the demo, the context is done, or ended is closed. It ignores the
 // end of the input, because there may be no terminal.
-func (c *console) run(ctx context.Context, in io.Reader, ended <-chan struct{}) {
+func (c *console) run(ctx context.Context, input io.Reader, ended <-chan struct{}) {
 	c.print("Commands, to be typed here; help explains them: %s\n", names())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := c.read(ctx, in)
+	lines := c.read(ctx, input)
 	for {
 		select {
 		case line, ok := <-lines:
 			if !ok {
 				lines = nil
-			} else if c.obey(ctx, line) != nil {
+			} else if c.execute(ctx, line) != nil {
 				return
 			}
 		case <-ctx.Done():
@@ -97,11 +97,11 @@ func (c *console) run(ctx context.Context, in io.Reader, ended <-chan struct{}) 
 
 // read sends the input's lines and closes the channel at its end. Its goroutine may outlive the context,
 // because a read from a terminal cannot be interrupted.
-func (c *console) read(ctx context.Context, in io.Reader) <-chan string {
+func (c *console) read(ctx context.Context, input io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
-		scanner := bufio.NewScanner(in)
+		scanner := bufio.NewScanner(input)
 		for scanner.Scan() {
 			select {
 			case lines <- scanner.Text():
@@ -116,8 +116,8 @@ func (c *console) read(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// obey runs one line. It returns errExit to end the demo.
-func (c *console) obey(ctx context.Context, line string) error {
+// execute runs one line. It returns errExit to end the demo.
+func (c *console) execute(ctx context.Context, line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil
@@ -126,48 +126,48 @@ func (c *console) obey(ctx context.Context, line string) error {
 		c.help()
 		return nil
 	}
-	all := commands()
-	i := slices.IndexFunc(all, func(known command) bool { return known.name == words[0] })
+	list := commands()
+	i := slices.IndexFunc(list, func(cmd command) bool { return cmd.name == words[0] })
 	if i < 0 {
 		c.print("there is no command %q; there are %s", words[0], names())
 		return nil
 	}
-	known := &all[i]
+	cmd := &list[i]
 	args := words[1:]
-	if len(args) != len(strings.Fields(known.args)) {
-		c.print("%s: it is %q; help explains all commands", known.name, known.usage())
+	if len(args) != len(strings.Fields(cmd.args)) {
+		c.print("%s: it is %q; help explains all commands", cmd.name, cmd.usage())
 		return nil
 	}
-	did, err := known.run(c, ctx, args)
+	result, err := cmd.run(c, ctx, args)
 	switch {
 	case errors.Is(err, errExit):
 		return err
 	case err != nil:
-		c.print("%s: %v", known.name, err)
-	case known.expect == "":
-		c.print("%s", did)
+		c.print("%s: %v", cmd.name, err)
+	case cmd.expect == "":
+		c.print("%s", result)
 	default:
-		c.print("%s\n  %s", did, known.expect)
+		c.print("%s\n  %s", result, cmd.expect)
 	}
 	return nil
 }
 
 func names() string {
 	list := []string{"help"}
-	for _, known := range commands() {
-		list = append(list, known.name)
+	for _, cmd := range commands() {
+		list = append(list, cmd.name)
 	}
 	return strings.Join(list, ", ")
 }
 
-func (known *command) usage() string { return strings.TrimSpace(known.name + " " + known.args) }
+func (cmd *command) usage() string { return strings.TrimSpace(cmd.name + " " + cmd.args) }
 
 func (c *console) help() {
 	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	for _, known := range commands() {
-		fmt.Fprintf(t, "  %s\t%s\n", known.usage(), known.does)
-		if known.expect != "" {
-			fmt.Fprintf(t, "  \t  %s\n", known.expect)
+	for _, cmd := range commands() {
+		fmt.Fprintf(t, "  %s\t%s\n", cmd.usage(), cmd.summary)
+		if cmd.expect != "" {
+			fmt.Fprintf(t, "  \t  %s\n", cmd.expect)
 		}
 	}
 	_ = t.Flush()

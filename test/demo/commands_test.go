@@ -40,7 +40,7 @@ func TestCommands(t *testing.T) {
 		{"   ", ""},
 	} {
 		out.Reset()
-		if err := w.obey(t.Context(), c.line); err != nil {
+		if err := w.execute(t.Context(), c.line); err != nil {
 			t.Errorf("obeying %q: %v", c.line, err)
 		}
 		if !strings.Contains(out.String(), c.want) || (c.want == "") != (out.Len() == 0) {

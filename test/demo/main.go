@@ -121,12 +121,12 @@ func built() error {
 }
 
 func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
-	more := "labels:\n  region: k8s-region\n  zone: k8s-zone\n"
+	extra := "labels:\n  region: k8s-region\n  zone: k8s-zone\n"
 	if d.keep != keepNothing {
 		// The default settle time of a minute is too long for a reader.
-		more += "topology:\n  settle: 10s\n"
+		extra += "topology:\n  settle: 10s\n"
 	}
-	config, err := d.stack.WriteConfig(more)
+	config, err := d.stack.WriteConfig(extra)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[string]*v1.Node, error) {
 	d.step("Waiting for the Nodes")
-	want := len(d.stack.Fleet.Machines())
+	total := len(d.stack.Fleet.Machines())
 	done := map[string]*v1.Node{}
 	shown := 0
 	err := d.stack.Watch(ctx, "all Nodes are initialized", func(nodes []*v1.Node) bool {
@@ -24,11 +24,11 @@ func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[stri
 				done[n.Name] = n
 			}
 		}
-		if len(done) == want || len(done)-shown >= want/6 {
+		if len(done) == total || len(done)-shown >= total/6 {
 			shown = len(done)
-			d.print("          %6.2f s after the daemon's start: %2d of %d Nodes initialized", time.Since(daemon.Started).Seconds(), shown, want)
+			d.print("          %6.2f s after the daemon's start: %2d of %d Nodes initialized", time.Since(daemon.Started).Seconds(), shown, total)
 		}
-		return shown == want
+		return shown == total
 	})
 	return done, err
 }

@@ -35,18 +35,18 @@ func (d *demo) schedule(ctx context.Context) error {
 	}
 	d.print("")
 	least := pods
-	most := 0
+	largest := 0
 	for _, zone := range slices.Sorted(maps.Keys(perZone)) {
 		n := perZone[zone]
 		d.print("          zone %-8s %d Pods  %s", zone, n, strings.Repeat("#", n))
 		least = min(least, n)
-		most = max(most, n)
+		largest = max(largest, n)
 	}
 	zones := 0
 	for _, v := range d.stack.Fleet.VCenters() {
 		zones += len(v.Machines()) / 4
 	}
-	if len(perZone) != zones || most-least > 1 {
+	if len(perZone) != zones || largest-least > 1 {
 		return fmt.Errorf("the Pods are not spread over %d zones with a skew of at most 1", zones)
 	}
 	return nil

@@ -130,7 +130,7 @@ func TestTutorial(t *testing.T) {
 		for _, line := range b.lines {
 			typed = append(typed, line)
 			out.Reset()
-			if err := c.obey(ctx, line); err != nil {
+			if err := c.execute(ctx, line); err != nil {
 				t.Fatalf("obeying %q: %v", line, err)
 			}
 			t.Logf("%s\n%s", line, out)
@@ -143,7 +143,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	// No later command ends this outage.
-	if err := c.obey(ctx, "hang porto"); err != nil {
+	if err := c.execute(ctx, "hang porto"); err != nil {
 		t.Fatalf("hang porto: %v", err)
 	}
 	if err := c.release(); err != nil {
@@ -219,7 +219,7 @@ func (b block) await(ctx context.Context, t *testing.T, c *console, out *bytes.B
 	var missing []string
 	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, stack.Slower(90*time.Second), true, func(ctx context.Context) (bool, error) {
 		out.Reset()
-		if err := c.obey(ctx, "status"); err != nil {
+		if err := c.execute(ctx, "status"); err != nil {
 			return false, err
 		}
 		missing = slices.DeleteFunc(slices.Clone(b.lines), func(line string) bool { return shows(out.String(), line) })

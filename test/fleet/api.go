@@ -32,11 +32,11 @@ func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 			path += "/id:" + id
 		} else if r.URL.Query().Get("action") == "list-tags-for-category" {
 			// /api has the category in the body, /rest in the path.
-			var of struct {
+			var params struct {
 				Category string `json:"category_id"`
 			}
-			_ = json.Unmarshal(body, &of) // an invalid body leaves the category empty
-			path += "/id:" + of.Category
+			_ = json.Unmarshal(body, &params) // an invalid body leaves the category empty
+			path += "/id:" + params.Category
 		}
 	default:
 		return r, false
@@ -61,16 +61,16 @@ func apiForm(rest *http.Request, res *response) *response {
 	header := res.header.Clone()
 	header.Set("Content-Type", "application/json")
 	if res.status >= http.StatusBadRequest {
-		var of struct {
+		var failure struct {
 			Type  string `json:"type"`
 			Value struct {
 				Messages []any `json:"messages"`
 			} `json:"value"`
 		}
-		of.Value.Messages = []any{}
-		_ = json.Unmarshal(res.body, &of) // without a body the type is empty
-		kind := cmp.Or(strings.ToUpper(of.Type[strings.LastIndex(of.Type, ".")+1:]), errorType(res.status))
-		body, _ := json.Marshal(map[string]any{"error_type": kind, "messages": of.Value.Messages})
+		failure.Value.Messages = []any{}
+		_ = json.Unmarshal(res.body, &failure) // without a body the type is empty
+		kind := cmp.Or(strings.ToUpper(failure.Type[strings.LastIndex(failure.Type, ".")+1:]), errorType(res.status))
+		body, _ := json.Marshal(map[string]any{"error_type": kind, "messages": failure.Value.Messages})
 		return &response{res.status, header, body}
 	}
 	var answer struct {

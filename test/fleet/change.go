@@ -52,24 +52,24 @@ func (v *VCenter) MoveVM(vm, host string) error {
 		if err != nil {
 			return err
 		}
-		from := b.entity(*m.vm.Summary.Runtime.Host).(*simulator.HostSystem)
-		to := e.(*simulator.HostSystem)
-		if m.vm.Parent == nil && *from.Parent != *to.Parent {
+		oldHost := b.entity(*m.vm.Summary.Runtime.Host).(*simulator.HostSystem)
+		newHost := e.(*simulator.HostSystem)
+		if m.vm.Parent == nil && *oldHost.Parent != *newHost.Parent {
 			return fmt.Errorf("fleet: vCenter %q: %q is in a vApp, which belongs to one cluster", v.name, vm)
 		}
 		var c changes
-		c.set("runtime.host", to.Self)
-		c.set("summary.runtime.host", to.Self)
-		simulator.RemoveReference(&from.Vm, m.vm.Self)
-		to.Vm = append(to.Vm, m.vm.Self)
-		if *from.Parent != *to.Parent {
-			c = append(c, b.toPool(m, b.rootPool(*to.Parent))...)
+		c.set("runtime.host", newHost.Self)
+		c.set("summary.runtime.host", newHost.Self)
+		simulator.RemoveReference(&oldHost.Vm, m.vm.Self)
+		newHost.Vm = append(newHost.Vm, m.vm.Self)
+		if *oldHost.Parent != *newHost.Parent {
+			c = append(c, b.toPool(m, b.rootPool(*newHost.Parent))...)
 		}
-		if dc := b.datacenterOf(to).(*simulator.Datacenter); dc.Self != b.datacenterOf(m.vm).Reference() {
+		if dc := b.datacenterOf(newHost).(*simulator.Datacenter); dc.Self != b.datacenterOf(m.vm).Reference() {
 			c = append(c, b.toFolder(m, b.folderOf(dc.VmFolder))...)
 		}
 		b.update(m.vm, c)
-		b.moved(m.vm)
+		b.updateViews(m.vm)
 		return nil
 	})
 }
@@ -99,22 +99,22 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 		return err
 	}
 	h := e.(*simulator.HostSystem)
-	to := c.(*simulator.ClusterComputeResource)
-	from, ok := b.entity(*h.Parent).(*simulator.ClusterComputeResource)
-	if !ok || b.datacenterOf(from) != b.datacenterOf(to) {
+	newCluster := c.(*simulator.ClusterComputeResource)
+	oldCluster, ok := b.entity(*h.Parent).(*simulator.ClusterComputeResource)
+	if !ok || b.datacenterOf(oldCluster) != b.datacenterOf(newCluster) {
 		return fmt.Errorf("fleet: vCenter %q: host %q is in no cluster of the datacenter of %q", v.name, host, cluster)
 	}
-	simulator.RemoveReference(&from.Host, h.Self)
-	from.Host = slices.Clip(from.Host)
-	to.Host = slices.Clip(append(to.Host, h.Self))
-	b.moveCompute(h, from.Self, to.Self)
-	if b.ungroup(from, h) {
-		b.notifyGroups(from)
+	simulator.RemoveReference(&oldCluster.Host, h.Self)
+	oldCluster.Host = slices.Clip(oldCluster.Host)
+	newCluster.Host = slices.Clip(append(newCluster.Host, h.Self))
+	b.moveCompute(h, oldCluster.Self, newCluster.Self)
+	if b.ungroup(oldCluster, h) {
+		b.notifyGroups(oldCluster)
 	}
-	b.update(h, changes{{Name: "parent", Val: to.Self}})
+	b.update(h, changes{{Name: "parent", Val: newCluster.Self}})
 	for _, m := range b.machines {
 		if *m.vm.Summary.Runtime.Host == h.Self && m.vm.Parent != nil {
-			b.update(m.vm, b.toPool(m, b.rootPool(to.Self)))
+			b.update(m.vm, b.toPool(m, b.rootPool(newCluster.Self)))
 		}
 	}
 	return nil
@@ -182,16 +182,16 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	return b.machinesOf(dc, &vm)
 }
 
-func (b *inventory) toPool(m *machine, to *simulator.ResourcePool) changes {
+func (b *inventory) toPool(m *machine, pool *simulator.ResourcePool) changes {
 	simulator.RemoveReference(b.machinesIn(*m.vm.ResourcePool), m.vm.Self)
-	to.Vm = append(to.Vm, m.vm.Self)
-	return changes{{Name: "resourcePool", Val: to.Self}}
+	pool.Vm = append(pool.Vm, m.vm.Self)
+	return changes{{Name: "resourcePool", Val: pool.Self}}
 }
 
-func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
+func (b *inventory) toFolder(m *machine, folder *simulator.Folder) changes {
 	simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
-	to.ChildEntity = append(to.ChildEntity, m.vm.Self)
-	return changes{{Name: "parent", Val: to.Self}}
+	folder.ChildEntity = append(folder.ChildEntity, m.vm.Self)
+	return changes{{Name: "parent", Val: folder.Self}}
 }
 
 func (b *inventory) forget(e mo.Entity) {

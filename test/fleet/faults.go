@@ -17,32 +17,32 @@ type conditions struct {
 	faults
 	tagging
 	password string
-	// gone are objects of sessions that the vCenter reports as nonexistent.
-	gone map[types.ManagedObjectReference]bool
-	// blind are the session IDs that cannot read any property. spoiled maps session IDs to the
+	// lostObjects are objects of sessions that the vCenter reports as nonexistent.
+	lostObjects map[types.ManagedObjectReference]bool
+	// blindSessions are the session IDs that cannot read any property. spoiledSessions maps session IDs to the
 	// HTTP status of all their responses.
-	blind   map[string]bool
-	spoiled map[string]int
+	blindSessions   map[string]bool
+	spoiledSessions map[string]int
 	// noRead are the objects on which the account lacks System.Read.
 	noRead map[types.ManagedObjectReference]bool
 }
 
 type faults struct {
 	logins
-	hang, drop bool
-	delay      time.Duration // delay of every response
-	first      time.Duration // additional delay of the first response of a property collector
-	delays     map[string]time.Duration
-	soap       map[string]types.BaseMethodFault
-	rest       map[string]int
-	// odd maps a kind of request to its unexpected response.
-	odd map[string]string
-	// listing is the fault of a ModifyListView with an inaccessible object. unlisted are
+	hang, drop     bool
+	delay          time.Duration // delay of every response
+	firstPageDelay time.Duration // additional delay of the first response of a property collector
+	delays         map[string]time.Duration
+	soap           map[string]types.BaseMethodFault
+	rest           map[string]int
+	// oddResponses maps a kind of request to its unexpected response.
+	oddResponses map[string]string
+	// listFault is the fault of a ModifyListView with an inaccessible object. unlistable are
 	// visible objects that no list view accepts.
-	listing  types.BaseMethodFault
-	unlisted map[types.ManagedObjectReference]bool
-	// pages is the maximum number of objects in a response to RetrievePropertiesEx.
-	pages int32
+	listFault  types.BaseMethodFault
+	unlistable map[types.ManagedObjectReference]bool
+	// maxPageSize is the maximum number of objects in a response to RetrievePropertiesEx.
+	maxPageSize int32
 }
 
 type state struct {
@@ -50,7 +50,7 @@ type state struct {
 	conditions
 }
 
-func (v *VCenter) now() conditions {
+func (v *VCenter) currentConditions() conditions {
 	v.state.mu.Lock()
 	defer v.state.mu.Unlock()
 	return v.state.conditions
@@ -64,8 +64,8 @@ func (v *VCenter) set(change func(c *conditions)) {
 	v.wake.notify()
 }
 
-// with returns a copy of m with key set to value. The zero value removes the key.
-func with[K, V comparable](m map[K]V, key K, value V) map[K]V {
+// withEntry returns a copy of m with key set to value. The zero value removes the key.
+func withEntry[K, V comparable](m map[K]V, key K, value V) map[K]V {
 	c := maps.Clone(m)
 	if c == nil {
 		c = make(map[K]V)
@@ -106,12 +106,14 @@ func (v *VCenter) SetDelay(d time.Duration) { v.set(func(c *conditions) { c.dela
 // DelayMethod delays responses to one kind of request, as named by Requests, in addition to
 // SetDelay.
 func (v *VCenter) DelayMethod(kind string, d time.Duration) {
-	v.set(func(c *conditions) { c.delays = with(c.delays, kind, d) })
+	v.set(func(c *conditions) { c.delays = withEntry(c.delays, kind, d) })
 }
 
 // DelayFirstPage delays the first response of each property collector, as if tens of thousands
 // of objects had to be collected for it.
-func (v *VCenter) DelayFirstPage(d time.Duration) { v.set(func(c *conditions) { c.first = d }) }
+func (v *VCenter) DelayFirstPage(d time.Duration) {
+	v.set(func(c *conditions) { c.firstPageDelay = d })
+}
 
 // Hang makes the vCenter accept connections and requests without responding, until Recover,
 // Close or the end of the client. Requests in progress hang too; Recover responds to clients
@@ -128,7 +130,7 @@ func (v *VCenter) Drop() { v.set(func(c *conditions) { c.drop = true }) }
 // Fault makes a SOAP method fail with a fault; "*" is every method without its own fault. A nil
 // fault removes it.
 func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
-	v.set(func(c *conditions) { c.soap = with(c.soap, method, fault) })
+	v.set(func(c *conditions) { c.soap = withEntry(c.soap, method, fault) })
 }
 
 // FaultREST sets the HTTP status of a kind of request, as named by Requests; status 0 removes it.
@@ -137,7 +139,7 @@ func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
 // proxy in front of vCenter. Status 404 is vAPI's response while it starts and has no services
 // yet.
 func (v *VCenter) FaultREST(kind string, status int) {
-	v.set(func(c *conditions) { c.rest = with(c.rest, kind, status) })
+	v.set(func(c *conditions) { c.rest = withEntry(c.rest, kind, status) })
 }
 
 // RejectPassword rejects every login. Open sessions stay.
@@ -180,12 +182,12 @@ func (v *VCenter) AnswerOddly(kind, how string) error {
 	if oddBodies[how] == "" {
 		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
 	}
-	v.set(func(c *conditions) { c.odd = with(c.odd, kind, how) })
+	v.set(func(c *conditions) { c.oddResponses = withEntry(c.oddResponses, kind, how) })
 	return nil
 }
 
 func (f *faults) oddAnswer(kind string) *response {
-	how, ok := f.odd[kind]
+	how, ok := f.oddResponses[kind]
 	if !ok {
 		return nil
 	}

@@ -81,7 +81,7 @@ func (b *inventory) remove(vm *mo.VirtualMachine) {
 		simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
 	}
 	b.forget(vm)
-	b.v.watchedViews.destroyed(vm.Self)
+	b.v.watchedViews.recordDestroyed(vm.Self)
 	b.reg.Remove(b.ctx, vm.Self)
 	delete(b.hidden, vm.Self)
 }

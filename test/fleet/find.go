@@ -51,11 +51,11 @@ func (m Machine) Reference() types.ManagedObjectReference {
 func (v *VCenter) Machines() []Machine {
 	v.world.RLock()
 	defer v.world.RUnlock()
-	all := make([]Machine, 0, len(v.inv.machines))
+	machines := make([]Machine, 0, len(v.inv.machines))
 	for _, m := range v.inv.machines {
-		all = append(all, v.inv.describe(m))
+		machines = append(machines, v.inv.describe(m))
 	}
-	return all
+	return machines
 }
 
 // Machine returns the VM with the given name.
@@ -105,17 +105,17 @@ func (v *VCenter) Reference(object string) (types.ManagedObjectReference, error)
 func (v *VCenter) Objects() []string {
 	v.world.RLock()
 	defer v.world.RUnlock()
-	var all []string
+	var paths []string
 	for _, refs := range v.inv.names {
 		for _, ref := range refs {
 			switch ref.Type {
 			case "Datacenter", "ClusterComputeResource", "HostSystem", "VirtualMachine":
-				all = append(all, v.inv.path(v.inv.entity(ref)))
+				paths = append(paths, v.inv.path(v.inv.entity(ref)))
 			}
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // find returns an object by path or unique name. Kinds, if any, restrict its type.

@@ -65,11 +65,11 @@ func (f *Fleet) VCenter(name string) *VCenter {
 
 // Machines returns the VMs of all vCenters in order, without fillers.
 func (f *Fleet) Machines() []Machine {
-	var all []Machine
+	var machines []Machine
 	for _, v := range f.vcenters {
-		all = append(all, v.Machines()...)
+		machines = append(machines, v.Machines()...)
 	}
-	return all
+	return machines
 }
 
 // Machine returns the VM with the given name. It fails unless exactly one vCenter has such a VM.

@@ -116,9 +116,9 @@ func (v *VCenter) SetMetadata(vm, text, encoding string) error {
 	if c.oneOf("metadataEncoding", encoding, "", "base64", "gzip+base64", "plain"); len(c.errs) > 0 {
 		return c.errs[0]
 	}
-	all := metadata(text, encoding)
+	entries := metadata(text, encoding)
 	for _, key := range []string{metadataKey, encodingKey} {
-		if err := v.SetExtraConfig(vm, key, all[key]); err != nil {
+		if err := v.SetExtraConfig(vm, key, entries[key]); err != nil {
 			return err
 		}
 	}
@@ -269,10 +269,10 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 }
 
 // EnableUUID sets disk.enableUUID of a VM as a flag of the virtual hardware.
-func (v *VCenter) EnableUUID(vm string, on bool) error {
+func (v *VCenter) EnableUUID(vm string, enabled bool) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		config := *m.vm.Config
-		config.Flags.DiskUuidEnabled = &on
+		config.Flags.DiskUuidEnabled = &enabled
 		b.update(m.vm, changes{{Name: "config", Val: &config}})
 		return nil
 	})

@@ -45,7 +45,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.requests.count(kind)
 	defer v.peaks.enter(method)()
 	v.gate(ctx, w, r)
-	c := v.now()
+	c := v.currentConditions()
 	v.wait(ctx, c.delay+c.delays[kind])
 	if isLogin(kind) {
 		r = v.waitForLogin(r)
@@ -55,11 +55,11 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		res = v.answer(r, kind, method, body)
 	}
 	v.sessions.observe(r, res)
-	c = v.now()
+	c = v.currentConditions()
 	if odd := c.oddAnswer(kind); odd != nil {
 		res = odd
 	}
-	if status := c.spoiled[sessionOf(r)]; status != 0 {
+	if status := c.spoiledSessions[sessionOf(r)]; status != 0 {
 		res = spoiledAnswer(r, status)
 	}
 	if isLogin(kind) {
@@ -82,7 +82,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	for {
 		changed := v.wake.next()
-		c := v.now()
+		c := v.currentConditions()
 		if c.drop {
 			breakConnection(w)
 		}
@@ -122,7 +122,7 @@ func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 }
 
 func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
-	c := v.now()
+	c := v.currentConditions()
 	status := c.status(kind)
 	switch status {
 	case 0:
@@ -131,7 +131,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	default:
 		return restError(status)
 	}
-	if method == "LoginByToken" && !v.serves(r.Header.Get("SOAPAction")) {
+	if method == "LoginByToken" && !v.supportsVersion(r.Header.Get("SOAPAction")) {
 		return soapFault("vim25:VersionMismatchFaultCode", "Unsupported version URI &quot;"+r.Header.Get("SOAPAction")+"&quot;", "")
 	}
 	if kind == restLogin && c.rejectREST {
@@ -141,7 +141,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	case "":
 		return v.hideTags(r, v.refuseUnknown(r, body, v.simulated(r, body)))
 	case "WaitForUpdatesEx":
-		return v.omit(method, v.poll(r, body))
+		return v.removeUnreadable(method, v.poll(r, body))
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":
 		v.longPolls.cancel(r, body)
 	}
@@ -162,16 +162,16 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		res = v.simulated(r, body)
 	}
 	if method == "CreateFilter" {
-		v.filters(res)
+		v.recordFilter(res)
 		v.wakeForFilters()
 	}
-	v.own(r, method, body, res)
-	return v.omit(method, v.blinded(r, method, res))
+	v.recordOwned(r, method, body, res)
+	return v.removeUnreadable(method, v.blindedResponse(r, method, res))
 }
 
-// serves reports whether the vCenter lists the API version of a request's action. vCenter checks
+// supportsVersion reports whether the vCenter lists the API version of a request's action. vCenter checks
 // it for logins by token.
-func (v *VCenter) serves(action string) bool {
+func (v *VCenter) supportsVersion(action string) bool {
 	versions := v.simulated(v.internalRequest(http.MethodGet, vim25.Path+"/vimServiceVersions.xml"), nil)
 	return bytes.Contains(versions.body, []byte("<version>"+strings.TrimPrefix(action, "urn:vim25/")+"</version>"))
 }
@@ -221,19 +221,19 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	case operationCanceled:
 		return nil, new(types.RequestCanceled)
 	case operationListing:
-		return nil, v.now().listing
+		return nil, v.currentConditions().listFault
 	}
-	c := v.now()
+	c := v.currentConditions()
 	if fault := c.method(m.Name); fault != nil {
 		return nil, fault
 	}
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
 	}
-	if ref, ok := c.lost(m); ok {
+	if ref, ok := c.lostObject(m); ok {
 		return nil, &types.ManagedObjectNotFound{Obj: ref}
 	}
-	v.watches(ctx, m)
+	v.recordViews(ctx, m)
 	if ref := v.forbidden(m); ref != nil && ctx.Session != nil {
 		return nil, &types.NoPermission{Object: ref, PrivilegeId: "System.View"}
 	}

@@ -13,8 +13,8 @@ import (
 
 // A hiding is one call of Hide: the named object, and the hidden objects, parents first.
 type hiding struct {
-	top mo.Entity
-	all []mo.Entity
+	top     mo.Entity
+	objects []mo.Entity
 }
 
 // Hide removes the account's permissions on a datacenter, folder, cluster or VM and on everything
@@ -36,10 +36,10 @@ func (v *VCenter) Hide(object string) error {
 	if parent == nil || parent.Type != "Folder" || b.hidden[top.Reference()] != nil {
 		return fmt.Errorf("fleet: vCenter %q: %q cannot be hidden", v.name, object)
 	}
-	hide := &hiding{top: top, all: b.below(top)}
+	hide := &hiding{top: top, objects: b.below(top)}
 	b.hidings[object] = hide
 	simulator.RemoveReference(&b.folderOf(*parent).ChildEntity, top.Reference())
-	for _, e := range slices.Backward(hide.all) {
+	for _, e := range slices.Backward(hide.objects) {
 		b.leaveHost(e)
 		b.reg.Remove(b.ctx, e.Reference())
 		b.hidden[e.Reference()] = e
@@ -57,7 +57,7 @@ func (v *VCenter) Show(object string) error {
 		return fmt.Errorf("fleet: vCenter %q: %q is not hidden", v.name, object)
 	}
 	delete(b.hidings, object)
-	for _, e := range hide.all {
+	for _, e := range hide.objects {
 		ref := e.Reference()
 		if b.hidden[ref] == nil {
 			// The VM was destroyed while it was hidden.
@@ -97,14 +97,14 @@ func (b *inventory) below(top mo.Entity) []mo.Entity {
 		}
 		return n
 	}
-	all := b.reg.All("")
-	all = slices.DeleteFunc(all, func(e mo.Entity) bool { return !b.contains(top.Reference(), e) })
-	slices.SortFunc(all, func(x, y mo.Entity) int {
+	objects := b.reg.All("")
+	objects = slices.DeleteFunc(objects, func(e mo.Entity) bool { return !b.contains(top.Reference(), e) })
+	slices.SortFunc(objects, func(x, y mo.Entity) int {
 		i := x.Reference().Value
 		j := y.Reference().Value
 		return cmp.Or(cmp.Compare(depth(x), depth(y)), cmp.Compare(len(i), len(j)), strings.Compare(i, j))
 	})
-	return all
+	return objects
 }
 
 func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {

@@ -59,8 +59,8 @@ func (v *VCenter) RenewCertificate() error {
 }
 
 // EndCertificate is RenewCertificate with a certificate that expires after the given time.
-func (v *VCenter) EndCertificate(after time.Duration) error {
-	if err := v.identity.renewFor(v.Host(), false, after); err != nil {
+func (v *VCenter) EndCertificate(lifetime time.Duration) error {
+	if err := v.identity.renewFor(v.Host(), false, lifetime); err != nil {
 		return err
 	}
 	v.server.stop()

@@ -16,14 +16,14 @@ type leaks struct {
 }
 
 // Forbid makes a vCenter search the headers, URLs and bodies of its requests for a text.
-func (f *Fleet) Forbid(vcenter, what, text string) {
+func (f *Fleet) Forbid(vcenter, description, text string) {
 	l := &f.VCenter(vcenter).leaks
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.texts == nil {
 		l.texts = map[string]string{}
 	}
-	l.texts[what] = text
+	l.texts[description] = text
 }
 
 // Leaked returns the forbidden texts that were sent, each with its vCenter.
@@ -31,8 +31,8 @@ func (f *Fleet) Leaked() []string {
 	var leaked []string
 	for _, v := range f.VCenters() {
 		v.leaks.mu.Lock()
-		for _, what := range v.leaks.sent {
-			leaked = append(leaked, what+" to "+v.Name())
+		for _, description := range v.leaks.sent {
+			leaked = append(leaked, description+" to "+v.Name())
 		}
 		v.leaks.mu.Unlock()
 	}
@@ -47,9 +47,9 @@ func (l *leaks) look(r *http.Request, body []byte) {
 	}
 	var head strings.Builder
 	_ = r.Header.Write(&head) // a strings.Builder never fails
-	for what, text := range l.texts {
-		if !slices.Contains(l.sent, what) && (strings.Contains(head.String(), text) || strings.Contains(r.RequestURI, text) || bytes.Contains(body, []byte(text))) {
-			l.sent = append(l.sent, what)
+	for description, text := range l.texts {
+		if !slices.Contains(l.sent, description) && (strings.Contains(head.String(), text) || strings.Contains(r.RequestURI, text) || bytes.Contains(body, []byte(text))) {
+			l.sent = append(l.sent, description)
 		}
 	}
 }

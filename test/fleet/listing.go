@@ -11,14 +11,14 @@ import (
 // FaultListing makes a ModifyListView fail as a whole if it adds an object that is invisible to
 // the account or does not exist. Otherwise such objects are returned as unresolved.
 func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
-	v.set(func(c *conditions) { c.listing = fault })
+	v.set(func(c *conditions) { c.listFault = fault })
 }
 
 // RefuseListing excludes an object from all list views, although it is visible.
 func (v *VCenter) RefuseListing(object string) error {
 	ref, err := v.Reference(object)
 	if err == nil {
-		v.set(func(c *conditions) { c.unlisted = with(c.unlisted, ref, true) })
+		v.set(func(c *conditions) { c.unlistable = withEntry(c.unlistable, ref, true) })
 	}
 	return err
 }
@@ -33,14 +33,14 @@ func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
 	if !ok {
 		return v.simulated(r, body)
 	}
-	c := v.now()
+	c := v.currentConditions()
 	refused := slices.DeleteFunc(slices.Clone(req.Add), func(ref types.ManagedObjectReference) bool {
-		return !c.unlisted[ref] && v.registry().Get(ref) != nil
+		return !c.unlistable[ref] && v.registry().Get(ref) != nil
 	})
 	if len(refused) == 0 {
 		return v.simulated(r, body)
 	}
-	if c.listing != nil {
+	if c.listFault != nil {
 		return v.simulated(r, encode(operationListing, &methods.ModifyListViewBody{Req: req}))
 	}
 	req.Add = slices.DeleteFunc(req.Add, func(ref types.ManagedObjectReference) bool { return slices.Contains(refused, ref) })

@@ -20,8 +20,8 @@ type Load struct {
 }
 
 type peaks struct {
-	mu                  sync.Mutex
-	now, most, sessions int
+	mu                                 sync.Mutex
+	inFlight, maxInFlight, maxSessions int
 }
 
 func (p *peaks) enter(method string) (leave func()) {
@@ -30,26 +30,26 @@ func (p *peaks) enter(method string) (leave func()) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now++
-	p.most = max(p.most, p.now)
+	p.inFlight++
+	p.maxInFlight = max(p.maxInFlight, p.inFlight)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.now--
+		p.inFlight--
 	}
 }
 
 func (p *peaks) opened(sessions int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sessions = max(p.sessions, sessions)
+	p.maxSessions = max(p.maxSessions, sessions)
 }
 
 func (p *peaks) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.most = p.now
-	p.sessions = 0
+	p.maxInFlight = p.inFlight
+	p.maxSessions = 0
 }
 
 // Load returns the load since the start or the last reset.
@@ -67,7 +67,7 @@ func (v *VCenter) Load() Load {
 	sessions := v.Sessions()
 	v.peaks.mu.Lock()
 	defer v.peaks.mu.Unlock()
-	l.InFlight = v.peaks.most
-	l.Sessions = max(v.peaks.sessions, sessions)
+	l.InFlight = v.peaks.maxInFlight
+	l.Sessions = max(v.peaks.maxSessions, sessions)
 	return l
 }

@@ -46,16 +46,16 @@ func (v *VCenter) SetLockout(l Lockout) {
 func (v *VCenter) FailLogin() { v.accepts("", v.Password()) }
 
 // Locked reports whether the account is locked.
-func (v *VCenter) Locked() bool { return time.Now().Before(v.now().locked) }
+func (v *VCenter) Locked() bool { return time.Now().Before(v.currentConditions().locked) }
 
 // accepts reports whether a login with this password succeeds if want is the correct one.
-func (v *VCenter) accepts(password, want string) (ok bool) {
+func (v *VCenter) accepts(password, correct string) (ok bool) {
 	v.set(func(c *conditions) {
 		now := time.Now()
 		if now.Before(c.locked) {
 			return
 		}
-		ok = !c.reject && password == want
+		ok = !c.reject && password == correct
 		if ok || c.lockout.Failures == 0 {
 			return
 		}
@@ -88,7 +88,7 @@ func (v *VCenter) waitForLogin(r *http.Request) *http.Request {
 	}
 	for {
 		changed := v.wake.next()
-		left := v.now().loginDelay - time.Since(began)
+		left := v.currentConditions().loginDelay - time.Since(began)
 		if left <= 0 {
 			return r.WithContext(context.WithoutCancel(r.Context()))
 		}

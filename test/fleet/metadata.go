@@ -13,15 +13,15 @@ const (
 )
 
 func metadata(text, encoding string) map[string]string {
-	all := map[string]string{}
+	entries := map[string]string{}
 	if text == "" {
-		return all
+		return entries
 	}
 	data := []byte(text)
 	switch encoding {
 	case "plain":
-		all[metadataKey] = text
-		return all
+		entries[metadataKey] = text
+		return entries
 	case "gzip+base64":
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
@@ -31,7 +31,7 @@ func metadata(text, encoding string) map[string]string {
 	default:
 		encoding = "base64"
 	}
-	all[metadataKey] = base64.StdEncoding.EncodeToString(data)
-	all[encodingKey] = encoding
-	return all
+	entries[metadataKey] = base64.StdEncoding.EncodeToString(data)
+	entries[encodingKey] = encoding
+	return entries
 }

@@ -22,22 +22,22 @@ func Method(name string, args []string) (func(*VCenter) error, error) {
 	if isVariadic := method.Type.IsVariadic(); len(args) != params && (!isVariadic || len(args) < params-1) {
 		return nil, fmt.Errorf("%s takes %d arguments, not %q", name, params, args)
 	}
-	in := make([]reflect.Value, 1, len(args)+1)
+	values := make([]reflect.Value, 1, len(args)+1)
 	for i, arg := range args {
-		want := method.Type.In(min(i+1, params))
+		paramType := method.Type.In(min(i+1, params))
 		if method.Type.IsVariadic() && i+1 >= params {
-			want = want.Elem()
+			paramType = paramType.Elem()
 		}
-		value, err := argument(want, arg)
+		value, err := argument(paramType, arg)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", name, arg, err)
 		}
-		in = append(in, value)
+		values = append(values, value)
 	}
 	return func(v *VCenter) error {
-		in[0] = reflect.ValueOf(v)
-		for _, out := range method.Func.Call(in) {
-			if err, is := out.Interface().(error); is {
+		values[0] = reflect.ValueOf(v)
+		for _, out := range method.Func.Call(values) {
+			if err, isError := out.Interface().(error); isError {
 				return err
 			}
 		}
@@ -45,22 +45,22 @@ func Method(name string, args []string) (func(*VCenter) error, error) {
 	}, nil
 }
 
-func argument(want reflect.Type, text string) (reflect.Value, error) {
-	value := reflect.New(want).Elem()
+func argument(paramType reflect.Type, text string) (reflect.Value, error) {
+	value := reflect.New(paramType).Elem()
 	switch {
-	case want == reflect.TypeFor[types.BaseMethodFault]():
+	case paramType == reflect.TypeFor[types.BaseMethodFault]():
 		t, ok := types.TypeFunc()(text)
-		if !ok || !reflect.PointerTo(t).Implements(want) {
+		if !ok || !reflect.PointerTo(t).Implements(paramType) {
 			return value, errors.New("vSphere has no such fault")
 		}
 		value.Set(reflect.New(t))
-	case want == reflect.TypeFor[time.Duration]():
+	case paramType == reflect.TypeFor[time.Duration]():
 		d, err := time.ParseDuration(text)
 		if err != nil {
 			return value, err
 		}
 		value.SetInt(int64(d))
-	case want.Kind() == reflect.String:
+	case paramType.Kind() == reflect.String:
 		value.SetString(text)
 	default:
 		return value, yaml.Unmarshal([]byte(text), value.Addr().Interface())

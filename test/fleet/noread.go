@@ -8,11 +8,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// omits returns the reason that a property is missing from a response, or nil. Without System.Read
+// missingReason returns the reason that a property is missing from a response, or nil. Without System.Read
 // on an object, the account still sees the properties covered by System.View.
-func (c *conditions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
-	if c.noRead[of] && path != "name" && path != "parent" {
-		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
+func (c *conditions) missingReason(object types.ManagedObjectReference, path string) types.BaseMethodFault {
+	if c.noRead[object] && path != "name" && path != "parent" {
+		return &types.NoPermission{Object: &object, PrivilegeId: "System.Read"}
 	}
 	return nil
 }
@@ -46,9 +46,9 @@ func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 	v.inv.update(m.vm, c)
 }
 
-// omit removes the properties and search results that the account may not read from a response.
-func (v *VCenter) omit(method string, res *response) *response {
-	h := v.now()
+// removeUnreadable removes the properties and search results that the account may not read from a response.
+func (v *VCenter) removeUnreadable(method string, res *response) *response {
+	h := v.currentConditions()
 	if len(h.noRead) == 0 {
 		return res
 	}
@@ -110,8 +110,8 @@ func (c *conditions) stripUpdates(set *types.UpdateSet) (changed bool) {
 	return changed
 }
 
-func (c *conditions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
-	fault := c.omits(of, path)
+func (c *conditions) missing(object types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
+	fault := c.missingReason(object, path)
 	if fault == nil {
 		return false
 	}
@@ -128,10 +128,10 @@ func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObje
 
 // LimitPages limits a response to RetrievePropertiesEx to n objects, even if the client requests
 // more; 0 removes the limit.
-func (v *VCenter) LimitPages(n int32) { v.set(func(c *conditions) { c.pages = n }) }
+func (v *VCenter) LimitPages(n int32) { v.set(func(c *conditions) { c.maxPageSize = n }) }
 
 func (f *faults) limited(body []byte) []byte {
-	n := f.pages
+	n := f.maxPageSize
 	m, err := decode(body)
 	if err != nil || n == 0 {
 		return body

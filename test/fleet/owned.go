@@ -14,14 +14,14 @@ import (
 )
 
 type owned struct {
-	mu  sync.Mutex
-	all map[string][]types.ManagedObjectReference // keyed by session ID
+	mu        sync.Mutex
+	bySession map[string][]types.ManagedObjectReference // keyed by session ID
 }
 
 var returned = regexp.MustCompile(`<returnval[^>]* type="([A-Za-z]+)"[^>]*>([^<]+)</returnval>`)
 
-// own records the objects that a request created or destroyed.
-func (v *VCenter) own(r *http.Request, method string, body []byte, res *response) {
+// recordOwned records the objects that a request created or destroyed.
+func (v *VCenter) recordOwned(r *http.Request, method string, body []byte, res *response) {
 	if res.status != http.StatusOK {
 		return
 	}
@@ -43,28 +43,28 @@ func (v *VCenter) own(r *http.Request, method string, body []byte, res *response
 func (o *owned) add(session string, ref types.ManagedObjectReference) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.all == nil {
-		o.all = make(map[string][]types.ManagedObjectReference)
+	if o.bySession == nil {
+		o.bySession = make(map[string][]types.ManagedObjectReference)
 	}
-	o.all[session] = append(o.all[session], ref)
+	o.bySession[session] = append(o.bySession[session], ref)
 }
 
 func (o *owned) remove(session string, ref types.ManagedObjectReference) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all[session] = slices.DeleteFunc(slices.Clone(o.all[session]), func(r types.ManagedObjectReference) bool { return r == ref })
+	o.bySession[session] = slices.DeleteFunc(slices.Clone(o.bySession[session]), func(r types.ManagedObjectReference) bool { return r == ref })
 }
 
 func (o *owned) forget(session string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.all, session)
+	delete(o.bySession, session)
 }
 
 func (o *owned) snapshot() map[string][]types.ManagedObjectReference {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return maps.Clone(o.all)
+	return maps.Clone(o.bySession)
 }
 
 // Owned returns the number of objects of a type, such as ContainerView, that open sessions have
@@ -90,7 +90,7 @@ func (v *VCenter) ForgetObjects() {
 			gone[ref] = true
 		}
 	}
-	v.set(func(c *conditions) { maps.Copy(gone, c.gone); c.gone = gone })
+	v.set(func(c *conditions) { maps.Copy(gone, c.lostObjects); c.lostObjects = gone })
 }
 
 // Blind prevents the open sessions from reading properties: reads succeed with HTTP 200, but every
@@ -100,10 +100,10 @@ func (v *VCenter) Blind() {
 	for session := range v.owned.snapshot() {
 		blind[session] = true
 	}
-	v.set(func(c *conditions) { c.blind = blind })
+	v.set(func(c *conditions) { c.blindSessions = blind })
 }
 
-func (c *conditions) lost(m *simulator.Method) (types.ManagedObjectReference, bool) {
+func (c *conditions) lostObject(m *simulator.Method) (types.ManagedObjectReference, bool) {
 	named := []types.ManagedObjectReference{m.This}
 	for _, spec := range filterSpecs(m) {
 		for _, set := range spec.ObjectSet {
@@ -111,22 +111,22 @@ func (c *conditions) lost(m *simulator.Method) (types.ManagedObjectReference, bo
 		}
 	}
 	for _, ref := range named {
-		if c.gone[ref] {
+		if c.lostObjects[ref] {
 			return ref, true
 		}
 	}
 	return types.ManagedObjectReference{}, false
 }
 
-func notAuthenticated(path string, of types.ManagedObjectReference) types.MissingProperty {
+func notAuthenticated(path string, object types.ManagedObjectReference) types.MissingProperty {
 	return types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{
-		Fault: &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &of, PrivilegeId: "System.Read"}},
+		Fault: &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &object, PrivilegeId: "System.Read"}},
 	}}
 }
 
-// blinded returns the response to a property read of a session affected by Blind.
-func (v *VCenter) blinded(r *http.Request, method string, res *response) *response {
-	if method != "RetrievePropertiesEx" || !v.now().blind[sessionOf(r)] {
+// blindedResponse returns the response to a property read of a session affected by Blind.
+func (v *VCenter) blindedResponse(r *http.Request, method string, res *response) *response {
+	if method != "RetrievePropertiesEx" || !v.currentConditions().blindSessions[sessionOf(r)] {
 		return res
 	}
 	var body methods.RetrievePropertiesExBody

@@ -52,9 +52,9 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 		options = *req.Options
 	}
 	var timeout <-chan time.Time
-	once := false
+	isImmediate := false
 	if s := options.MaxWaitSeconds; s != nil {
-		once = *s <= 0
+		isImmediate = *s <= 0
 		t := time.NewTimer(time.Duration(*s) * time.Second)
 		defer t.Stop()
 		timeout = t.C
@@ -66,18 +66,18 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	canceled, leave := v.longPolls.enter(newPollKey(r, m))
 	defer leave()
 	if req.Version == "" {
-		v.wait(r.Context(), v.now().first)
+		v.wait(r.Context(), v.currentConditions().firstPageDelay)
 	}
 	for {
 		woken := v.wake.next()
 		v.world.RLock()
 		res := v.watchedViews.reportLeft(m.This, v.simulated(r, immediate))
 		v.world.RUnlock()
-		c := v.now()
-		if c.blind[sessionOf(r)] {
+		c := v.currentConditions()
+		if c.blindSessions[sessionOf(r)] {
 			return v.blindPoll(r)
 		}
-		if once || c.drop || !isUnchanged(res) || c.oddAnswer("WaitForUpdatesEx") != nil || c.spoiled[sessionOf(r)] != 0 {
+		if isImmediate || c.drop || !isUnchanged(res) || c.oddAnswer("WaitForUpdatesEx") != nil || c.spoiledSessions[sessionOf(r)] != 0 {
 			return res
 		}
 		select {

@@ -44,12 +44,12 @@ func newServer(ctx context.Context, address string, port int, cfg *tls.Config, h
 
 func (s *server) address() string { return *s.addr.Load() }
 
-func reserve(address string, want int) (fd int, addr string, err error) {
+func reserve(address string, wantedPort int) (fd int, addr string, err error) {
 	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err != nil {
 		return 0, "", err
 	}
 	unix.CloseOnExec(fd)
-	port, err := bind(fd, address, want)
+	port, err := bind(fd, address, wantedPort)
 	if err != nil {
 		_ = unix.Close(fd)
 		return 0, "", err
@@ -75,12 +75,12 @@ func (s *server) move(address string) error {
 	return nil
 }
 
-func bind(fd int, address string, want int) (port int, err error) {
+func bind(fd int, address string, wantedPort int) (port int, err error) {
 	if err := reusePort(fd); err != nil {
 		return 0, err
 	}
-	to := &unix.SockaddrInet4{Port: want, Addr: [4]byte(net.ParseIP(address).To4())}
-	if err := unix.Bind(fd, to); err != nil {
+	socketAddress := &unix.SockaddrInet4{Port: wantedPort, Addr: [4]byte(net.ParseIP(address).To4())}
+	if err := unix.Bind(fd, socketAddress); err != nil {
 		return 0, err
 	}
 	name, err := unix.Getsockname(fd)

@@ -147,7 +147,7 @@ func (v *VCenter) SpoilSessions(soap, rest int) {
 	for _, id := range v.restSessions() {
 		statuses[id] = rest
 	}
-	v.set(func(c *conditions) { c.spoiled = statuses })
+	v.set(func(c *conditions) { c.spoiledSessions = statuses })
 }
 
 func spoiledAnswer(r *http.Request, status int) *response {

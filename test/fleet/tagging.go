@@ -57,7 +57,7 @@ func (d Deleted) status() int {
 }
 
 func (v *VCenter) setTagging(mode taggingMode) {
-	v.asked.Store(0)
+	v.taggingRequests.Store(0)
 	v.set(func(c *conditions) { c.mode = mode })
 }
 
@@ -76,7 +76,7 @@ func (v *VCenter) StartTagging() { v.setTagging(taggingStarts) }
 func (v *VCenter) RecoverTagging() { v.setTagging("") }
 
 // ServeAPI sets whether sessions and tagging exist below /api, as in vCenter 7.0 U2 and later.
-func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
+func (v *VCenter) ServeAPI(enabled bool) { v.setRoot("/api", enabled) }
 
 // RefuseAPISessions makes each login below /api fail with an HTTP status, as in a vCenter with
 // another service there; 0 undoes that.
@@ -85,10 +85,10 @@ func (v *VCenter) RefuseAPISessions(status int) {
 }
 
 // ServeREST sets whether sessions and tagging exist below /rest, which is deprecated.
-func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
+func (v *VCenter) ServeREST(enabled bool) { v.setRoot("/rest", enabled) }
 
-func (v *VCenter) serve(root string, on bool) {
-	v.set(func(c *conditions) { c.absent = with(c.absent, root, !on) })
+func (v *VCenter) setRoot(root string, enabled bool) {
+	v.set(func(c *conditions) { c.absent = withEntry(c.absent, root, !enabled) })
 }
 
 // DenyRead removes the account's System.Read privilege on a single object. System.View remains:
@@ -102,7 +102,7 @@ func (v *VCenter) AllowRead(object string) error { return v.setRead(object, true
 func (v *VCenter) setRead(object string, allowed bool) error {
 	ref, err := v.Reference(object)
 	if err == nil {
-		v.set(func(c *conditions) { c.noRead = with(c.noRead, ref, !allowed) })
+		v.set(func(c *conditions) { c.noRead = withEntry(c.noRead, ref, !allowed) })
 		v.notifyReadable(ref)
 	}
 	return err
@@ -118,14 +118,14 @@ func (v *VCenter) ForgetObject(object string, how Deleted) error {
 	if !slices.Contains([]Deleted{"", DeletedLeftOut, DeletedNotFound, DeletedForbidden, DeletedInvalid, DeletedBreaks}, how) {
 		return fmt.Errorf("fleet: %q is not an answer to a deleted object", how)
 	}
-	v.set(func(c *conditions) { c.deleted = with(c.deleted, ref, how) })
+	v.set(func(c *conditions) { c.deleted = withEntry(c.deleted, ref, how) })
 	return nil
 }
 
 // HideCategory removes the account's permission to read a category and its tags: lists omit them,
 // and reading a tag by its ID returns status, 403 or 404.
 func (v *VCenter) HideCategory(category string, status int) {
-	v.set(func(c *conditions) { c.hidden = with(c.hidden, category, status) })
+	v.set(func(c *conditions) { c.hidden = withEntry(c.hidden, category, status) })
 }
 
 // ShowCategory undoes HideCategory.
@@ -134,7 +134,7 @@ func (v *VCenter) ShowCategory(category string) { v.HideCategory(category, 0) }
 // taggingFault returns the failed response to a request for the tagging service, nil if the request
 // is allowed. api reports whether it was sent to /api.
 func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response {
-	c := v.now()
+	c := v.currentConditions()
 	root := ""
 	switch {
 	case api, strings.HasPrefix(r.URL.Path, "/api/"):
@@ -151,7 +151,7 @@ func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response
 	if !strings.HasPrefix(r.URL.Path, restCISPath) {
 		return nil
 	}
-	asked := v.asked.Add(1)
+	asked := v.taggingRequests.Add(1)
 	switch {
 	case c.mode == taggingThrottles && asked%2 == 1:
 		res := restError(http.StatusTooManyRequests)
@@ -162,19 +162,19 @@ func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response
 	case c.mode == taggingStarts:
 		return restError(http.StatusServiceUnavailable)
 	}
-	if status := c.refusesTags(r, body); status != 0 {
+	if status := c.tagStatus(r, body); status != 0 {
 		return restError(status)
 	}
 	return nil
 }
 
-// refusesTags returns the status of a request about unreadable or deleted objects, 0 if it has none.
-func (c *conditions) refusesTags(r *http.Request, body []byte) int {
+// tagStatus returns the status of a request about unreadable or deleted objects, 0 if it has none.
+func (c *conditions) tagStatus(r *http.Request, body []byte) int {
 	if !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return 0
 	}
 	status := 0
-	for _, ref := range askedFor(body) {
+	for _, ref := range requestedObjects(body) {
 		if c.noRead[ref] {
 			return http.StatusForbidden
 		}
@@ -189,7 +189,7 @@ func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *re
 	if res.status != http.StatusOK || !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return res
 	}
-	for _, ref := range askedFor(body) {
+	for _, ref := range requestedObjects(body) {
 		if v.registry().Get(ref) == nil {
 			return restError(http.StatusForbidden)
 		}
@@ -197,7 +197,7 @@ func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *re
 	return res
 }
 
-func askedFor(body []byte) (all []types.ManagedObjectReference) {
+func requestedObjects(body []byte) (all []types.ManagedObjectReference) {
 	var asked struct {
 		Object  taggedObject   `json:"object_id"`
 		Objects []taggedObject `json:"object_ids"`
@@ -236,15 +236,15 @@ func (v *VCenter) hideTags(r *http.Request, res *response) *response {
 		return res
 	}
 	if r.URL.Query().Get("~action") == "list-attached-tags-on-objects" {
-		var all []objectTags
-		if decodeValue(res, &all) != nil {
+		var entries []objectTags
+		if decodeValue(res, &entries) != nil {
 			return res
 		}
-		all = slices.DeleteFunc(all, func(a objectTags) bool { return deleted[a.Object.reference()] })
-		for i := range all {
-			all[i].Tags = slices.DeleteFunc(all[i].Tags, func(id string) bool { return tags[id] != 0 })
+		entries = slices.DeleteFunc(entries, func(a objectTags) bool { return deleted[a.Object.reference()] })
+		for i := range entries {
+			entries[i].Tags = slices.DeleteFunc(entries[i].Tags, func(id string) bool { return tags[id] != 0 })
 		}
-		return restValue(res, all)
+		return restValue(res, entries)
 	}
 	var ids []string
 	if decodeValue(res, &ids) != nil {
@@ -261,7 +261,7 @@ type objectTags struct {
 // hiddenTags returns the hidden categories and tags by ID with the status of reading them, and the
 // objects to omit.
 func (v *VCenter) hiddenTags() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
-	c := v.now()
+	c := v.currentConditions()
 	v.tags.mu.Lock()
 	defer v.tags.mu.Unlock()
 	categories = map[string]int{}

@@ -114,18 +114,18 @@ func (v *VCenter) makeCategory(spec CategorySpec) error {
 }
 
 // attach attaches a tag to an object or, if on is false, detaches it.
-func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string, on bool) error {
+func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string, attached bool) error {
 	id, err := v.tag(category, name)
 	if err != nil {
 		return err
 	}
 	h := v.tags.handler.(attacher)
-	do := h.AttachTag
-	if !on {
-		do = h.DetachTag
+	operation := h.AttachTag
+	if !attached {
+		operation = h.DetachTag
 	}
 	h.Lock()
-	fault := do(ref, id)
+	fault := operation(ref, id)
 	h.Unlock()
 	if fault != nil {
 		return fmt.Errorf("tag %q of category %q: %T", name, category, fault)
@@ -175,15 +175,15 @@ func (v *VCenter) Retag(object, category, tag string) error {
 		}
 	}
 	v.tags.mu.Lock()
-	var others []string
+	var otherTags []string
 	for key := range v.tags.tags {
 		if key[0] == category && key[1] != tag {
-			others = append(others, key[1])
+			otherTags = append(otherTags, key[1])
 		}
 	}
 	v.tags.mu.Unlock()
-	for _, other := range others {
-		if err := v.attach(ref, category, other, false); err != nil {
+	for _, name := range otherTags {
+		if err := v.attach(ref, category, name, false); err != nil {
 			return err
 		}
 	}

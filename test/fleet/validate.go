@@ -21,7 +21,7 @@ func (s *Spec) complete() error {
 	for i := range s.VCenters {
 		v := &s.VCenters[i]
 		names(v.Name)
-		c.within(v.Name, func() { c.vcenter(v) })
+		c.scope(v.Name, func() { c.vcenter(v) })
 	}
 	return errors.Join(c.errs...)
 }
@@ -40,7 +40,7 @@ func (c *checker) errorf(format string, args ...any) {
 	c.errs = append(c.errs, errors.New(prefix+fmt.Sprintf(format, args...)))
 }
 
-func (c *checker) within(name string, f func()) {
+func (c *checker) scope(name string, f func()) {
 	c.path = append(c.path, name)
 	f()
 	c.path = c.path[:len(c.path)-1]
@@ -48,16 +48,16 @@ func (c *checker) within(name string, f func()) {
 
 // unique returns a function that rejects names that are empty, duplicate or invalid in an
 // inventory path.
-func (c *checker) unique(what string) func(string) {
+func (c *checker) unique(kind string) func(string) {
 	taken := make(map[string]bool)
 	return func(name string) {
 		switch {
 		case name == "":
-			c.errorf("%s: a name is missing", what)
+			c.errorf("%s: a name is missing", kind)
 		case strings.ContainsAny(name, `/\%`):
-			c.errorf("%s: name %q contains one of / \\ %%", what, name)
+			c.errorf("%s: name %q contains one of / \\ %%", kind, name)
 		case taken[name]:
-			c.errorf("%s: name %q is taken", what, name)
+			c.errorf("%s: name %q is taken", kind, name)
 		}
 		taken[name] = true
 	}
@@ -91,7 +91,7 @@ func (c *checker) vcenter(v *VCenterSpec) {
 	for i := range v.Datacenters {
 		dc := &v.Datacenters[i]
 		names(dc.Name)
-		c.within(dc.Name, func() { hosts += c.datacenter(dc, vms) })
+		c.scope(dc.Name, func() { hosts += c.datacenter(dc, vms) })
 	}
 	if v.Fillers > 0 && hosts == 0 {
 		c.errorf("fillers need a host")
@@ -118,7 +118,7 @@ func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
 	for i := range dc.Clusters {
 		cl := &dc.Clusters[i]
 		compute(cl.Name)
-		c.within(cl.Name, func() {
+		c.scope(cl.Name, func() {
 			c.hosts(cl.Name, cl.Hosts, names)
 			c.hostGroups(cl)
 			c.pools(cl.Pools)
@@ -130,7 +130,7 @@ func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
 		for _, name := range vm.names() {
 			vms(name)
 		}
-		c.within(vm.Name, func() { c.vm(vm) })
+		c.scope(vm.Name, func() { c.vm(vm) })
 	}
 	return hosts
 }
@@ -166,7 +166,7 @@ func (c *checker) pools(pools []PoolSpec) {
 		if p.VApp && len(p.Pools) > 0 {
 			c.errorf("vApp %q has pools", p.Name)
 		}
-		c.within(p.Name, func() { c.pools(p.Pools) })
+		c.scope(p.Name, func() { c.pools(p.Pools) })
 	}
 }
 

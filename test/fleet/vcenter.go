@@ -31,16 +31,16 @@ type VCenter struct {
 	sim      *simulator.Service
 	tags     tagService
 
-	state        state
-	asked        atomic.Int64 // number of requests to the tagging service in its current mode
-	requests     requests
-	sessions     sessions
-	longPolls    longPolls
-	watchedViews watchedViews
-	peaks        peaks
-	owned        owned
-	leaks        leaks
-	wake         broadcast // notified when the inventory, the sessions or the faults change
+	state           state
+	taggingRequests atomic.Int64 // number of requests to the tagging service in its current mode
+	requests        requests
+	sessions        sessions
+	longPolls       longPolls
+	watchedViews    watchedViews
+	peaks           peaks
+	owned           owned
+	leaks           leaks
+	wake            broadcast // notified when the inventory, the sessions or the faults change
 
 	// world separates readers of the inventory from changes: the simulator's own locks leave
 	// races between traversals and changes.
@@ -164,7 +164,7 @@ func (v *VCenter) ID(object string) (string, error) {
 }
 
 // Password returns the account's current password.
-func (v *VCenter) Password() string { return v.now().password }
+func (v *VCenter) Password() string { return v.currentConditions().password }
 
 // Certificate returns the server's current self-signed certificate in PEM form, which is its own
 // CA.

@@ -20,8 +20,8 @@ import (
 // creation of a VM. Therefore this type adds objects that left a view to the responses of long
 // polls.
 type watchedViews struct {
-	mu  sync.Mutex
-	all []*watchedView
+	mu    sync.Mutex
+	views []*watchedView
 }
 
 // A watchedView is a container view or list view with a property filter.
@@ -33,8 +33,8 @@ type watchedView struct {
 	left map[types.ManagedObjectReference]bool
 }
 
-// watches records the views of a new filter.
-func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
+// recordViews records the views of a new filter.
+func (v *VCenter) recordViews(ctx *simulator.Context, m *simulator.Method) {
 	req, ok := m.Body.(*types.CreateFilter)
 	if !ok || ctx.Session == nil {
 		return
@@ -51,19 +51,19 @@ func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 		default:
 			continue
 		}
-		v.watchedViews.all = append(v.watchedViews.all, w)
+		v.watchedViews.views = append(v.watchedViews.views, w)
 	}
 }
 
-// filters records the ID of the filter whose views were recorded by watches.
-func (v *VCenter) filters(res *response) {
+// recordFilter records the ID of the filter whose views were recorded by recordViews.
+func (v *VCenter) recordFilter(res *response) {
 	var body methods.CreateFilterBody
 	if err := open(res, &body); err != nil || body.Res == nil {
 		return
 	}
 	v.watchedViews.mu.Lock()
 	defer v.watchedViews.mu.Unlock()
-	for _, w := range v.watchedViews.all {
+	for _, w := range v.watchedViews.views {
 		if w.filter.Value == "" {
 			w.filter = body.Res.Returnval
 		}
@@ -77,23 +77,23 @@ func (v *VCenter) wakeForFilters() {
 	v.registry().Update(v.sim.Context, root, nil)
 }
 
-// moved updates the contents of all container views after a VM has moved, as vCenter does.
-func (b *inventory) moved(vm *mo.VirtualMachine) {
-	all := &b.v.watchedViews
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for _, w := range all.all {
+// updateViews updates the contents of all container views after a VM has moved, as vCenter does.
+func (b *inventory) updateViews(vm *mo.VirtualMachine) {
+	watched := &b.v.watchedViews
+	watched.mu.Lock()
+	defer watched.mu.Unlock()
+	for _, w := range watched.views {
 		if w.view == nil {
 			continue
 		}
-		has := b.contains(w.view.Container, vm)
-		was := slices.Contains(w.view.View, vm.Self)
+		isInside := b.contains(w.view.Container, vm)
+		wasInside := slices.Contains(w.view.View, vm.Self)
 		switch {
 		case !slices.Contains(w.view.Type, vm.Self.Type):
-		case has && !was:
+		case isInside && !wasInside:
 			delete(w.left, vm.Self)
 			w.view.PutObject(b.ctx, vm)
-		case was && !has:
+		case wasInside && !isInside:
 			w.left[vm.Self] = true
 			w.view.RemoveObject(b.ctx, vm.Self)
 		}
@@ -101,11 +101,11 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 	b.v.wake.notify()
 }
 
-// destroyed records a VM as having left the views that contain it.
-func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
+// recordDestroyed records a VM as having left the views that contain it.
+func (v *watchedViews) recordDestroyed(vm types.ManagedObjectReference) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, w := range v.all {
+	for _, w := range v.views {
 		if w.list != nil && slices.Contains(w.list.View, vm) || w.view != nil && slices.Contains(w.view.View, vm) {
 			w.left[vm] = true
 		}
@@ -127,7 +127,7 @@ func (v *watchedViews) reportLeft(collector types.ManagedObjectReference, res *r
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var body methods.WaitForUpdatesExBody
-	for _, w := range v.all {
+	for _, w := range v.views {
 		if w.collector != collector || len(w.left) == 0 {
 			continue
 		}
@@ -156,10 +156,10 @@ func (v *watchedViews) reportLeft(collector types.ManagedObjectReference, res *r
 // simulator.
 func (v *watchedViews) order(set []types.PropertyFilterUpdate) {
 	place := func(f types.PropertyFilterUpdate) int {
-		if i := slices.IndexFunc(v.all, func(w *watchedView) bool { return w.filter == f.Filter }); i >= 0 {
+		if i := slices.IndexFunc(v.views, func(w *watchedView) bool { return w.filter == f.Filter }); i >= 0 {
 			return i
 		}
-		return len(v.all)
+		return len(v.views)
 	}
 	slices.SortStableFunc(set, func(x, y types.PropertyFilterUpdate) int { return place(x) - place(y) })
 }

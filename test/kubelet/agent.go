@@ -16,8 +16,8 @@ import (
 	"vzones/test/cluster"
 )
 
-// every is the interval for syncing Pods and restarting exited containers.
-const every = time.Second
+// syncInterval is the interval for syncing Pods and restarting exited containers.
+const syncInterval = time.Second
 
 // An Agent runs all scheduled Pods of a cluster, like the kubelets of all Nodes, and reports their status.
 type Agent struct {
@@ -45,10 +45,10 @@ type running struct {
 // server.
 func (a *Agent) Run(ctx context.Context) error {
 	a.running = map[types.UID]*running{}
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(syncInterval)
 	defer ticker.Stop()
 	for {
-		_ = a.look(ctx)
+		_ = a.syncPods(ctx)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -61,27 +61,27 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-func (a *Agent) look(ctx context.Context) error {
+func (a *Agent) syncPods(ctx context.Context) error {
 	pods, err := a.Cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
-	there := map[types.UID]bool{}
+	listed := map[types.UID]bool{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		there[p.UID] = true
+		listed[p.UID] = true
 		if p.Spec.NodeName == "" || len(p.Spec.Containers) != 1 || a.Program(p.Spec.Containers[0].Image) == "" {
 			continue
 		}
 		if p.DeletionTimestamp != nil {
-			a.end(ctx, p)
+			a.terminate(ctx, p)
 			continue
 		}
-		a.keep(ctx, p)
+		a.ensureRunning(ctx, p)
 	}
 	for uid, r := range a.running {
 		// Only force deletion removes a Pod before its container has stopped.
-		if !there[uid] {
+		if !listed[uid] {
 			_ = r.stop()
 			delete(a.running, uid)
 		}
@@ -89,8 +89,8 @@ func (a *Agent) look(ctx context.Context) error {
 	return nil
 }
 
-// keep starts a Pod's container, or restarts it after it has exited.
-func (a *Agent) keep(ctx context.Context, p *corev1.Pod) {
+// ensureRunning starts a Pod's container, or restarts it after it has exited.
+func (a *Agent) ensureRunning(ctx context.Context, p *corev1.Pod) {
 	r := a.running[p.UID]
 	if r == nil {
 		r = &running{}
@@ -110,7 +110,7 @@ func (a *Agent) keep(ctx context.Context, p *corev1.Pod) {
 	select {
 	case <-r.container.Exited():
 		r.restarts++
-		a.Print("Pod %s/%s has ended (%v) and is started again; its log before: %s", p.Namespace, p.Name, r.container.Err(), r.keepLog())
+		a.Print("Pod %s/%s has ended (%v) and is started again; its log before: %s", p.Namespace, p.Name, r.container.Err(), r.rotateLog())
 		if err := r.container.run(); err != nil {
 			a.Print("Pod %s/%s cannot be started: %v", p.Namespace, p.Name, err)
 		}
@@ -120,7 +120,7 @@ func (a *Agent) keep(ctx context.Context, p *corev1.Pod) {
 		r.problem = err.Error()
 		a.Print("Pod %s/%s: %v", p.Namespace, p.Name, err)
 	}
-	a.report(ctx, r)
+	a.updateStatus(ctx, r)
 }
 
 func (a *Agent) start(ctx context.Context, r *running) error {
@@ -136,8 +136,8 @@ func (a *Agent) start(ctx context.Context, r *running) error {
 	return nil
 }
 
-// keepLog renames the log of an exited container and returns its path.
-func (r *running) keepLog() string {
+// rotateLog renames the log of an exited container and returns its path.
+func (r *running) rotateLog() string {
 	kept := filepath.Join(r.container.dir, fmt.Sprintf("daemon-%d.log", r.restarts))
 	if err := os.Rename(r.container.LogPath(), kept); err != nil {
 		return err.Error()
@@ -145,7 +145,7 @@ func (r *running) keepLog() string {
 	return kept
 }
 
-func (a *Agent) report(ctx context.Context, r *running) {
+func (a *Agent) updateStatus(ctx context.Context, r *running) {
 	ready := r.container.Probe(ctx, r.container.container().ReadinessProbe) == nil
 	if r.pod.Status.Phase == corev1.PodRunning && r.ready == ready && len(r.pod.Status.ContainerStatuses) == 1 &&
 		r.pod.Status.ContainerStatuses[0].RestartCount == r.restarts {
@@ -153,9 +153,9 @@ func (a *Agent) report(ctx context.Context, r *running) {
 	}
 	now := metav1.Now()
 	p := r.pod.DeepCopy()
-	is := corev1.ConditionFalse
+	status := corev1.ConditionFalse
 	if ready {
-		is = corev1.ConditionTrue
+		status = corev1.ConditionTrue
 	}
 	p.Status.Phase = corev1.PodRunning
 	p.Status.HostIP = loopback
@@ -169,7 +169,7 @@ func (a *Agent) report(ctx context.Context, r *running) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	}
 	for _, kind := range []corev1.PodConditionType{corev1.ContainersReady, corev1.PodReady} {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: is, LastTransitionTime: now})
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: now})
 	}
 	c := r.container.container()
 	started := true
@@ -182,8 +182,8 @@ func (a *Agent) report(ctx context.Context, r *running) {
 	}
 }
 
-// end stops the container of a terminating Pod and completes the deletion.
-func (a *Agent) end(ctx context.Context, p *corev1.Pod) {
+// terminate stops the container of a terminating Pod and completes the deletion.
+func (a *Agent) terminate(ctx context.Context, p *corev1.Pod) {
 	if r := a.running[p.UID]; r != nil {
 		if err := r.stop(); err != nil {
 			a.Print("Pod %s/%s: %v", p.Namespace, p.Name, err)

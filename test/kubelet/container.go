@@ -48,7 +48,7 @@ type Container struct {
 // must exist. Unsupported classifies the error. The caller must call Stop.
 func Start(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, binary, dir string) (*Container, error) {
 	k := &Container{c: c, pod: pod, dir: dir, root: filepath.Join(dir, "root"), mounts: map[string]*stack.Mount{}}
-	if err := errors.Join(k.image(binary), k.token(ctx), k.makeMounts()); err != nil {
+	if err := errors.Join(k.copyProgram(binary), k.writeToken(ctx), k.makeMounts()); err != nil {
 		return nil, err
 	}
 	if err := k.Sync(ctx); err != nil {
@@ -73,25 +73,25 @@ func (k *Container) run() error {
 
 func (k *Container) container() *corev1.Container { return &k.pod.Spec.Containers[0] }
 
-func (k *Container) image(binary string) error {
+func (k *Container) copyProgram(binary string) error {
 	path := filepath.Join(k.root, program)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	from, err := os.Open(binary)
+	source, err := os.Open(binary)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	defer source.Close()
+	target, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }
 
-func (k *Container) token(ctx context.Context) error {
+func (k *Container) writeToken(ctx context.Context) error {
 	answer, err := k.c.Client().CoreV1().ServiceAccounts(k.pod.Namespace).CreateToken(ctx, k.pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (k *Container) Sync(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("volume %s: %w", v.Name, err)
 		}
-		if same(mount, files) {
+		if isUpToDate(mount, files) {
 			continue
 		}
 		if err := mount.Swap(files); err != nil {
@@ -174,12 +174,12 @@ func (k *Container) files(ctx context.Context, v *corev1.Volume) (map[string][]b
 	return files, nil
 }
 
-// same reports whether a mount contains these files. Additional files are ignored, because a kubelet removes
+// isUpToDate reports whether a mount contains these files. Additional files are ignored, because a kubelet removes
 // them with the next change.
-func same(mount *stack.Mount, files map[string][]byte) bool {
+func isUpToDate(mount *stack.Mount, files map[string][]byte) bool {
 	for name, content := range files {
-		is, err := os.ReadFile(mount.Path(name))
-		if err != nil || string(is) != string(content) {
+		current, err := os.ReadFile(mount.Path(name))
+		if err != nil || string(current) != string(content) {
 			return false
 		}
 	}
@@ -191,7 +191,7 @@ func (k *Container) environment() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []string{"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port()}
+	variables := []string{"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port()}
 	fields := map[string]string{
 		"metadata.name": k.pod.Name, "metadata.namespace": k.pod.Namespace, "metadata.uid": string(k.pod.UID),
 		"spec.nodeName": k.pod.Spec.NodeName,
@@ -201,9 +201,9 @@ func (k *Container) environment() ([]string, error) {
 		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil {
 			value = fields[e.ValueFrom.FieldRef.FieldPath]
 		}
-		all = append(all, e.Name+"="+value)
+		variables = append(variables, e.Name+"="+value)
 	}
-	return all, nil
+	return variables, nil
 }
 
 // Probe runs a probe of the Pod. A nil probe succeeds.

@@ -19,12 +19,12 @@ func writeEntries(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: entries NAME FILE DATACENTER…")
 	}
-	before, rest, found := strings.Cut(ts.ReadFile("vsphere.yaml"), "\n  "+args[0]+":\n")
+	prefix, rest, found := strings.Cut(ts.ReadFile("vsphere.yaml"), "\n  "+args[0]+":\n")
 	entry, behind, closed := strings.Cut(rest, "\nlabels:")
 	if !found || !closed {
 		ts.Fatalf("vsphere.yaml has no entry %s before its labels", args[0])
 	}
-	text := before
+	text := prefix
 	for _, datacenter := range args[2:] {
 		text += "\n  " + args[0] + "-" + datacenter + ":\n" + entry + "\n    datacenters: [" + datacenter + "]"
 	}

@@ -51,8 +51,8 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 		case "untainted":
 			untainted = true
 		case "label":
-			label, of, _ := strings.Cut(value, "=")
-			spec.Labels[label] = of
+			label, labelValue, _ := strings.Cut(value, "=")
+			spec.Labels[label] = labelValue
 		default:
 			ts.Fatalf("a Node has no %s here", key)
 		}
@@ -138,7 +138,7 @@ func untilReady(ctx context.Context, d *stack.Daemon) error {
 func waiting(ts *testscript.TestScript, _ bool, args []string) {
 	uuids := map[string]string{}
 	isEach := len(args) == 0
-	for _, m := range of(ts).fleet.Machines() {
+	for _, m := range worldOf(ts).fleet.Machines() {
 		if uuids[m.Name] = m.UUID; isEach {
 			args = append(args, m.Name)
 		}

@@ -13,7 +13,7 @@ import (
 // apply creates or changes objects and deletes them when the script ends.
 func apply(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
-	manifest := []byte(ts.ReadFile(one(ts, args, "apply FILE")))
+	manifest := []byte(ts.ReadFile(singleArgument(ts, args, "apply FILE")))
 	ts.Defer(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), startTime)
 		defer cancel()
@@ -28,10 +28,10 @@ func apply(ts *testscript.TestScript, _ bool, args []string) {
 func deleteObjects(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	ctx := bounded(ts)
-	ts.Check(s.Cluster.Delete(ctx, []byte(ts.ReadFile(one(ts, args, "delete FILE")))))
+	ts.Check(s.Cluster.Delete(ctx, []byte(ts.ReadFile(singleArgument(ts, args, "delete FILE")))))
 }
 
-func one(ts *testscript.TestScript, args []string, usage string) string {
+func singleArgument(ts *testscript.TestScript, args []string, usage string) string {
 	if len(args) != 1 {
 		ts.Fatalf("usage: %s", usage)
 	}
@@ -59,7 +59,7 @@ func relabel(ts *testscript.TestScript, _ bool, args []string) {
 
 func account(ts *testscript.TestScript, _ bool, args []string) {
 	ctx := bounded(ts)
-	path, err := needStack(ts).Cluster.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, one(ts, args, "account NAME"))
+	path, err := needStack(ts).Cluster.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, singleArgument(ts, args, "account NAME"))
 	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)
 }

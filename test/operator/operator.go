@@ -73,7 +73,7 @@ func bounded(ts *testscript.TestScript) context.Context {
 	return ctx
 }
 
-func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 
 // Commands returns the commands:
 //
@@ -131,8 +131,8 @@ func files(ts *testscript.TestScript, args []string) (description, more string) 
 }
 
 func startFleet(ts *testscript.TestScript, _ bool, args []string) {
-	w := of(ts)
-	description, more := files(ts, args)
+	w := worldOf(ts)
+	description, extra := files(ts, args)
 	spec, err := fleet.Parse([]byte(description))
 	ts.Check(err)
 	ctx := bounded(ts)
@@ -142,28 +142,28 @@ func startFleet(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o700))
 	cfg, err := fleet.ConfigYAML(w.fleet, fleet.ConfigOptions{CADir: dir})
 	ts.Check(err)
-	writeConfig(ts, "vsphere.yaml", cfg, more)
+	writeConfig(ts, "vsphere.yaml", cfg, extra)
 }
 
 // writeConfig writes a configuration with the top-level keys in more replaced.
-func writeConfig(ts *testscript.TestScript, file string, cfg []byte, more string) {
+func writeConfig(ts *testscript.TestScript, file string, cfg []byte, extra string) {
 	text := string(cfg)
-	for line := range strings.Lines(more) {
+	for line := range strings.Lines(extra) {
 		if name, _, ok := strings.Cut(line, ":"); ok && name != "" && !strings.ContainsAny(name[:1], " \t-#") {
 			text = withoutKey(text, name)
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text+more), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text+extra), 0o600))
 }
 
 func withoutKey(text, name string) string {
 	var b strings.Builder
-	within := false
+	isInside := false
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, " ") && strings.TrimSpace(line) != "" {
-			within = strings.HasPrefix(line, name+":")
+			isInside = strings.HasPrefix(line, name+":")
 		}
-		if !within {
+		if !isInside {
 			b.WriteString(line)
 		}
 	}
@@ -171,8 +171,8 @@ func withoutKey(text, name string) string {
 }
 
 func startStack(ts *testscript.TestScript, _ bool, args []string) {
-	w := of(ts)
-	description, more := files(ts, args)
+	w := worldOf(ts)
+	description, extra := files(ts, args)
 	if w.stack == nil {
 		var err error
 		w.stack, w.daemon, err = w.tool.pool.Acquire(context.Background())
@@ -185,12 +185,12 @@ func startStack(ts *testscript.TestScript, _ bool, args []string) {
 	if _, err := s.WriteConfig(""); err != nil {
 		ts.Fatalf("%v", err)
 	}
-	writeConfig(ts, "vsphere.yaml", append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), more)
+	writeConfig(ts, "vsphere.yaml", append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), extra)
 	ts.Setenv("KUBECONFIG", s.Cluster.AdminKubeconfig())
 }
 
 func needStack(ts *testscript.TestScript) *stack.Stack {
-	s := of(ts).stack
+	s := worldOf(ts).stack
 	if s == nil {
 		ts.Fatalf("there is no control plane: the script has to begin with stack")
 	}
@@ -228,7 +228,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: daemon run [addresses | event NODE]")
 	}
 	ctx := bounded(ts)
-	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), flags...)
+	d, err := s.StartDaemon(worldOf(ts).daemon, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
 		err = s.Watch(ctx, "the daemon has done it", done)
@@ -245,13 +245,13 @@ func callVCenter(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: vcenter NAME METHOD ARG…")
 	}
-	do, err := fleet.Method(args[1], args[2:])
+	call, err := fleet.Method(args[1], args[2:])
 	ts.Check(err)
-	ts.Check(do(theVCenter(ts, args[0])))
+	ts.Check(call(theVCenter(ts, args[0])))
 }
 
 func theVCenter(ts *testscript.TestScript, name string) *fleet.VCenter {
-	f := of(ts).fleet
+	f := worldOf(ts).fleet
 	if f == nil {
 		ts.Fatalf("there are no vCenters: the script has to begin with fleet or stack")
 	}
@@ -267,8 +267,8 @@ func countRequests(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: requests NAME N")
 	}
 	v := theVCenter(ts, args[0])
-	most := number(ts, args[1])
-	if got := v.Total(); got > most != neg {
+	limit := number(ts, args[1])
+	if got := v.Total(); got > limit != neg {
 		ts.Fatalf("vCenter %s had %d requests: %v", v.Name(), got, v.Requests())
 	}
 }

@@ -17,14 +17,14 @@ import (
 	"vzones/provider/plan"
 )
 
-type aPlan struct {
+type planOutput struct {
 	Changes []struct {
-		Node    string        `json:"node"`
-		Changes []aPlanChange `json:"changes"`
+		Node    string          `json:"node"`
+		Changes []plannedChange `json:"changes"`
 	} `json:"changes"`
 }
 
-type aPlanChange struct {
+type plannedChange struct {
 	Kind   string `json:"kind"`
 	Label  string `json:"label"`
 	Result string `json:"result"`
@@ -48,20 +48,20 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 && !addresses {
 		ts.Fatalf("usage: planned FILE [addresses]")
 	}
-	var p aPlan
+	var p planOutput
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &p))
 	s := needStack(ts)
 	ctx := bounded(ts)
-	want := map[string]planState{}
+	wantStates := map[string]planState{}
 	ts.Check(s.Watch(ctx, "the Nodes", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {
-			want[n.Name] = planStateOf(n, addresses)
+			wantStates[n.Name] = planStateOf(n, addresses)
 		}
 		return len(nodes) > 0
 	}))
-	p.apply(want, addresses)
+	p.apply(wantStates, addresses)
 	// This daemon has never seen the deleted VMs.
-	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), "--deletion-hold=1s")
+	d, err := s.StartDaemon(worldOf(ts).daemon, ts.MkAbs("vsphere.yaml"), "--deletion-hold=1s")
 	ts.Check(err)
 	var last map[string]planState
 	asPlanned := func(nodes []*v1.Node) bool {
@@ -69,7 +69,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		for _, n := range nodes {
 			last[n.Name] = planStateOf(n, addresses)
 		}
-		return reflect.DeepEqual(last, want)
+		return reflect.DeepEqual(last, wantStates)
 	}
 	if err = untilReady(ctx, d); err == nil {
 		err = s.Watch(ctx, "each Node is as planned", asPlanned)
@@ -79,14 +79,14 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		defer end()
 		if left := s.Watch(stay, "a Node is not as planned", func(nodes []*v1.Node) bool { return !asPlanned(nodes) }); left == nil {
 			_, _ = d.Stop()
-			ts.Fatalf("a Node got what is not planned: %v, not %v", last, want)
+			ts.Fatalf("a Node got what is not planned: %v, not %v", last, wantStates)
 		}
 	}
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}
 	if err != nil {
-		ts.Fatalf("%v\ngot  %v\nwant %v\n%s", err, last, want, d.Log())
+		ts.Fatalf("%v\ngot  %v\nwant %v\n%s", err, last, wantStates, d.Log())
 	}
 }
 
@@ -100,31 +100,31 @@ func planStateOf(n *v1.Node, addresses bool) planState {
 		}
 	}
 	if addresses {
-		var all []string
+		var list []string
 		for _, a := range n.Status.Addresses {
-			all = append(all, string(a.Type)+" "+a.Address)
+			list = append(list, string(a.Type)+" "+a.Address)
 		}
-		s.addresses = strings.Join(all, ", ")
+		s.addresses = strings.Join(list, ", ")
 	}
 	return s
 }
 
-func (p *aPlan) apply(nodes map[string]planState, addresses bool) {
-	for _, of := range p.Changes {
-		s := nodes[of.Node]
-		for _, c := range of.Changes {
+func (p *planOutput) apply(nodes map[string]planState, addresses bool) {
+	for _, nodeChanges := range p.Changes {
+		s := nodes[nodeChanges.Node]
+		for _, c := range nodeChanges.Changes {
 			if c.Kind != "addresses" || addresses {
 				c.apply(&s)
 			}
 		}
-		nodes[of.Node] = s
-		if slices.ContainsFunc(of.Changes, func(c aPlanChange) bool { return c.Action == "delete" }) {
-			delete(nodes, of.Node)
+		nodes[nodeChanges.Node] = s
+		if slices.ContainsFunc(nodeChanges.Changes, func(c plannedChange) bool { return c.Action == "delete" }) {
+			delete(nodes, nodeChanges.Node)
 		}
 	}
 }
 
-func (c *aPlanChange) apply(s *planState) {
+func (c *plannedChange) apply(s *planState) {
 	switch {
 	case c.Kind == "label" || c.Kind == "instanceType":
 		for _, key := range plan.StableAndBeta(c.Label) {

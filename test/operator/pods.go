@@ -27,12 +27,12 @@ func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(ts.MkAbs("vsphere.yaml"))
 	data := map[string]string{}
 	for _, v := range s.Fleet.VCenters() {
-		at := s.CAFile(v)
-		pem, err := os.ReadFile(at)
+		caFile := s.CAFile(v)
+		pem, err := os.ReadFile(caFile)
 		ts.Check(err)
-		key := filepath.Base(at)
+		key := filepath.Base(caFile)
 		data[key] = string(pem)
-		text = strings.ReplaceAll(text, at, "/etc/cloud/"+key)
+		text = strings.ReplaceAll(text, caFile, "/etc/cloud/"+key)
 	}
 	data["vsphere.conf"] = text
 	client := s.Client

@@ -19,7 +19,7 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || neg {
 		ts.Fatalf("usage: commands PAGE")
 	}
-	content, err := os.ReadFile(filepath.Join(of(ts).tool.Root, args[0]))
+	content, err := os.ReadFile(filepath.Join(worldOf(ts).tool.Root, args[0]))
 	ts.Check(err)
 	count := 0
 	for _, b := range fixture.Blocks(string(content)) {
@@ -47,11 +47,11 @@ func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] within DURATION PROGRAM [ARG…]")
 	}
-	most, err := time.ParseDuration(args[0])
+	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
 	began := time.Now()
 	err = ts.Exec(args[1], args[2:]...)
-	if took := time.Since(began); took > stack.Slower(most) {
+	if took := time.Since(began); took > stack.Slower(limit) {
 		ts.Fatalf("it took %v", took)
 	}
 	if (err != nil) != neg {
@@ -89,7 +89,7 @@ func trust(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: trust NAME")
 	}
 	v := theVCenter(ts, args[0])
-	if s := of(ts).stack; s != nil {
+	if s := worldOf(ts).stack; s != nil {
 		ts.Check(s.WriteCA(v))
 		return
 	}

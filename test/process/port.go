@@ -14,15 +14,15 @@ const (
 	lastPort  = 32000
 )
 
-// given contains the ports that FreePort has returned.
-var given sync.Map
+// returnedPorts contains the ports that FreePort has returned.
+var returnedPorts sync.Map
 
 // FreePort returns an unused loopback port, never the same port twice. Only a process that binds an explicit
 // port can take it before the caller listens.
 func FreePort() (int, error) {
 	for range 1000 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		if _, isGiven := given.LoadOrStore(port, true); isGiven {
+		if _, isGiven := returnedPorts.LoadOrStore(port, true); isGiven {
 			continue
 		}
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

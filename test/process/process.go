@@ -107,11 +107,11 @@ func (p *Process) run(started chan<- error) {
 func (p *Process) Stop(grace time.Duration) error {
 	// An error means that the process has ended, which gone detects.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if p.gone(grace) {
+	if p.waitExit(grace) {
 		return nil
 	}
 	_ = p.cmd.Process.Kill()
-	if p.gone(reaping) {
+	if p.waitExit(reaping) {
 		return nil
 	}
 	return fmt.Errorf("%s, process %d: still there %s after it was killed", p.name, p.cmd.Process.Pid, reaping)
@@ -129,8 +129,8 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Log returns the path of the log file.
 func (p *Process) Log() string { return p.log }
 
-func (p *Process) gone(within time.Duration) bool {
-	timer := time.NewTimer(within)
+func (p *Process) waitExit(timeout time.Duration) bool {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-p.exited:

@@ -77,7 +77,7 @@ func startSelf(t *testing.T, role string) *Process {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.gone(0) || strings.Contains(log, "up")
+		return p.waitExit(0) || strings.Contains(log, "up")
 	})
 	return p
 }
@@ -120,7 +120,7 @@ func TestAChildSurvivesTheThreadThatAskedForIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.gone(500 * time.Millisecond) {
+		if p.waitExit(500 * time.Millisecond) {
 			t.Errorf("the child ended: %v", p.Failure())
 		}
 		if err := p.Stop(0); err != nil {

@@ -12,9 +12,9 @@ import (
 type action func(ctx context.Context, w *world) error
 
 type command struct {
-	usage string
-	does  string
-	parse func(a *arguments) action
+	usage   string
+	summary string
+	parse   func(a *arguments) action
 }
 
 const repeatUsage = "repeat N {"
@@ -29,14 +29,14 @@ func (p *parser) command(words []string) (action, error) {
 		a, fits := c.read(words)
 		if fits {
 			a.p = p
-			do := c.parse(a)
+			run := c.parse(a)
 			if a.err == nil && len(a.words) > 0 {
 				a.fail("%q is too much", a.words[0])
 			}
 			if a.err != nil {
 				return nil, fmt.Errorf("%w; it is written: %s", a.err, c.usage)
 			}
-			return do, nil
+			return run, nil
 		}
 		if strings.HasPrefix(c.usage, words[0]+" ") {
 			close = append(close, c.usage)
@@ -51,16 +51,16 @@ func (p *parser) command(words []string) (action, error) {
 // read reports whether a line is this command and returns its arguments.
 func (c *command) read(words []string) (*arguments, bool) {
 	a := &arguments{}
-	for want := range strings.FieldsSeq(c.usage) {
+	for part := range strings.FieldsSeq(c.usage) {
 		switch {
-		case strings.HasPrefix(want, "["), strings.HasSuffix(want, "…"):
+		case strings.HasPrefix(part, "["), strings.HasSuffix(part, "…"):
 			a.words = append(a.words, words...)
 			return a, true
-		case isArgument(want) && len(words) == 0: // parse reports the missing argument
-		case isArgument(want):
+		case isArgument(part) && len(words) == 0: // parse reports the missing argument
+		case isArgument(part):
 			a.words = append(a.words, words[0])
 			words = words[1:]
-		case len(words) > 0 && want == words[0]:
+		case len(words) > 0 && part == words[0]:
 			words = words[1:]
 		default:
 			return nil, false
@@ -85,9 +85,9 @@ func (a *arguments) fail(format string, args ...any) {
 	}
 }
 
-func (a *arguments) word(what string) string {
+func (a *arguments) word(name string) string {
 	if len(a.words) == 0 {
-		a.fail("%s is missing", what)
+		a.fail("%s is missing", name)
 		return ""
 	}
 	w := a.words[0]

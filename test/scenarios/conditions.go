@@ -25,9 +25,9 @@ type check func(s state) string
 // A conditionKind is one kind of condition. The value for parse follows the = of the first word; parse may read
 // further words.
 type conditionKind struct {
-	usage string
-	does  string
-	parse func(a *arguments, value string) check
+	usage   string
+	summary string
+	parse   func(a *arguments, value string) check
 }
 
 const none = "none"
@@ -98,11 +98,11 @@ func present(f check) check {
 	}
 }
 
-func unless(ok bool, is string) string {
+func unless(ok bool, actual string) string {
 	if ok {
 		return ""
 	}
-	return is
+	return actual
 }
 
 func topology(keys ...string) func(*arguments, string) check {
@@ -123,13 +123,13 @@ func topology(keys ...string) func(*arguments, string) check {
 
 func labelIs(n *v1.Node, key, want string) string { return entryIs(n.Labels, "label", key, want) }
 
-func entryIs(all map[string]string, what, key, want string) string {
-	value, ok := all[key]
+func entryIs(entries map[string]string, kind, key, want string) string {
+	value, ok := entries[key]
 	switch {
 	case ok && want != none && value == want, !ok && want == none:
 		return ""
 	case !ok:
-		return "no " + what + " " + key
+		return "no " + kind + " " + key
 	}
 	return fmt.Sprintf("%s=%s", key, value)
 }
@@ -157,7 +157,7 @@ func providerCheck(a *arguments, want string) check {
 		a.fail("a provider ID is missing")
 	}
 	return present(func(s state) string {
-		is := s.node.Spec.ProviderID
+		actual := s.node.Spec.ProviderID
 		id := want
 		switch want {
 		case "yes":
@@ -168,11 +168,11 @@ func providerCheck(a *arguments, want string) check {
 		case none:
 			id = ""
 		}
-		return unless(is == id, fmt.Sprintf("provider ID %q, not %q", is, id))
+		return unless(actual == id, fmt.Sprintf("provider ID %q, not %q", actual, id))
 	})
 }
 
-func taintCheck(want bool) func(*arguments, string) check {
+func taintCheck(isWanted bool) func(*arguments, string) check {
 	return func(a *arguments, _ string) check {
 		key := a.word("TAINT")
 		if !strings.Contains(key, "/") {
@@ -183,7 +183,7 @@ func taintCheck(want bool) func(*arguments, string) check {
 			for _, t := range s.node.Spec.Taints {
 				keys = append(keys, t.Key)
 			}
-			return unless(slices.Contains(keys, key) == want, fmt.Sprintf("taints %q", keys))
+			return unless(slices.Contains(keys, key) == isWanted, fmt.Sprintf("taints %q", keys))
 		})
 	}
 }
@@ -194,14 +194,14 @@ func addressCheck(a *arguments, _ string) check {
 		a.fail("TYPE=ADDRESS is missing")
 	}
 	return present(func(s state) string {
-		is := none
+		actual := none
 		for _, address := range s.node.Status.Addresses {
 			if string(address.Type) == kind {
-				is = address.Address
+				actual = address.Address
 				break
 			}
 		}
-		return unless(is == want, fmt.Sprintf("%s=%s of %v", kind, is, s.node.Status.Addresses))
+		return unless(actual == want, fmt.Sprintf("%s=%s of %v", kind, actual, s.node.Status.Addresses))
 	})
 }
 
@@ -211,13 +211,13 @@ func readyCheck(a *arguments, value string) check {
 		a.fail("ready= is True, False, Unknown or none")
 	}
 	return present(func(s state) string {
-		is := v1.NodeCondition{Status: none}
+		actual := v1.NodeCondition{Status: none}
 		for _, c := range s.node.Status.Conditions {
 			if c.Type == readyCondition {
-				is = c
+				actual = c
 			}
 		}
-		return unless(string(is.Status) == want && (!hasReason || is.Reason == reason), fmt.Sprintf("%s is %s %s: %s", readyCondition, is.Status, is.Reason, is.Message))
+		return unless(string(actual.Status) == want && (!hasReason || actual.Reason == reason), fmt.Sprintf("%s is %s %s: %s", readyCondition, actual.Status, actual.Reason, actual.Message))
 	})
 }
 

@@ -46,15 +46,15 @@ func (w *world) placeholderValue(name string) (string, error) {
 	if name == directoryPlaceholder {
 		return w.credentials.Path(""), nil
 	}
-	vcenter, what, _ := strings.Cut(name, ".")
+	vcenter, property, _ := strings.Cut(name, ".")
 	v := w.stack.Fleet.VCenter(vcenter)
 	if v == nil {
 		return "", fmt.Errorf("the fleet has no vCenter %q", vcenter)
 	}
-	if object, ok := strings.CutPrefix(what, idPlaceholder); ok {
+	if object, ok := strings.CutPrefix(property, idPlaceholder); ok {
 		return v.ID(object)
 	}
-	switch what {
+	switch property {
 	case "host":
 		return v.Host(), nil
 	case "port":
@@ -120,11 +120,11 @@ func (w *world) render(c *configuration) ([]byte, error) {
 		text, err := w.fill(c.text)
 		return []byte(text), err
 	}
-	var all map[string]any
-	if err := yaml.Unmarshal(w.stack.Config(), &all); err != nil {
+	var base map[string]any
+	if err := yaml.Unmarshal(w.stack.Config(), &base); err != nil {
 		return nil, err
 	}
-	parts, err := w.fillAll(merged(all, c.parts))
+	parts, err := w.fillAll(merged(base, c.parts))
 	if err != nil {
 		return nil, err
 	}
@@ -132,22 +132,22 @@ func (w *world) render(c *configuration) ([]byte, error) {
 }
 
 // merged returns base merged with more, map by map. A null value removes the key.
-func merged(base, more map[string]any) map[string]any {
-	all := maps.Clone(base)
-	if all == nil {
-		all = map[string]any{}
+func merged(base, overrides map[string]any) map[string]any {
+	result := maps.Clone(base)
+	if result == nil {
+		result = map[string]any{}
 	}
-	for key, value := range more {
+	for key, value := range overrides {
 		if value == nil {
-			delete(all, key)
+			delete(result, key)
 			continue
 		}
 		inner, ok := value.(map[string]any)
-		under, both := all[key].(map[string]any)
-		if ok && both {
-			value = merged(under, inner)
+		outer, isMap := result[key].(map[string]any)
+		if ok && isMap {
+			value = merged(outer, inner)
 		}
-		all[key] = value
+		result[key] = value
 	}
-	return all
+	return result
 }

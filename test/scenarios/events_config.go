@@ -119,9 +119,9 @@ func (a *arguments) credentials() func(w *world, data map[string][]byte) map[str
 	}
 	password, given := a.option("password=")
 	return func(w *world, data map[string][]byte) map[string][]byte {
-		whose := names
-		if len(whose) == 0 {
-			whose = w.stack.Fleet.Names()
+		vcenters := names
+		if len(vcenters) == 0 {
+			vcenters = w.stack.Fleet.Names()
 			data = nil
 		}
 		changed := maps.Clone(data)
@@ -131,7 +131,7 @@ func (a *arguments) credentials() func(w *world, data map[string][]byte) map[str
 		if given {
 			w.secrets.Add("a password of the script", password)
 		}
-		for _, name := range whose {
+		for _, name := range vcenters {
 			for key, value := range stack.Credentials(w.stack.Fleet.VCenter(name)) {
 				if given && strings.HasSuffix(key, ".password") {
 					value = []byte(password)
@@ -145,21 +145,21 @@ func (a *arguments) credentials() func(w *world, data map[string][]byte) map[str
 
 func writeSecret(a *arguments) action {
 	change := a.credentials()
-	to := stack.TheSecret()
+	target := stack.TheSecret()
 	if name, ok := a.option("name="); ok {
-		to = a.secret(name)
+		target = a.secret(name)
 	}
 	return func(ctx context.Context, w *world) error {
-		data, err := w.stack.Secret(ctx, to)
+		data, err := w.stack.Secret(ctx, target)
 		if err != nil {
 			return err
 		}
-		return w.stack.PutSecret(ctx, to, change(w, data))
+		return w.stack.PutSecret(ctx, target, change(w, data))
 	}
 }
 
 func secretFile(a *arguments) action {
-	to := a.secret(a.word("SECRET"))
+	target := a.secret(a.word("SECRET"))
 	name := a.word("FILE")
 	c := a.configuration(name)
 	key := name
@@ -171,7 +171,7 @@ func secretFile(a *arguments) action {
 		if err != nil {
 			return err
 		}
-		return w.stack.PutSecret(ctx, to, map[string][]byte{key: data})
+		return w.stack.PutSecret(ctx, target, map[string][]byte{key: data})
 	}
 }
 
@@ -185,20 +185,20 @@ func swapCredentials(a *arguments) action {
 
 func podEvent(a *arguments) action {
 	check := a.events()
-	within := a.within()
+	timeout := a.timeout()
 	return func(ctx context.Context, w *world) error {
-		ctx, cancel := context.WithTimeout(ctx, within)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		err := w.eyes.until(ctx, w.ended(), func(s view) bool { return check(s.ofPod()) == "" })
+		err := w.observer.await(ctx, w.ended(), func(s view) bool { return check(s.ofPod()) == "" })
 		if err == nil {
 			return nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not within %s", within)
+			err = fmt.Errorf("not within %s", timeout)
 		}
-		var is string
-		w.eyes.now(func(s view) { is = check(s.ofPod()) })
-		return fmt.Errorf("%w; instead: %s", err, is)
+		var actual string
+		w.observer.withView(func(s view) { actual = check(s.ofPod()) })
+		return fmt.Errorf("%w; instead: %s", err, actual)
 	}
 }
 

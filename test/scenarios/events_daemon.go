@@ -42,15 +42,15 @@ func daemonCommands() []command {
 		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
-		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", refuses},
+		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", refuseStart},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
-			within := a.within()
+			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
 				if w.daemon == nil {
 					return errNoDaemon
 				}
 				var last error
-				return w.poll(ctx, within, func() bool {
+				return w.poll(ctx, timeout, func() bool {
 					last = w.daemon.Healthy(ctx)
 					return last == nil
 				}, func() error { return fmt.Errorf("/healthz: %w", last) })
@@ -58,12 +58,12 @@ func daemonCommands() []command {
 		}},
 		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", func(a *arguments) action {
 			line := a.word("LINE")
-			within := a.within()
+			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
 				if w.daemon == nil {
 					return errNoDaemon
 				}
-				return w.awaitReady(ctx, w.daemon, within, func(lines []string) bool { return slices.Contains(lines, line) })
+				return w.awaitReady(ctx, w.daemon, timeout, func(lines []string) bool { return slices.Contains(lines, line) })
 			}
 		}},
 		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with flags behind the usual ones, and waits until its log says that it waits to lead; both need `--leader-elect=true`", func(a *arguments) action {
@@ -71,10 +71,10 @@ func daemonCommands() []command {
 			return func(ctx context.Context, w *world) error { return w.startStandby(ctx, flags) }
 		}},
 		{"standby waits [within DURATION]", "checks that the standby does not lead", onStandby(func(_ *world, lines []string) bool {
-			return strings.HasPrefix(lines[0], standsBy)
+			return strings.HasPrefix(lines[0], standbyPrefix)
 		})},
 		{"standby leads [within DURATION]", "waits until the standby leads, from now on, when the daemon before it has ended; from then on it is the daemon", onStandby(func(w *world, lines []string) bool {
-			leads := w.daemon == nil && lines[0] != "" && !strings.HasPrefix(lines[0], standsBy)
+			leads := w.daemon == nil && lines[0] != "" && !strings.HasPrefix(lines[0], standbyPrefix)
 			if leads {
 				w.promote()
 			}
@@ -85,27 +85,27 @@ func daemonCommands() []command {
 
 func onStandby(met func(w *world, lines []string) bool) func(*arguments) action {
 	return func(a *arguments) action {
-		within := a.within()
+		timeout := a.timeout()
 		return func(ctx context.Context, w *world) error {
 			if w.standby == nil {
 				return errNoStandby
 			}
-			return w.awaitReady(ctx, w.standby, within, func(lines []string) bool { return met(w, lines) })
+			return w.awaitReady(ctx, w.standby, timeout, func(lines []string) bool { return met(w, lines) })
 		}
 	}
 }
 
 // awaitReady waits until the lines of a daemon's /readyz?verbose, at least one, meet a condition.
-func (w *world) awaitReady(ctx context.Context, d *stack.Daemon, within time.Duration, met func(lines []string) bool) error {
+func (w *world) awaitReady(ctx context.Context, d *stack.Daemon, timeout time.Duration, met func(lines []string) bool) error {
 	var says string
 	var failed error
-	return w.poll(ctx, within, func() bool {
+	return w.poll(ctx, timeout, func() bool {
 		says, failed = w.stack.Ready(ctx, d)
 		return met(strings.Split(strings.TrimSpace(says), "\n"))
 	}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose: %q", says)) })
 }
 
-func refuses(a *arguments) action {
+func refuseStart(a *arguments) action {
 	text := a.word("TEXT")
 	return func(ctx context.Context, w *world) error {
 		if err := w.start(); err != nil {
@@ -123,7 +123,7 @@ func refuses(a *arguments) action {
 		if _, err := d.Stop(); err == nil {
 			return errors.New("it ended with status 0")
 		}
-		said, err := w.said()
+		said, err := w.ownLogText()
 		if err == nil && !strings.Contains(said, text) {
 			err = fmt.Errorf("the log does not contain %q", text)
 		}
@@ -132,10 +132,10 @@ func refuses(a *arguments) action {
 }
 
 const (
-	// standsBy is the first line of a standby's /readyz?verbose.
-	standsBy = "ok: standing by"
-	// waitsToLead is logged by a standby when it takes part in the leader election.
-	waitsToLead = "Waiting to lead"
+	// standbyPrefix is the first line of a standby's /readyz?verbose.
+	standbyPrefix = "ok: standing by"
+	// electionMessage is logged by a standby when it takes part in the leader election.
+	electionMessage = "Waiting to lead"
 )
 
 func (w *world) startStandby(ctx context.Context, flags []string) error {
@@ -148,8 +148,8 @@ func (w *world) startStandby(ctx context.Context, flags []string) error {
 		return err
 	}
 	w.standbyFlags = flags
-	return w.poll(ctx, defaultTimeout, func() bool { return strings.Contains(w.standby.Log(), waitsToLead) },
-		func() error { return fmt.Errorf("the log of the standby does not contain %q", waitsToLead) })
+	return w.poll(ctx, defaultTimeout, func() bool { return strings.Contains(w.standby.Log(), electionMessage) },
+		func() error { return fmt.Errorf("the log of the standby does not contain %q", electionMessage) })
 }
 
 func (w *world) promote() {

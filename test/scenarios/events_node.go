@@ -84,14 +84,14 @@ func setReady(status v1.ConditionStatus) func(*arguments) action {
 }
 
 // onNodes changes Nodes and waits until the observer has seen the changes, so that the next condition sees them.
-func onNodes(patterns []string, do func(context.Context, *world, string) error) action {
+func onNodes(patterns []string, change func(context.Context, *world, string) error) action {
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)
 		if err != nil {
 			return err
 		}
 		for _, n := range nodes {
-			if err := do(ctx, w, n.name); err != nil {
+			if err := change(ctx, w, n.name); err != nil {
 				return err
 			}
 			if err := w.awaitCurrent(ctx, n.name); err != nil {
@@ -123,11 +123,11 @@ func createNodes(a *arguments) action {
 		case word == "untainted":
 			k.untainted = true
 		case assigned && key == "label":
-			label, of, ok := strings.Cut(value, "=")
+			label, labelValue, ok := strings.Cut(value, "=")
 			if !ok {
 				a.fail("label=KEY=VALUE is written otherwise")
 			}
-			k.labels[label] = of
+			k.labels[label] = labelValue
 		case assigned && key == "address" && value != "":
 			k.address = strings.Split(value, ",")
 		case assigned && key == "initialized":
@@ -177,7 +177,7 @@ func (k *kubelet) initializedAs(a *arguments, value string) {
 
 // sized expands size:N at the end of a value to N letters.
 func (a *arguments) sized(value string) string {
-	before, size, ok := strings.Cut(value, "size:")
+	prefix, size, ok := strings.Cut(value, "size:")
 	if !ok {
 		return value
 	}
@@ -185,7 +185,7 @@ func (a *arguments) sized(value string) string {
 	if err != nil {
 		a.fail("%v", err)
 	}
-	return before + strings.Repeat("x", n)
+	return prefix + strings.Repeat("x", n)
 }
 
 // bytesIn parses a size such as 300, 4kB or 1MB.
@@ -251,24 +251,24 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 		return err
 	}
 	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machinesNamed: w.machinesNamed}
-	return w.see(ctx, spec.Name, node.UID)
+	return w.awaitNode(ctx, spec.Name, node.UID)
 }
 
 // addresses adds the addresses of address= and the Hostname of hostname= to the kubelet's own addresses. With --node-ip
 // the framework lists its own addresses first.
-func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
+func (k kubelet) addresses(reported []v1.NodeAddress) []v1.NodeAddress {
 	if k.hostname != "" {
-		own = slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
-		own = append(own, v1.NodeAddress{Type: v1.NodeHostName, Address: k.hostname})
+		reported = slices.DeleteFunc(reported, func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
+		reported = append(reported, v1.NodeAddress{Type: v1.NodeHostName, Address: k.hostname})
 	}
 	var given []v1.NodeAddress
 	for _, address := range k.address {
 		given = append(given, v1.NodeAddress{Type: v1.NodeInternalIP, Address: address}, v1.NodeAddress{Type: v1.NodeExternalIP, Address: address})
 	}
 	if !k.initialized || k.node == "" {
-		return append(own, given...)
+		return append(reported, given...)
 	}
-	return append(given, slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return slices.Contains(given, a) })...)
+	return append(given, slices.DeleteFunc(reported, func(a v1.NodeAddress) bool { return slices.Contains(given, a) })...)
 }
 
 func patchNode(field string) func(*arguments) action {

@@ -16,12 +16,12 @@ func vcenterCommands() []command {
 			names := a.vcenters()
 			method := a.word("METHOD")
 			args := a.rest()
-			do := a.method(method, args)
+			call := a.method(method, args)
 			return func(_ context.Context, w *world) error {
 				for _, name := range names {
 					v := w.stack.Fleet.VCenter(name)
-					w.noteSessions(v, method, args)
-					if err := do(v); err != nil {
+					w.trackSessions(v, method, args)
+					if err := call(v); err != nil {
 						return err
 					}
 					w.secrets.Add("a password of "+name, v.Password())
@@ -51,11 +51,11 @@ func vcenterCommands() []command {
 					return err
 				}
 				for _, m := range machines {
-					do, err := fleet.Method(method, append([]string{m.Name}, args...))
+					call, err := fleet.Method(method, append([]string{m.Name}, args...))
 					if err != nil {
 						return err
 					}
-					if err := do(w.stack.Fleet.VCenter(m.VCenter)); err != nil {
+					if err := call(w.stack.Fleet.VCenter(m.VCenter)); err != nil {
 						return err
 					}
 				}
@@ -66,30 +66,30 @@ func vcenterCommands() []command {
 }
 
 func (a *arguments) method(name string, args []string) func(*fleet.VCenter) error {
-	do, err := fleet.Method(name, args)
+	call, err := fleet.Method(name, args)
 	if err != nil {
 		a.fail("%v", err)
 	}
-	return do
+	return call
 }
 
 // withoutLogout lists the methods that may prevent a daemon from logging out of a vCenter.
 var withoutLogout = []string{"Hang", "Refuse", "Drop", "HangTagging", "ThrottleTagging", "StartTagging", "SlowLogin"}
 
-// noteSessions records, before a method call, the sessions that a daemon may leave open.
-func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
+// trackSessions records, before a method call, the sessions that a daemon may leave open.
+func (w *world) trackSessions(v *fleet.VCenter, method string, args []string) {
 	isFault := method == "Fault" || method == "FaultREST"
 	failsLogout := isFault && (args[0] == "*" || args[0] == "Logout")
 	switch {
 	case slices.Contains(withoutLogout, method), failsLogout:
-		w.sick[v.Name()] = true
+		w.logoutFails[v.Name()] = true
 	case method == "Recover", method == "RecoverTagging":
-		delete(w.sick, v.Name())
+		delete(w.logoutFails, v.Name())
 	case method == "EndSessions":
-		delete(w.orphans, v.Name())
+		delete(w.leftSessions, v.Name())
 	case method == "SetAddress":
 		// A logout does not reach the old address.
-		w.orphans[v.Name()] = v.Sessions()
+		w.leftSessions[v.Name()] = v.Sessions()
 	}
 }
 
@@ -97,13 +97,13 @@ func (w *world) noteSessions(v *fleet.VCenter, method string, args []string) {
 // slash.
 func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	var found []fleet.Machine
-	within, name, ok := strings.Cut(pattern, "/")
+	vcenterPattern, name, ok := strings.Cut(pattern, "/")
 	if !ok {
-		within = "*"
+		vcenterPattern = "*"
 		name = pattern
 	}
 	for _, m := range w.stack.Fleet.Machines() {
-		if matches(within, m.VCenter) && matches(name, m.Name) {
+		if matches(vcenterPattern, m.VCenter) && matches(name, m.Name) {
 			found = append(found, m)
 		}
 	}

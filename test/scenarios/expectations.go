@@ -42,15 +42,15 @@ func expectations() []command {
 		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
 		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers; `${…}` as in a configuration", func(a *arguments) action {
 			text := a.word("TEXT")
-			within := a.within()
+			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
 				text, err := w.fill(text)
 				if err != nil {
 					return err
 				}
 				var last error
-				return w.poll(ctx, within, func() bool {
-					said, err := w.said()
+				return w.poll(ctx, timeout, func() bool {
+					said, err := w.ownLogText()
 					last = err
 					return strings.Contains(said, text)
 				}, func() error { return errors.Join(last, fmt.Errorf("the log does not contain %q", text)) })
@@ -63,7 +63,7 @@ func expectations() []command {
 	}
 }
 
-func (a *arguments) within() time.Duration {
+func (a *arguments) timeout() time.Duration {
 	if !a.next("within") {
 		return defaultTimeout
 	}
@@ -97,24 +97,24 @@ func (a *arguments) conditions() (nodes []string, checks []check) {
 
 func expectCommand(a *arguments) action {
 	patterns, checks := a.conditions()
-	within := a.within()
+	timeout := a.timeout()
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, within)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		err = w.eyes.until(ctx, w.ended(), func(s view) bool { return s.wrong(nodes, checks) == "" })
+		err = w.observer.await(ctx, w.ended(), func(s view) bool { return s.wrong(nodes, checks) == "" })
 		if err == nil {
 			return nil
 		}
-		var is string
-		w.eyes.now(func(s view) { is = s.wrong(nodes, checks) })
+		var failures string
+		w.observer.withView(func(s view) { failures = s.wrong(nodes, checks) })
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not within %s", within)
+			err = fmt.Errorf("not within %s", timeout)
 		}
-		return fmt.Errorf("%w; instead:%s", err, is)
+		return fmt.Errorf("%w; instead:%s", err, failures)
 	}
 }
 
@@ -130,14 +130,14 @@ func holdCommand(a *arguments) action {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
-		is := ""
-		err = w.eyes.until(ctx, w.ended(), func(s view) bool {
-			is = s.wrong(nodes, checks)
-			return is != ""
+		failures := ""
+		err = w.observer.await(ctx, w.ended(), func(s view) bool {
+			failures = s.wrong(nodes, checks)
+			return failures != ""
 		})
 		switch {
 		case err == nil:
-			return fmt.Errorf("no longer after %s; instead:%s", time.Since(began).Round(10*time.Millisecond), is)
+			return fmt.Errorf("no longer after %s; instead:%s", time.Since(began).Round(10*time.Millisecond), failures)
 		case errors.Is(err, context.DeadlineExceeded):
 			return nil
 		}
@@ -150,15 +150,15 @@ func (s view) wrong(nodes []*registration, checks []check) string {
 	const few = 5
 	var lines []string
 	for _, n := range nodes {
-		state := s.of(n)
-		var is []string
+		state := s.stateOf(n)
+		var failures []string
 		for _, c := range checks {
 			if i := c(state); i != "" {
-				is = append(is, i)
+				failures = append(failures, i)
 			}
 		}
-		if len(is) > 0 {
-			lines = append(lines, "\n  "+n.name+": "+strings.Join(is, ", "))
+		if len(failures) > 0 {
+			lines = append(lines, "\n  "+n.name+": "+strings.Join(failures, ", "))
 		}
 		if len(lines) == few {
 			break
@@ -167,18 +167,18 @@ func (s view) wrong(nodes []*registration, checks []check) string {
 	return strings.Join(lines, "")
 }
 
-// of returns the state of a Node. A Node with the same name and another UID is a different Node.
-func (s view) of(n *registration) state {
-	is := state{registration: n, node: s.nodes[n.name]}
-	if is.node != nil && is.node.UID != n.uid {
-		is.node = nil
+// stateOf returns the state of a Node. A Node with the same name and another UID is a different Node.
+func (s view) stateOf(n *registration) state {
+	observed := state{registration: n, node: s.nodes[n.name]}
+	if observed.node != nil && observed.node.UID != n.uid {
+		observed.node = nil
 	}
 	for _, e := range s.events {
 		if e.InvolvedObject.Kind == "Node" && e.InvolvedObject.UID == n.uid {
-			is.events = append(is.events, e)
+			observed.events = append(observed.events, e)
 		}
 	}
-	return is
+	return observed
 }
 
 func requestsCommand(a *arguments) action {
@@ -186,11 +186,11 @@ func requestsCommand(a *arguments) action {
 	kind := a.word("KIND")
 	sign, compare := a.compare()
 	want := a.number()
-	within := a.within()
+	timeout := a.timeout()
 	if sign != ">=" {
-		within = 0
+		timeout = 0
 	}
-	return onEach(names, within, func(v *fleet.VCenter) (bool, error) {
+	return onEach(names, timeout, func(v *fleet.VCenter) (bool, error) {
 		is := requestsOf(v, kind)
 		return compare(is, want), fmt.Errorf("%s: %d requests of %s, not %s %d: %v", v.Name(), is, kind, sign, want, v.Requests())
 	})
@@ -214,20 +214,20 @@ func sessionsCommand(a *arguments) action {
 	names := a.vcenters()
 	sign, compare := a.compare()
 	want := a.number()
-	within := a.within()
-	return onEach(names, within, func(v *fleet.VCenter) (bool, error) {
+	timeout := a.timeout()
+	return onEach(names, timeout, func(v *fleet.VCenter) (bool, error) {
 		is := v.Sessions()
 		return compare(is, want), fmt.Errorf("%s has %d sessions, not %s %d", v.Name(), is, sign, want)
 	})
 }
 
 // onEach waits until each vCenter meets a condition, and otherwise returns the last error.
-func onEach(names []string, within time.Duration, look func(*fleet.VCenter) (bool, error)) action {
+func onEach(names []string, timeout time.Duration, check func(*fleet.VCenter) (bool, error)) action {
 	return func(ctx context.Context, w *world) error {
 		for _, name := range names {
 			v := w.stack.Fleet.VCenter(name)
 			var wrong error
-			if err := w.poll(ctx, within, func() (ok bool) { ok, wrong = look(v); return ok }, func() error { return wrong }); err != nil {
+			if err := w.poll(ctx, timeout, func() (ok bool) { ok, wrong = check(v); return ok }, func() error { return wrong }); err != nil {
 				return err
 			}
 		}
@@ -239,13 +239,13 @@ func onEach(names []string, within time.Duration, look func(*fleet.VCenter) (boo
 func (w *world) registered(patterns []string) ([]*registration, error) {
 	var found []*registration
 	for _, pattern := range patterns {
-		before := len(found)
+		countBefore := len(found)
 		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 			if matches(pattern, name) {
 				found = append(found, w.nodes[name])
 			}
 		}
-		if len(found) == before {
+		if len(found) == countBefore {
 			return nil, fmt.Errorf("no Node %q was created", pattern)
 		}
 	}
@@ -284,13 +284,13 @@ func logJSON(a *arguments) action {
 }
 
 func logSize(a *arguments) action {
-	most, err := bytesIn(a.word("SIZE"))
+	limit, err := bytesIn(a.word("SIZE"))
 	if err != nil {
 		a.fail("%v", err)
 	}
 	return func(_ context.Context, w *world) error {
-		said, err := w.said()
-		if err == nil && len(said) > most {
+		said, err := w.ownLogText()
+		if err == nil && len(said) > limit {
 			err = fmt.Errorf("the log has %d bytes", len(said))
 		}
 		return err
@@ -299,10 +299,10 @@ func logSize(a *arguments) action {
 
 // logOwn checks the number of lines from source files of vzones instead of the framework, and their end.
 func logOwn(a *arguments) action {
-	most := a.number()
+	limit := a.number()
 	text := a.word("TEXT")
 	return func(_ context.Context, w *world) error {
-		said, err := w.said()
+		said, err := w.ownLogText()
 		files := map[string]bool{}
 		for _, folder := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
 			err = errors.Join(err, filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, _ fs.DirEntry, err error) error {
@@ -310,14 +310,14 @@ func logOwn(a *arguments) action {
 				return err
 			}))
 		}
-		var own []string
+		var ownLines []string
 		for line := range strings.Lines(said) {
 			if from := logHeader.FindStringSubmatch(line); len(from) > 1 && files[from[1]] {
-				own = append(own, line)
+				ownLines = append(ownLines, line)
 			}
 		}
-		if end := strings.Join(own[max(0, len(own)-3):], ""); len(own) > most || !strings.Contains(end, text) {
-			err = errors.Join(err, fmt.Errorf("%d lines are of vzones, not at most %d, the last of them:\n%s", len(own), most, end))
+		if end := strings.Join(ownLines[max(0, len(ownLines)-3):], ""); len(ownLines) > limit || !strings.Contains(end, text) {
+			err = errors.Join(err, fmt.Errorf("%d lines are of vzones, not at most %d, the last of them:\n%s", len(ownLines), limit, end))
 		}
 		return err
 	}
@@ -327,7 +327,7 @@ func logLines(a *arguments) action {
 	n := a.number()
 	text := a.word("TEXT")
 	return func(_ context.Context, w *world) error {
-		said, err := w.said()
+		said, err := w.ownLogText()
 		if err != nil {
 			return err
 		}

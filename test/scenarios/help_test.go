@@ -9,10 +9,10 @@ import (
 func printCommands(w io.Writer) {
 	fmt.Fprintf(w, "commands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %s\n      %s\n", c.usage, c.does)
+		fmt.Fprintf(w, "  %s\n      %s\n", c.usage, c.summary)
 	}
 	fmt.Fprintf(w, "  %s\n      plays the lines up to a line with } N times\n\nconditions:\n", repeatUsage)
 	for _, k := range conditions() {
-		fmt.Fprintf(w, "  %s\n      %s\n", k.usage, k.does)
+		fmt.Fprintf(w, "  %s\n      %s\n", k.usage, k.summary)
 	}
 }

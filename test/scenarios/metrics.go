@@ -51,11 +51,11 @@ func (m *metric) read(ctx context.Context, w *world) (float64, error) {
 	if w.daemon == nil {
 		return 0, errNoDaemon
 	}
-	all, err := w.stack.Metrics(ctx, w.daemon)
+	samples, err := w.stack.Metrics(ctx, w.daemon)
 	if err != nil {
 		return math.NaN(), err
 	}
-	if sum, there := all.Sum(m.name, m.labels); there {
+	if sum, exists := samples.Sum(m.name, m.labels); exists {
 		return sum, nil
 	}
 	return math.NaN(), nil
@@ -86,22 +86,22 @@ func metricCommand(a *arguments) action {
 	if a.next("after") {
 		least = a.duration()
 	}
-	within := a.within()
+	timeout := a.timeout()
 	return func(ctx context.Context, w *world) error {
-		var is float64
+		var actual float64
 		var err error
 		began := time.Now()
-		failed := w.poll(ctx, within, func() bool {
-			is, err = m.read(ctx, w)
-			return err == nil && !math.IsNaN(is) && compare(int(is), want)
+		failed := w.poll(ctx, timeout, func() bool {
+			actual, err = m.read(ctx, w)
+			return err == nil && !math.IsNaN(actual) && compare(int(actual), want)
 		}, func() error {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("%s is %s, not %s %d", m.text, written64(is), sign, want)
+			return fmt.Errorf("%s is %s, not %s %d", m.text, written64(actual), sign, want)
 		})
 		if took := time.Since(began); failed == nil && took < least {
-			return fmt.Errorf("%s is %s after %s, not after %s", m.text, written64(is), took.Round(time.Millisecond), least)
+			return fmt.Errorf("%s is %s after %s, not after %s", m.text, written64(actual), took.Round(time.Millisecond), least)
 		}
 		return failed
 	}
@@ -117,12 +117,12 @@ func markNodes(*arguments) action {
 	return func(ctx context.Context, w *world) error {
 		var list *corev1.NodeList
 		for range 10 {
-			before := list
+			previous := list
 			var err error
 			if list, err = w.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{}); err != nil {
 				return err
 			}
-			if before != nil && slices.EqualFunc(before.Items, list.Items, func(a, b corev1.Node) bool { return a.ResourceVersion == b.ResourceVersion }) {
+			if previous != nil && slices.EqualFunc(previous.Items, list.Items, func(a, b corev1.Node) bool { return a.ResourceVersion == b.ResourceVersion }) {
 				break
 			}
 			select {
@@ -138,7 +138,7 @@ func markNodes(*arguments) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 		defer cancel()
-		return w.eyes.until(ctx, nil, func(s view) bool {
+		return w.observer.await(ctx, nil, func(s view) bool {
 			for _, n := range w.nodes {
 				if n.marked != nil && !s.reached(n.marked) {
 					return false

@@ -47,7 +47,7 @@ func newObserver() *observer {
 func (o *observer) observe(ctx context.Context, client kubernetes.Interface, synced func()) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	var all []cache.DoneChecker
+	var syncs []cache.DoneChecker
 	for resource, kind := range map[string]runtime.Object{"nodes": &v1.Node{}, "events": &v1.Event{}} {
 		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), resource, v1.NamespaceAll, fields.Everything()),
@@ -58,16 +58,16 @@ func (o *observer) observe(ctx context.Context, client kubernetes.Interface, syn
 				DeleteFunc: func(last any) { o.note(last, false) },
 			},
 		})
-		all = append(all, informer.HasSyncedChecker())
+		syncs = append(syncs, informer.HasSyncedChecker())
 		group.Go(func() { informer.RunWithContext(ctx) })
 	}
-	if cache.WaitFor(ctx, "", all...) {
+	if cache.WaitFor(ctx, "", syncs...) {
 		synced()
 	}
 }
 
 // note records a change and shows it to all waiters.
-func (o *observer) note(object any, there bool) {
+func (o *observer) note(object any, exists bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
 	}
@@ -75,12 +75,12 @@ func (o *observer) note(object any, there bool) {
 	defer o.mu.Unlock()
 	switch object := object.(type) {
 	case *v1.Node:
-		if o.view.nodes[object.Name] = object; !there {
+		if o.view.nodes[object.Name] = object; !exists {
 			delete(o.view.nodes, object.Name)
 		}
 	case *v1.Event:
 		o.texts[fmt.Sprint(object.Reason, " ", object.Message, " ", object.Action, " ", object.Annotations)] = true
-		if o.view.events[object.UID] = object; !there {
+		if o.view.events[object.UID] = object; !exists {
 			delete(o.view.events, object.UID)
 		}
 	}
@@ -95,9 +95,9 @@ func (o *observer) note(object any, there bool) {
 // errEnded is returned by until when the daemon has ended.
 var errEnded = errors.New("the daemon has ended on its own")
 
-// until calls seen with the current view and after each change until it returns true. It returns the cause if the
+// await calls seen with the current view and after each change until it returns true. It returns the cause if the
 // context is done first, and errEnded if ended is closed.
-func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(view) bool) error {
+func (o *observer) await(ctx context.Context, ended <-chan struct{}, seen func(view) bool) error {
 	w := &waiter{seen: seen, done: make(chan struct{})}
 	o.mu.Lock()
 	if seen(o.view) {
@@ -127,7 +127,7 @@ func (o *observer) events() string {
 	return strings.Join(slices.Collect(maps.Keys(o.texts)), "\n")
 }
 
-func (o *observer) now(f func(view)) {
+func (o *observer) withView(f func(view)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f(o.view)

@@ -13,11 +13,11 @@ import (
 // Play resets the stack for the scenario's fleet and plays its script with the daemon at a path. It reports each
 // completed line. An error contains the failed line, the reason and the end of the daemon's log. In any case, the
 // daemon is stopped and the state that it leaves is checked.
-func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, report func(string)) error {
-	if err := on.Reset(ctx, s.fleet); err != nil {
+func (s *Scenario) Play(ctx context.Context, target *stack.Stack, binary string, report func(string)) error {
+	if err := target.Reset(ctx, s.fleet); err != nil {
 		return err
 	}
-	w, err := newWorld(on, binary, s.config)
+	w, err := newWorld(target, binary, s.config)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		w.eyes.observe(ctx, on.Client, func() { close(synced) })
+		w.observer.observe(ctx, target.Client, func() { close(synced) })
 	}()
 	defer func() { cancel(); <-closed }()
 	select {
@@ -63,7 +63,7 @@ func (w *world) logTail(err error) string {
 		return ""
 	}
 	const few, long = 20, 1000
-	said, err := w.said()
+	said, err := w.ownLogText()
 	if err != nil {
 		said = err.Error()
 	}
@@ -78,8 +78,8 @@ func (w *world) logTail(err error) string {
 func (w *world) play(ctx context.Context, steps []step, done func(*step)) error {
 	for i := range steps {
 		step := &steps[i]
-		if step.do != nil {
-			if err := step.do(ctx, w); err != nil {
+		if step.action != nil {
+			if err := step.action(ctx, w); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
 			}
 			done(step)

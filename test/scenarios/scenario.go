@@ -76,10 +76,10 @@ func Load(path string) (*Scenario, error) {
 }
 
 type step struct {
-	file string
-	line int
-	text string
-	do   action
+	file   string
+	line   int
+	text   string
+	action action
 	// inner are the steps of a repeat.
 	inner []step
 	times int
@@ -119,7 +119,7 @@ func (p *parser) script(text string, first int) []step {
 			line.times, err = repeats(words)
 			opened = &line
 		default:
-			line.do, err = p.command(words)
+			line.action, err = p.command(words)
 			if opened != nil {
 				opened.inner = append(opened.inner, line)
 			} else {

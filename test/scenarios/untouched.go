@@ -49,11 +49,11 @@ func machineCheck(a *arguments, name string) check {
 func addressesCheck(a *arguments, _ string) check {
 	want := strings.Fields(a.word("LIST"))
 	return present(func(s state) string {
-		is := []string{}
+		actual := []string{}
 		for _, address := range s.node.Status.Addresses {
-			is = append(is, string(address.Type)+"="+address.Address)
+			actual = append(actual, string(address.Type)+"="+address.Address)
 		}
-		return unless(slices.Equal(is, want), fmt.Sprintf("addresses %q", strings.Join(is, " ")))
+		return unless(slices.Equal(actual, want), fmt.Sprintf("addresses %q", strings.Join(actual, " ")))
 	})
 }
 
@@ -110,14 +110,14 @@ func unchanged(s state) string {
 
 // writes lists the managers of a Node with their last write, without the status.
 func writes(n *v1.Node) []string {
-	var all []string
+	var entries []string
 	for _, f := range n.ManagedFields {
 		if f.Subresource == "" && f.Time != nil {
-			all = append(all, f.Manager+" "+f.Time.Format(time.RFC3339))
+			entries = append(entries, f.Manager+" "+f.Time.Format(time.RFC3339))
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(entries)
+	return entries
 }
 
 // unwritten fails if a Node was written since the mark, and returns the last writer.
@@ -129,11 +129,11 @@ func unwritten(s state) string {
 		return ""
 	}
 	latest := ""
-	var at time.Time
+	var latestTime time.Time
 	for _, f := range s.node.ManagedFields {
-		if f.Time != nil && !f.Time.Time.Before(at) {
+		if f.Time != nil && !f.Time.Time.Before(latestTime) {
 			latest = f.Manager
-			at = f.Time.Time
+			latestTime = f.Time.Time
 		}
 	}
 	return "written to since the mark, last by " + latest

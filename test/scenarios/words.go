@@ -13,14 +13,14 @@ import (
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	in := false
+	inWord := false
 	var quote rune
 	end := func() {
-		if in {
+		if inWord {
 			words = append(words, word.String())
 		}
 		word.Reset()
-		in = false
+		inWord = false
 	}
 	for _, r := range line {
 		switch {
@@ -30,14 +30,14 @@ func split(line string) ([]string, error) {
 			word.WriteRune(r)
 		case r == '"' || r == '\'':
 			quote = r
-			in = true
-		case r == '#' && !in:
+			inWord = true
+		case r == '#' && !inWord:
 			return words, nil
 		case strings.ContainsRune(" \t\r\n", r):
 			end()
 		default:
 			word.WriteRune(r)
-			in = true
+			inWord = true
 		}
 	}
 	if quote != 0 {

@@ -24,9 +24,9 @@ import (
 const pollInterval = 50 * time.Millisecond
 
 type world struct {
-	stack  *stack.Stack
-	eyes   *observer
-	binary string
+	stack    *stack.Stack
+	observer *observer
+	binary   string
 	// config is the current configuration.
 	config *configuration
 	// mount contains the configuration file, credentials the directory of credentials with the
@@ -44,11 +44,11 @@ type world struct {
 	nodes        map[string]*registration
 	// secrets must never appear in a log.
 	secrets stack.Search
-	// sick are the vCenters that a daemon may be unable to log out of.
-	sick map[string]bool
-	// orphans are the numbers of sessions, by vCenter, left by daemons that were killed or could not
+	// logoutFails are the vCenters that a daemon may be unable to log out of.
+	logoutFails map[string]bool
+	// leftSessions are the numbers of sessions, by vCenter, left by daemons that were killed or could not
 	// log out.
-	orphans map[string]int
+	leftSessions map[string]int
 	// restore restores a removed permission; nil if none was removed.
 	restore func(context.Context) error
 	// writer is another writer of Nodes, or nil.
@@ -57,8 +57,8 @@ type world struct {
 
 func newWorld(s *stack.Stack, binary string, config *configuration) (*world, error) {
 	w := &world{
-		stack: s, eyes: newObserver(), binary: binary, config: config,
-		nodes: map[string]*registration{}, sick: map[string]bool{}, orphans: map[string]int{},
+		stack: s, observer: newObserver(), binary: binary, config: config,
+		nodes: map[string]*registration{}, logoutFails: map[string]bool{}, leftSessions: map[string]int{},
 	}
 	token, err := s.Token()
 	if err != nil {
@@ -86,8 +86,8 @@ func newWorld(s *stack.Stack, binary string, config *configuration) (*world, err
 	return w, err
 }
 
-// said returns the log of the current or last daemon, without requests and responses.
-func (w *world) said() (string, error) {
+// ownLogText returns the log of the current or last daemon, without requests and responses.
+func (w *world) ownLogText() (string, error) {
 	if w.ownLog == nil {
 		return "", nil
 	}
@@ -136,25 +136,25 @@ func (w *world) stop(ctx context.Context) error {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("the daemon ended with %w", err))
 	}
-	if most := stack.Slower(5 * time.Second); took > most {
-		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), most))
+	if limit := stack.Slower(5 * time.Second); took > limit {
+		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), limit))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		if w.standby != nil {
 			// The standby may have its own sessions.
 			break
 		}
-		if w.sick[v.Name()] {
-			w.orphans[v.Name()] = v.Sessions()
+		if w.logoutFails[v.Name()] {
+			w.leftSessions[v.Name()] = v.Sessions()
 			continue
 		}
-		left := func() int { return v.Sessions() - w.orphans[v.Name()] }
+		left := func() int { return v.Sessions() - w.leftSessions[v.Name()] }
 		// A busy vCenter may still process a logout whose response the daemon did not wait for.
 		_ = wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, stack.Slower(time.Second), true,
 			func(context.Context) (bool, error) { return left() <= 0, nil })
 		if left := left(); left > 0 {
 			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
-				v.Name(), left, v.SOAPSessions(), v.RESTSessions(), w.orphans[v.Name()]))
+				v.Name(), left, v.SOAPSessions(), v.RESTSessions(), w.leftSessions[v.Name()]))
 		}
 	}
 	return errors.Join(append(errs, w.audit(d))...)
@@ -181,7 +181,7 @@ func (w *world) audit(d *stack.Daemon) error {
 	for _, found := range w.secrets.In(log) {
 		errs = append(errs, fmt.Errorf("the log holds %s", found))
 	}
-	for _, found := range w.secrets.In(w.eyes.events()) {
+	for _, found := range w.secrets.In(w.observer.events()) {
 		errs = append(errs, fmt.Errorf("an Event holds %s", found))
 	}
 	for _, race := range d.Races() {
@@ -205,14 +205,14 @@ func (w *world) kill() error {
 		return err
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
-		w.orphans[v.Name()] = v.Sessions()
+		w.leftSessions[v.Name()] = v.Sessions()
 	}
 	return w.audit(d)
 }
 
 // poll checks a condition until it is met. After the timeout it returns the error of wrong.
-func (w *world) poll(ctx context.Context, within time.Duration, met func() bool, wrong func() error) error {
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, within, true, func(context.Context) (bool, error) {
+func (w *world) poll(ctx context.Context, timeout time.Duration, met func() bool, wrong func() error) error {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, timeout, true, func(context.Context) (bool, error) {
 		if met() {
 			return true, nil
 		}
@@ -227,30 +227,30 @@ func (w *world) poll(ctx context.Context, within time.Duration, met func() bool,
 	case errors.Is(err, errEnded):
 		return fmt.Errorf("%w: %w", errEnded, wrong())
 	case err != nil:
-		return fmt.Errorf("not within %s: %w", within, wrong())
+		return fmt.Errorf("not within %s: %w", timeout, wrong())
 	}
 	return nil
 }
 
-func (w *world) see(ctx context.Context, name string, uid types.UID) error {
+func (w *world) awaitNode(ctx context.Context, name string, uid types.UID) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	return w.eyes.until(ctx, nil, func(s view) bool {
+	return w.observer.await(ctx, nil, func(s view) bool {
 		n := s.nodes[name]
 		return n == nil && uid == "" || n != nil && n.UID == uid
 	})
 }
 
 func (w *world) awaitCurrent(ctx context.Context, name string) error {
-	is, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	current, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return w.see(ctx, name, "")
+		return w.awaitNode(ctx, name, "")
 	} else if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	return w.eyes.until(ctx, nil, func(s view) bool { return s.reached(is) })
+	return w.observer.await(ctx, nil, func(s view) bool { return s.reached(current) })
 }
 
 // reached reports whether the view contains this version of a Node or a later one, or the Node is gone.

@@ -60,11 +60,11 @@ type writer struct {
 }
 
 func (w *world) endWriter() error {
-	other := w.writer
+	stopped := w.writer
 	w.writer = nil
-	other.end()
-	other.done.Wait()
-	return errors.Join(other.errs...)
+	stopped.end()
+	stopped.done.Wait()
+	return errors.Join(stopped.errs...)
 }
 
 // keepWriting changes a Node until the context is done, and then checks it a last time. It does not cancel a write,

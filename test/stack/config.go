@@ -38,12 +38,12 @@ func (s *Stack) WriteCA(v *fleet.VCenter) error {
 }
 
 // WriteConfig writes Config followed by more, and the CA files. It returns the path of the configuration.
-func (s *Stack) WriteConfig(more string) (string, error) {
+func (s *Stack) WriteConfig(extra string) (string, error) {
 	for _, v := range s.Fleet.VCenters() {
 		if err := s.WriteCA(v); err != nil {
 			return "", err
 		}
 	}
 	path := filepath.Join(s.Dir, "vsphere.conf")
-	return path, os.WriteFile(path, append(s.Config(), strings.TrimPrefix(more, "\n")...), 0o600)
+	return path, os.WriteFile(path, append(s.Config(), strings.TrimPrefix(extra, "\n")...), 0o600)
 }

@@ -81,13 +81,13 @@ func (s *Stack) DeleteSecret(ctx context.Context, name types.NamespacedName) err
 
 // grant permits the daemon to read a further Secret, like its administrator, and creates a missing namespace.
 func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
-	there := metav1.ObjectMeta{Name: "read-" + name.Name, Namespace: name.Namespace}
+	meta := metav1.ObjectMeta{Name: "read-" + name.Name, Namespace: name.Namespace}
 	_, space := s.Client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name.Namespace}}, metav1.CreateOptions{})
 	if space != nil && !apierrors.IsAlreadyExists(space) {
 		return space
 	}
 	_, err := s.Client.RbacV1().Roles(name.Namespace).Create(ctx, &rbacv1.Role{
-		ObjectMeta: there,
+		ObjectMeta: meta,
 		Rules: []rbacv1.PolicyRule{{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name.Name}, Verbs: []string{"list", "watch"},
 		}},
@@ -100,8 +100,8 @@ func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
 	}
 	s.granted = append(s.granted, name)
 	_, err = s.Client.RbacV1().RoleBindings(name.Namespace).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: there,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: there.Name},
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: serviceAccount}},
 	}, metav1.CreateOptions{})
 	return err
@@ -109,12 +109,12 @@ func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
 
 // revoke deletes the further Secrets and the permissions to read them.
 func (s *Stack) revoke(ctx context.Context) error {
-	now := metav1.DeleteOptions{}
+	options := metav1.DeleteOptions{}
 	for _, name := range s.granted {
 		role := "read-" + name.Name
 		for _, err := range []error{
-			s.Client.RbacV1().RoleBindings(name.Namespace).Delete(ctx, role, now),
-			s.Client.RbacV1().Roles(name.Namespace).Delete(ctx, role, now),
+			s.Client.RbacV1().RoleBindings(name.Namespace).Delete(ctx, role, options),
+			s.Client.RbacV1().Roles(name.Namespace).Delete(ctx, role, options),
 			s.DeleteSecret(ctx, name),
 		} {
 			if err != nil && !apierrors.IsNotFound(err) {

@@ -13,10 +13,10 @@ import (
 
 // forms returns the forms in which a secret typically reaches a log, without duplicates.
 func forms(secret string) map[string]string {
-	all := map[string]string{"plain": secret}
+	result := map[string]string{"plain": secret}
 	add := func(form, text string) {
 		if text != secret && len(text) >= 4 {
-			all[form] = text
+			result[form] = text
 		}
 	}
 	raw := []byte(secret)
@@ -38,19 +38,19 @@ func forms(secret string) map[string]string {
 	}
 	for form, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "URL base64": base64.RawURLEncoding} {
 		for behind := range 3 {
-			add(fmt.Sprintf("%s behind %d bytes", form, behind), within(encoding, raw, behind))
+			add(fmt.Sprintf("%s behind %d bytes", form, behind), stableBase64(encoding, raw, behind))
 		}
 	}
-	return all
+	return result
 }
 
-// within returns the part of the base64 form that is the same for every text with the secret after behind bytes,
+// stableBase64 returns the part of the base64 form that is the same for every text with the secret after offset bytes,
 // modulo 3. A Basic header, for example, contains user and password.
-func within(encoding *base64.Encoding, secret []byte, behind int) string {
-	text := encoding.EncodeToString(append(make([]byte, behind), secret...))
-	from := []int{0, 2, 3}[behind] // number of characters that depend on the bytes before
-	if (behind+len(secret))%3 != 0 {
+func stableBase64(encoding *base64.Encoding, secret []byte, offset int) string {
+	text := encoding.EncodeToString(append(make([]byte, offset), secret...))
+	start := []int{0, 2, 3}[offset] // number of characters that depend on the bytes before
+	if (offset+len(secret))%3 != 0 {
 		text = text[:len(text)-1] // the last character depends on the bytes after
 	}
-	return text[min(from, len(text)):]
+	return text[min(start, len(text)):]
 }

@@ -7,50 +7,50 @@ import (
 
 // A Search finds any number of secrets in a single pass over a text. The zero value finds none.
 type Search struct {
-	// by maps the first two bytes of needles to the needles.
-	by map[[2]byte][]needle
-	// begins is the set of the first two bytes, as bits.
-	begins [1 << 16 / 64]uint64
-	known  map[string]bool
+	// byPrefix maps the first two bytes of needles to the needles.
+	byPrefix map[[2]byte][]needle
+	// firstBytes is the set of the first two bytes, as bits.
+	firstBytes [1 << 16 / 64]uint64
+	secrets    map[string]bool
 }
 
 type needle struct{ text, what string }
 
 // Add adds a secret with a description. It ignores duplicates, and secrets of less than four bytes, which would match
 // everywhere.
-func (s *Search) Add(what, secret string) {
-	if s.known[secret] || len(secret) < 4 {
+func (s *Search) Add(description, secret string) {
+	if s.secrets[secret] || len(secret) < 4 {
 		return
 	}
-	if s.known == nil {
-		s.known = map[string]bool{}
-		s.by = map[[2]byte][]needle{}
+	if s.secrets == nil {
+		s.secrets = map[string]bool{}
+		s.byPrefix = map[[2]byte][]needle{}
 	}
-	s.known[secret] = true
+	s.secrets[secret] = true
 	for form, text := range forms(secret) {
 		start := [2]byte{text[0], text[1]}
-		s.by[start] = append(s.by[start], needle{text, what + " as " + form})
+		s.byPrefix[start] = append(s.byPrefix[start], needle{text, description + " as " + form})
 		n := int(text[0])<<8 | int(text[1])
-		s.begins[n/64] |= 1 << (n % 64)
+		s.firstBytes[n/64] |= 1 << (n % 64)
 	}
 }
 
 // In returns the secrets in a text and their form, such as "password of east as hex", sorted and without duplicates. It
 // also searches hex dumps, because client-go dumps binary bodies.
 func (s *Search) In(text string) []string {
-	found := append(s.in(text), s.in(fromHexDump(text))...)
+	found := append(s.find(text), s.find(fromHexDump(text))...)
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-func (s *Search) in(text string) []string {
+func (s *Search) find(text string) []string {
 	var found []string
 	for i := range len(text) - 1 {
 		n := int(text[i])<<8 | int(text[i+1])
-		if s.begins[n/64]&(1<<(n%64)) == 0 {
+		if s.firstBytes[n/64]&(1<<(n%64)) == 0 {
 			continue
 		}
-		for _, needle := range s.by[[2]byte{text[i], text[i+1]}] {
+		for _, needle := range s.byPrefix[[2]byte{text[i], text[i+1]}] {
 			if strings.HasPrefix(text[i:], needle.text) {
 				found = append(found, needle.what)
 			}

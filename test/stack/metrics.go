@@ -24,7 +24,7 @@ type Sample struct {
 // Sum adds up the samples with this name and all these labels, and reports whether there are any.
 func (m Metrics) Sum(name string, labels map[string]string) (sum float64, there bool) {
 	for _, s := range m {
-		if s.Name == name && s.has(labels) {
+		if s.Name == name && s.hasLabels(labels) {
 			sum = sum + s.Value
 			there = true
 		}
@@ -32,7 +32,7 @@ func (m Metrics) Sum(name string, labels map[string]string) (sum float64, there 
 	return sum, there
 }
 
-func (s *Sample) has(labels map[string]string) bool {
+func (s *Sample) hasLabels(labels map[string]string) bool {
 	for key, value := range labels {
 		if s.Labels[key] != value {
 			return false
@@ -43,7 +43,7 @@ func (s *Sample) has(labels map[string]string) bool {
 
 // Metrics requests a daemon's metrics as an administrator of the cluster.
 func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
-	text, err := s.ask(ctx, d, "/metrics")
+	text, err := s.getAsAdmin(ctx, d, "/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,10 @@ func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
 
 // Ready requests /readyz?verbose as an administrator and returns the body with any status.
 func (s *Stack) Ready(ctx context.Context, d *Daemon) (string, error) {
-	return s.ask(ctx, d, "/readyz?verbose")
+	return s.getAsAdmin(ctx, d, "/readyz?verbose")
 }
 
-func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error) {
+func (s *Stack) getAsAdmin(ctx context.Context, d *Daemon, path string) (string, error) {
 	admin := s.Cluster.AdminConfig()
 	pair, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
 	if err != nil {
@@ -84,15 +84,15 @@ func parseMetrics(text string) (Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	var all Metrics
+	var metrics Metrics
 	for name, family := range families {
 		for _, m := range family.GetMetric() {
 			s := Sample{Name: name, Labels: map[string]string{}, Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
 			for _, label := range m.GetLabel() {
 				s.Labels[label.GetName()] = label.GetValue()
 			}
-			all = append(all, s)
+			metrics = append(metrics, s)
 		}
 	}
-	return all, nil
+	return metrics, nil
 }

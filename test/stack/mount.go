@@ -73,11 +73,11 @@ func (m *Mount) prune(files map[string][]byte) error {
 }
 
 // link atomically creates a symbolic link or replaces a file with it.
-func link(to, at, temporary string) error {
-	if err := os.Symlink(to, temporary); err != nil {
+func link(target, path, temporary string) error {
+	if err := os.Symlink(target, temporary); err != nil {
 		return err
 	}
-	return os.Rename(temporary, at)
+	return os.Rename(temporary, path)
 }
 
 // Ways to write a file other than the kubelet's.

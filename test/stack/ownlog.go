@@ -9,11 +9,11 @@ import (
 // An OwnLogReader reads a daemon's log without the logged requests and responses, which are most of it at -v=10. It is
 // not safe for concurrent use.
 type OwnLogReader struct {
-	path   string
-	offset int64
-	rest   string // an incomplete line
-	bodies bool   // the previous line was omitted
-	said   strings.Builder
+	path      string
+	offset    int64
+	partial   string // an incomplete line
+	inTraffic bool   // the previous line was omitted
+	text      strings.Builder
 }
 
 // OwnLog returns a reader that starts at the beginning of the log.
@@ -30,28 +30,28 @@ func (h *OwnLogReader) Text() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	more := make([]byte, size-h.offset)
-	if _, err := log.ReadAt(more, h.offset); err != nil {
+	added := make([]byte, size-h.offset)
+	if _, err := log.ReadAt(added, h.offset); err != nil {
 		return "", err
 	}
 	h.offset = size
-	h.take(h.rest + string(more))
-	return h.said.String(), nil
+	h.take(h.partial + string(added))
+	return h.text.String(), nil
 }
 
 func (h *OwnLogReader) take(text string) {
-	h.rest = ""
+	h.partial = ""
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {
-			h.rest = line
+			h.partial = line
 			return
 		}
 		// Lines that start with a blank continue a value of the previous line.
 		if line[0] != '\t' && line[0] != ' ' {
-			h.bodies = isTraffic(line)
+			h.inTraffic = isTraffic(line)
 		}
-		if !h.bodies {
-			h.said.WriteString(line)
+		if !h.inTraffic {
+			h.text.WriteString(line)
 		}
 	}
 }

@@ -17,8 +17,8 @@ var (
 	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n((?:  .*\n?)+)`)
 )
 
-// known matches both stacks of known races in libraries.
-var known = []func(stack string) bool{
+// knownRaces matches both stacks of known races in libraries.
+var knownRaces = []func(stack string) bool{
 	// The framework's server continues to prepare its TLS configuration while its running
 	// certificate controller copies it.
 	func(stack string) bool {
@@ -40,11 +40,11 @@ func races(log string) []string {
 		found = append(found, "a report of the race detector that is cut off")
 	}
 	for _, r := range report.FindAllStringSubmatch(log, -1) {
-		all := access.FindAllStringSubmatch(r[1]+"\n", -1)
+		accesses := access.FindAllStringSubmatch(r[1]+"\n", -1)
 		theirs := func(is func(string) bool) bool {
-			return !slices.ContainsFunc(all, func(a []string) bool { return !is(a[1]) })
+			return !slices.ContainsFunc(accesses, func(a []string) bool { return !is(a[1]) })
 		}
-		if len(all) != 2 || !slices.ContainsFunc(known, theirs) {
+		if len(accesses) != 2 || !slices.ContainsFunc(knownRaces, theirs) {
 			found = append(found, r[1])
 		}
 	}

@@ -20,16 +20,16 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 		// A running daemon could record further Events about deleted Nodes.
 		errs = append(errs, d.Kill())
 	}
-	all := metav1.ListOptions{}
-	now := metav1.DeleteOptions{}
-	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, now)
+	everything := metav1.ListOptions{}
+	options := metav1.DeleteOptions{}
+	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, options)
 	if !apierrors.IsNotFound(lease) {
 		errs = append(errs, lease)
 	}
 	errs = append(errs,
-		s.Client.CoreV1().Nodes().DeleteCollection(ctx, now, all),
-		s.Client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, now, all),
-		s.Client.CoreV1().Events(namespace).DeleteCollection(ctx, now, all),
+		s.Client.CoreV1().Nodes().DeleteCollection(ctx, options, everything),
+		s.Client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, options, everything),
+		s.Client.CoreV1().Events(namespace).DeleteCollection(ctx, options, everything),
 		s.revoke(ctx),
 	)
 	if err := errors.Join(errs...); err != nil {

@@ -17,7 +17,7 @@ func (s *Stack) RemoveRight(ctx context.Context, resource string) (restore func(
 	if err != nil {
 		return nil, err
 	}
-	before := role.DeepCopy().Rules
+	savedRules := role.DeepCopy().Rules
 	for i := range role.Rules {
 		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
 	}
@@ -30,7 +30,7 @@ func (s *Stack) RemoveRight(ctx context.Context, resource string) (restore func(
 		if err != nil {
 			return err
 		}
-		role.Rules = before
+		role.Rules = savedRules
 		_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
 		return err
 	}, nil

@@ -153,7 +153,7 @@ func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
 }
 
 // Watch calls seen with all Nodes, initially and after each change, until it returns true or the context is done.
-func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bool) error {
+func (s *Stack) Watch(ctx context.Context, goal string, seen func([]*v1.Node) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed := signal.New()
@@ -180,7 +180,7 @@ func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bo
 		case <-changed:
 		case <-time.After(50 * time.Millisecond): // the first list may be empty
 		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
+			return fmt.Errorf("waiting until %s: %w", goal, context.Cause(ctx))
 		}
 	}
 }

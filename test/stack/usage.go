@@ -21,15 +21,15 @@ func (d *Daemon) StopUsage() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	before, err := childrenCPU()
+	cpuBefore, err := childrenCPU()
 	if err != nil {
 		return Usage{}, err
 	}
 	if _, err := d.Stop(); err != nil {
 		return Usage{}, err
 	}
-	after, err := childrenCPU()
-	return Usage{CPU: after - before, Peak: running.Peak}, err
+	cpuAfter, err := childrenCPU()
+	return Usage{CPU: cpuAfter - cpuBefore, Peak: running.Peak}, err
 }
 
 // Usage returns the daemon's usage so far, on Linux only. The CPU time is in steps of 10 ms.

@@ -43,9 +43,9 @@ func run() int {
 }
 
 func controllers() map[string]app.ControllerInitFuncConstructor {
-	all := map[string]app.ControllerInitFuncConstructor{}
+	constructors := map[string]app.ControllerInitFuncConstructor{}
 	for _, name := range []string{names.CloudNodeController, names.CloudNodeLifecycleController} {
-		all[name] = app.DefaultInitFuncConstructors[name]
+		constructors[name] = app.DefaultInitFuncConstructors[name]
 	}
-	return all
+	return constructors
 }
