@@ -45,11 +45,11 @@ var leastRows = map[string]leastRow{
 		env:      "KUBE_FEATURE_WatchListClient=false",
 	},
 	"nodes watch": {
-		who:      "the same informer",
+		who:      "the informer of all controllers",
 		may:      ofNodes,
 		narrower: "all Nodes have to be seen, to find those that wait",
 		repeated: "nodes list",
-		late:     "changes of Nodes arrive late: all Nodes are listed again after growing delays",
+		late:     "prompt reactions to Node changes: all Nodes are relisted after growing delays",
 	},
 	"nodes update": {
 		who:      "the framework's node controller, which writes labels and provider ID and removes the taint in one update",
@@ -89,16 +89,16 @@ var leastRows = map[string]leastRow{
 		narrower: "it is one Lease by its name; the client library calls update",
 	},
 	"kube-system secrets list": {
-		who:      "the credentials at the start, if the API server does not stream lists",
+		who:      "reading the credentials at the start, if the API server does not stream lists",
 		fails:    append(slices.Clone(ofNodes), "the use of a new password"),
 		narrower: "each Secret by its name, in lists and watches of that name alone; get is not granted",
 		env:      "KUBE_FEATURE_WatchListClient=false",
 	},
 	"kube-system secrets watch": {
-		who:      "the credentials, when they change",
+		who:      "reading changed credentials",
 		may:      []string{"the use of a new password"},
 		narrower: "each Secret by its name",
-		late:     "a new password is used late: the Secret is listed again after growing delays",
+		late:     "prompt use of a new password: the Secret is relisted after growing delays",
 	},
 	"kube-system events create": {
 		who:      "Events of the Lease and of the daemon's Pod",
@@ -121,12 +121,12 @@ var leastRows = map[string]leastRow{
 		narrower: "names of Events are made up",
 	},
 	"RoleBinding system:cloud-controller-manager:authentication-reader": {
-		who:      "the secure port, which reads the authorities of clients' certificates at the start",
+		who:      "the secure port, which reads the CAs of client certificates at the start",
 		fails:    slices.Sorted(maps.Keys(exercises)),
 		narrower: "it is Kubernetes' own Role for one ConfigMap",
 	},
 	"ClusterRoleBinding system:cloud-controller-manager:auth-delegator": {
-		who:      "the secure port, which asks the API server for the user of a token and for the right to get /metrics",
+		who:      "the secure port, which asks the API server for the user of a token and for permission to get /metrics",
 		fails:    []string{"/metrics with a token"},
 		narrower: "it is Kubernetes' own ClusterRole with the two reviews; they are not in a namespace",
 	},

@@ -26,7 +26,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		t.Fatalf("%s has no %s … %s", permissions, begin, end)
 	}
 	var b strings.Builder
-	b.WriteString("| where | right | who needs it | what fails without it |\n|---|---|---|---|\n")
+	b.WriteString("| Scope | Permission | Needed by | Fails without it |\n|---|---|---|---|\n")
 	used := map[string]bool{}
 	for _, r := range grantedRights(t) {
 		row, ok := leastRows[r.String()]
