@@ -167,12 +167,12 @@ func loadModes() []loadMode {
 		{name: "when the daemon starts", start: asItIs},
 		{name: "at rest", speedup: 5, opts: fiveTimes},
 		{
-			name: "accepts connections and answers nothing", speedup: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
+			name: "accepts connections and never responds", speedup: 5, opts: func(o *Options) { o.PollTime, o.Timeout, o.RetryMax = 5*time.Second, 3*time.Second, 2*time.Second },
 			run: inBackground((*fleet.VCenter).Hang),
 		},
 		{name: "breaks each connection in the middle of an answer", run: inBackground((*fleet.VCenter).Drop)},
 		{name: "rejects the credentials", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectPassword() }},
-		{name: "does not let the account log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) }},
+		{name: "denies the account permission to log in", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("Login", new(types.NoPermission)) }},
 		{
 			name: "answers no login in time", start: func(_ *testing.T, v *fleet.VCenter) { v.SlowLogin(time.Minute) },
 			opts: func(o *Options) { o.LoginTimeout = 2 * time.Second },
@@ -182,8 +182,8 @@ func loadModes() []loadMode {
 		{
 			name: "forgets collectors and views three times a second, while the session lives on", run: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
 		},
-		{name: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() }},
-		{name: "has a tagging service that answers nothing", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }},
+		{name: "rejects logins to the tagging service only", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() }},
+		{name: "has a tagging service that never responds", start: func(_ *testing.T, v *fleet.VCenter) { v.HangTagging() }},
 		{name: "has a tagging service that throttles (429, then 503)", start: func(_ *testing.T, v *fleet.VCenter) { v.ThrottleTagging() }},
 		{name: "has a tagging service that is starting (503)", start: func(_ *testing.T, v *fleet.VCenter) { v.StartTagging() }},
 		{
@@ -241,9 +241,9 @@ func loadModes() []loadMode {
 				return v.Create("dc1", fleet.VMSpec{Name: fmt.Sprintf("other-%d", n)})
 			}),
 		},
-		{name: "switches VMs of others off and on ten times a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
-		{name: "switches VMs of others off and on a hundred times a second", speedup: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
-		{name: "refuses a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
+		{name: "switches VMs without Nodes off and on ten times a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
+		{name: "switches VMs without Nodes off and on a hundred times a second", speedup: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
+		{name: "rejects a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", "empty"); err != nil {
