@@ -78,8 +78,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	for heading, fields := range map[string][]*config.Field{
 		"## Top level":                        config.FieldsOf(config.SectionRoot),
 		"## Keys of `global` and of an entry": global[:shared],
-		"## Keys of `global` only":           global[shared:],
-		"## Keys of an entry only":           entry[shared:],
+		"## Keys of `global` only":            global[shared:],
+		"## Keys of an entry only":            entry[shared:],
 		"## Keys of `labels`":                 config.FieldsOf(config.SectionLabels),
 		"## Keys of a rule":                   config.FieldsOf(config.SectionRule),
 		"## Keys of `topology`":               config.FieldsOf(config.SectionTopology),
