@@ -1,8 +1,5 @@
-// Package config contains the validated configuration, and Fields, the table of all keys. config/load
-// reads the formats, so that this package links no parser.
-//
-// The package never prints a secret, opens a connection or writes a file. It reads a file only
-// through ReadFile.
+// Package config contains the validated configuration, and Fields, the table of all keys. It never
+// prints a secret. config/load reads the formats, so that this package links no parser.
 package config
 
 import (
@@ -21,10 +18,9 @@ import (
 
 // Config is a validated configuration with every default filled in.
 type Config struct {
-	// File is the path of the configuration file.
 	File string
-	// Files are the paths of the CA files, as written and without duplicates. A Config depends
-	// on nothing but File, Files and the environment.
+	// Files are the paths of the CA files. A Config depends on nothing but File, Files and the
+	// environment.
 	Files []string
 	// VCenters is never empty, and in the order of the file.
 	VCenters  []VCenter
@@ -32,21 +28,19 @@ type Config struct {
 	Addresses AddressRules
 	// NodeSelector selects the Nodes that vzones manages, all by default.
 	NodeSelector labels.Selector
-	// NodeLabels are added to each Node that lacks them. No key is reserved or a rule's label.
+	// NodeLabels are added to each Node that lacks them.
 	NodeLabels map[string]string
 	// SkipNodeDeletion treats a VM that certainly does not exist as unknown.
 	SkipNodeDeletion bool
 	// MatchByName, true by default, allows a search by name for the VM of a Node without a
-	// usable system UUID and without a provider ID.
+	// usable system UUID and without a provider ID (decision 0036).
 	MatchByName bool
-	// Warnings lists, by line, valid settings whose effect is missing or surprising. The
-	// caller logs them once.
+	// Warnings lists, by line, valid settings whose effect is missing or surprising.
 	Warnings []Warning
 }
 
 // Topology configures the topology labels of Nodes.
 type Topology struct {
-	// Policy decides the labels.
 	Policy topology.Policy
 	// Backfill, true by default, adds missing labels to initialized Nodes.
 	Backfill bool
@@ -71,52 +65,46 @@ const (
 
 // VCenter is one vCenter, with the settings that it inherits from the global section.
 type VCenter struct {
-	// Name is the entry's key in the file. It names the vCenter in messages and metrics.
 	Name string
-	// At is the position of the entry: FILE:LINE: FIELD, or an environment variable. TrustAt is
-	// the position of the setting for the server's certificate: the thumbprint, else the CA,
-	// else the entry. Comparisons of vCenters ignore both.
+	// At is the position of the entry, FILE:LINE: FIELD or an environment variable, and TrustAt
+	// the position of the setting for the server's certificate. Comparisons ignore both.
 	At      string
 	TrustAt string
 	// Server is an IP address (IPv6 without brackets) or a host name, without a port.
 	Server string
-	// Port is 443 by default.
-	Port int
-	// Datacenters limits the search for VMs: names, inventory paths, patterns of either or
-	// managed object references, see MatchDatacenters. Empty means all visible datacenters.
+	Port   int
+	// Datacenters limits the search for VMs, see MatchDatacenters. Empty means all visible
+	// datacenters.
 	Datacenters []string
 
-	// User and Password are the credentials in the file: both or neither. Each comes from the
-	// entry or the global section. If a Secret or a directory is named, both come from the
-	// entry, so that no other vCenter's account is tried here. As in the CPI, a global section
-	// with both a Secret and a directory passes its account to entries without a Secret.
+	// User and Password are the credentials in the file: both or neither. If a Secret or a
+	// directory is named, both come from the entry, so that no other vCenter's account is tried
+	// here. As in the CPI, a global section with both a Secret and a directory passes its account
+	// to entries without a Secret.
 	//
-	// If User begins with -----BEGIN, it is a PEM certificate, with its issuers if any, and
-	// Password is its PEM private key, for a login with a SAML token. Both are trimmed.
+	// For a login with a SAML token, User is a PEM certificate with its issuers, and Password its
+	// PEM private key.
 	User     string
 	Password Password
-	// Secret names the Kubernetes Secret with the credentials; zero means none. Its entry for
-	// Server takes precedence over the credentials in the file.
+	// Secret names the Kubernetes Secret with the credentials, if any. Its entry for Server takes
+	// precedence over the credentials in the file (decision 0007).
 	Secret SecretRef
-	// SecretsDirectory is the absolute path of a directory with the keys of a Secret as files.
-	// Empty means none; the directory need not exist. Its entry for Server ranks between Secret
-	// and the file. A VCenter whose entry names a Secret has none.
+	// SecretsDirectory is the absolute path of a directory with the keys of a Secret as files, if
+	// any. It need not exist. Its entry for Server ranks between Secret and the file. A VCenter
+	// whose entry names a Secret has none.
 	SecretsDirectory string
 
-	// Insecure disables the verification of the server's certificate.
 	Insecure bool
 	// CA are PEM certificates in place of the system's: the content of CAFile, or of caData if
 	// CAFile is empty. vCenters share them, so they are immutable.
 	CAFile string
 	CA     []byte
-	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's certificate in upper-case
-	// hex pairs separated by colons, or empty.
+	// Thumbprint is a SHA-1 or SHA-256 fingerprint in upper-case hex pairs separated by colons.
 	Thumbprint string
 
-	// RoundTrips is the number of attempts of a call that fails in the network, 3 by default.
+	// RoundTrips is the number of attempts of a call that fails in the network.
 	RoundTrips int
-	// IPFamilies are the families of Node addresses in order of preference: "ipv4", "ipv6" or
-	// both; ["ipv4"] by default.
+	// IPFamilies contains "ipv4", "ipv6" or both, in order of preference.
 	IPFamilies []string
 }
 
@@ -137,7 +125,7 @@ type SecretRef struct {
 	Name      string
 }
 
-// Check returns an error if a name is invalid.
+// Check validates both names.
 func (r SecretRef) Check() error {
 	if _, wrong := KindSecretName.ParseName(r.Name); wrong != nil {
 		return fmt.Errorf("%q %s", r.Name, wrong.Message)
@@ -169,14 +157,12 @@ type AddressRules struct {
 	ExternalNetwork        string
 	ExcludeInternalSubnets []netip.Prefix
 	ExcludeExternalSubnets []netip.Prefix
-	// Networks and ExcludeNetworks are patterns of network names, see Considers.
-	Networks        []string
-	ExcludeNetworks []string
+	Networks               []string
+	ExcludeNetworks        []string
 }
 
 // Considers reports whether interfaces on a network are used: the network matches Networks, or
-// Networks is empty, and it does not match ExcludeNetworks. In a pattern * stands for any text; the
-// rest matches as for IsNetwork.
+// Networks is empty, and it does not match ExcludeNetworks. In a pattern * stands for any text.
 func (r *AddressRules) Considers(network string) bool {
 	if len(r.Networks) == 0 && len(r.ExcludeNetworks) == 0 {
 		return true
@@ -195,13 +181,12 @@ func (r *AddressRules) NameNetworks() bool {
 	return r.InternalNetwork+r.ExternalNetwork != "" || len(r.Networks)+len(r.ExcludeNetworks) > 0
 }
 
-// IsNetwork reports whether a configured name is a network's name as VMware Tools report it (with
-// %2f, %5c and %25) or as vSphere shows it. Letter case is ignored.
+// IsNetwork reports whether a configured name is a network's name, in any letter case, as VMware
+// Tools report it (with %2f, %5c and %25) or as vSphere shows it.
 func IsNetwork(name, network string) bool {
 	return strings.EqualFold(name, network) || strings.EqualFold(name, topology.Unescaped(network))
 }
 
-// fits reports whether a name matches a pattern in which * stands for any text.
 func fits(pattern, name string) bool {
 	begin, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

@@ -12,7 +12,6 @@ import (
 
 const anyDepth = "..."
 
-// datacenterID matches a datacenter's managed object ID, alone or in a reference.
 var datacenterID = regexp.MustCompile(`^(?:Datacenter:)?(datacenter-[0-9]+)$`)
 
 var (
@@ -36,7 +35,7 @@ func CheckDatacenter(element string) error {
 	return err
 }
 
-// IsDatacenterPattern reports whether an element of VCenter.Datacenters is a pattern.
+// IsDatacenterPattern reports whether an element is a pattern.
 func IsDatacenterPattern(element string) bool {
 	d, _ := readDatacenter(element)
 	return d.isPattern || d.isDeep
@@ -64,16 +63,15 @@ func readDatacenter(s string) (datacenter, error) {
 
 func malformed(pattern string) bool { _, err := path.Match(pattern, ""); return err != nil }
 
-// A Datacenter contains everything that can identify a datacenter in the configuration.
+// A Datacenter contains everything that can identify a datacenter.
 type Datacenter struct {
 	ID string
-	// Name and the inventory path Path contain vSphere's escapes %2f, %5c and %25.
+	// Name and the inventory path contain vSphere's escapes %2f, %5c and %25.
 	Name, Path string
 }
 
-// MatchDatacenters returns the datacenters that the elements select, in the order of the elements
-// and without duplicates, and the elements that select none. Names match with vSphere's escapes or
-// as vSphere shows them.
+// MatchDatacenters returns the datacenters that the elements select, in the order of the elements,
+// and the elements that select none. Names match with vSphere's escapes or without.
 func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
 		d, err := readDatacenter(element)
@@ -98,7 +96,7 @@ func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Dat
 	return matched, unmatched
 }
 
-// isNamed reports whether the whole element is the name, which may contain any character.
+// isNamed compares the whole element, since a name may contain any character.
 func (d *datacenter) isNamed(dc Datacenter) bool {
 	return d.text == dc.Name || d.text == topology.Unescaped(dc.Name)
 }
@@ -120,7 +118,6 @@ func (d *datacenter) matches(dc Datacenter) bool {
 	return true
 }
 
-// matchName matches a pattern like path.Match, with the escaped name and the shown name.
 func matchName(pattern, name string) bool {
 	escaped, _ := path.Match(pattern, name)
 	shown, _ := path.Match(pattern, topology.Unescaped(name))

@@ -15,9 +15,8 @@ import (
 	"vzones/internal/quote"
 )
 
-// Diff describes the changes between two configurations in one line with old and new values, but
-// never contains passwords or certificates. It is empty only if even warnings and positions are
-// equal.
+// Diff describes the changes between two configurations in one line, without passwords and
+// certificates. It is empty only if even warnings and positions are equal.
 func Diff(prev, next *Config) string {
 	var parts []string
 	for i := range next.VCenters {
@@ -65,13 +64,12 @@ func (v *VCenter) Diff(next *VCenter) (effects Effect) {
 	return effects
 }
 
-// Equal reports whether both have the same name, settings and credentials.
+// Equal reports whether both have the same name and settings.
 func (v *VCenter) Equal(o *VCenter) bool {
 	return v.Name == o.Name && v.Diff(o) == 0
 }
 
-// isSame compares the values behind two pointers. Monitors compare often, so the types of a
-// vCenter's settings cost no allocation.
+// isSame avoids an allocation for the types of a vCenter's settings, which monitors compare often.
 func isSame(a, b any) bool {
 	switch a := a.(type) {
 	case *string:
@@ -90,7 +88,6 @@ func isSame(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// changes describes the changed settings of a section. pointers returns pointers to both values.
 func changes(s Section, prefix string, pointers func(*Field) (before, now any)) (all []string) {
 	for _, f := range FieldsOf(s) {
 		if f.Ref == nil {
@@ -149,7 +146,6 @@ func (f *Field) shown(pointer any) string {
 	return fmt.Sprint(v)
 }
 
-// labels describes the rule of each label, and lists the labels in the order of the rules.
 func (c *Config) labels() (rules map[string]string, order []string) {
 	rules = make(map[string]string)
 	for _, r := range slices.Concat(c.Topology.Policy.Rules, c.Topology.Policy.Levels) {

@@ -7,28 +7,24 @@ import (
 	"vzones/internal/quote"
 )
 
-// An Error is one error in a configuration file. It never contains a secret from the file.
+// An Error is one error in a configuration file. It never contains a secret.
 type Error struct {
 	// File is empty for an environment variable.
 	File string
 	// Line is 1 for an error in the whole file, and 0 for an environment variable.
 	Line int
-	// Field is the path of the setting in the file's format: vcenter.east.port or
-	// vcenter["vc.example.com"].datacenters[1] in YAML, [VirtualCenter "east"] port in INI, or
-	// environment variable VSPHERE_USER. It is empty for an error in the whole file.
+	// Field is the path of the setting in the file's format: vcenter.east.port in YAML,
+	// [VirtualCenter "east"] port in INI, or environment variable VSPHERE_USER. It is empty for
+	// an error in the whole file.
 	Field string
-	// Path is the CA file, as configured, if the error is in that file or the file is missing. A
-	// fix may change it instead of File.
-	Path string
-	// VCenter is the name of the entry that a warning is in. It is empty for errors.
+	// Path is the CA file, as configured, if the error is in that file or the file is missing.
+	Path    string
 	VCenter string
 	// IsCSI is true for a warning that matters only in a cluster with the CSI driver.
-	IsCSI bool
-	// Message describes the problem and its fix in one line.
+	IsCSI   bool
 	Message string
 }
 
-// Error returns FILE:LINE: FIELD: MESSAGE.
 func (e Error) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.Field, e.Message)
@@ -39,11 +35,10 @@ func (e Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Field, e.Message)
 }
 
-// Errors are all errors of a file, by line, and at least one. They include warnings about keys to
-// replace, which may be the reason why a setting is missing.
+// Errors are all errors of a file, by line. They include warnings about keys to replace, which may
+// be the reason why a setting is missing.
 type Errors []Error
 
-// Error returns one line for each error.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -55,8 +50,8 @@ func (es Errors) Error() string {
 // A Warning is a valid setting whose effect is missing or surprising.
 type Warning = Error
 
-// A ValueError describes an invalid value and its fix. Found may quote the value, so it is omitted
-// for secrets.
+// A ValueError describes an invalid value and its fix. Found may quote the value, so it is empty for
+// secrets.
 type ValueError struct{ Message, Found string }
 
 // Found quotes a value for a message, unless it may contain credentials.

@@ -10,8 +10,7 @@ import (
 // A Section is a mapping of the configuration.
 type Section int
 
-// The sections. SectionBoth contains the keys that the global section and an entry share. A level
-// has the keys of SectionRule too.
+// The sections. SectionBoth contains the keys that the global section and an entry share.
 const (
 	SectionRoot Section = iota
 	SectionBoth
@@ -62,36 +61,29 @@ const (
 // IsList reports whether the value is a list of single values.
 func (k Kind) IsList() bool { return k >= KindDatacenters && k <= KindNames }
 
-// An Effect is a set of the daemon's reactions to a changed setting of a vCenter.
+// An Effect is a set of reactions to a changed setting of a vCenter.
 type Effect int
 
 // The effects.
 const (
 	// EffectAddress: the server may be a different vCenter.
 	EffectAddress Effect = 1 << iota
-	// EffectCredentials: the account or its source changes.
 	EffectCredentials
-	// EffectTrust: the accepted certificate changes.
 	EffectTrust
-	// EffectMachines: the watched VMs change.
 	EffectMachines
-	// EffectCalls: the retries of calls change.
 	EffectCalls
-	// EffectFamilies: the IP families of Nodes change.
 	EffectFamilies
 )
 
 // A Field defines one key: its name, kind, default, documentation and effect.
 type Field struct {
-	In   Section
-	Key  string // in YAML
-	Kind Kind
-	// INISection is the INI section for a root key.
+	In         Section
+	Key        string // in YAML
+	Kind       Kind
 	INISection string
 	Of         Section
 	Env        string
-	// Default is the default if it is a single value.
-	Default any
+	Default    any
 	// Words are the values of a KindWord, Min and Max the limits of a KindInt, named What in
 	// messages.
 	Words    []string
@@ -104,9 +96,9 @@ type Field struct {
 	// Unsupported and NoEffect are the reasons why a value is rejected or ignored.
 	Unsupported, NoEffect string
 	Effect                Effect
-	// Doc is the meaning in Markdown. Unset describes the default if Default does not.
+	// Doc is in Markdown. Unset describes the default if Default does not.
 	Doc, Unset string
-	// Ref returns a pointer to the value in the result. It is nil if there is no such value.
+	// Ref returns a pointer to the value in the result, and is nil if there is no such value.
 	Ref func(c *Config, v *VCenter) any
 }
 
@@ -172,9 +164,7 @@ const SetByCPI = "has no effect: the vSphere CPI sets it"
 // SkipDeletionVariable sets its key to true with any value.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
 
-// Fields are all keys of the YAML format; the INI format is derived from them. The reader, the
-// environment, inheritance, Diff, the effective configuration, the JSON schema and the reference use
-// this table.
+// Fields are all keys of the YAML format; the INI format is derived from them.
 var Fields = []Field{
 	{Key: "global", INISection: "Global", Kind: KindMapping, Of: SectionGlobal,
 		Doc: "defaults for all vCenters"},
@@ -321,8 +311,6 @@ var Fields = []Field{
 		Doc: "Whether vzones finds the VM of a Node without a usable system UUID and provider ID [by the Node's name](node.md#which-vm). Set it to `false` if a vCenter contains VMs that other people control: if the name or guest host name of such a VM is the Node's name, the Node permanently gets the zone, addresses and provider ID of that VM. [`vzones check`](findings.md#vz162) names the Nodes."},
 }
 
-// Has reports whether e contains any of effects.
 func (e Effect) Has(effects Effect) bool { return e&effects != 0 }
 
-// ChangesAddress reports whether the server may be a different vCenter.
 func (e Effect) ChangesAddress() bool { return e.Has(EffectAddress) }

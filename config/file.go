@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// MaxSize is the size limit of a configuration in bytes, which is also a ConfigMap's.
+// MaxSize is the size limit of a configuration in bytes, as of a ConfigMap.
 const MaxSize = 1 << 20
 
-// ErrNotRegular and ErrTooLarge are the errors of ReadFile for a file that it does not read.
+// The errors of ReadFile for a file that it does not read.
 var (
 	ErrNotRegular = errors.New("is not a regular file")
 	ErrTooLarge   = errors.New("is too large")
 )
 
-// ReadFile reads a regular file of at most MaxSize bytes, following links. It rejects pipes and
-// devices, which may block or never end.
+// ReadFile reads a regular file of at most MaxSize bytes. It rejects pipes and devices, which may
+// block or never end.
 func ReadFile(path string) ([]byte, error) { return ReadFileAtMost(path, MaxSize) }
 
 // ReadFileAtMost is ReadFile with a different limit.

@@ -14,14 +14,11 @@ import (
 	"vzones/topology"
 )
 
-// kubernetesLabel matches label keys that the framework does not accept from a cloud provider.
 var kubernetesLabel = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
 
 // ParseNodeLabels parses labels as key=value,key=value, the syntax of the vSphere CPI's
-// --node-labels. A value may be empty. Quotes around a text, a pair or a value are dropped, because
-// manifests keep a shell's quotes. As in the CPI, the last value of a repeated key applies and
-// Kubernetes' own keys are dropped, both with a warning. The result is nil without labels. The error
-// contains all errors. The labels of rules are not checked, see topology.Policy.Labels.
+// --node-labels. Quotes are dropped, because manifests keep a shell's quotes. As in the CPI, the
+// last value of a repeated key applies and Kubernetes' own keys are dropped, both with a warning.
 func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []string, err error) {
 	var errs []error
 	var repeated []string
@@ -102,7 +99,7 @@ func ParseLabelKey(key string) *ValueError {
 	return nil
 }
 
-// ParseLabelValue returns an error for an invalid label value. A value may be empty.
+// ParseLabelValue returns an error for an invalid label value.
 func ParseLabelValue(value string) *ValueError {
 	if value == "" {
 		return nil

@@ -8,10 +8,10 @@ import (
 const redacted = "[redacted]"
 
 // A Password is a secret that prints as [redacted] with every verb of fmt and as JSON, YAML, text
-// and slog. An empty Password prints as nothing, because a missing password is worth seeing.
+// and slog. An empty Password prints as nothing.
 //
 // The secret is behind a pointer because fmt prints unexported fields, and %p, without calling
-// methods: it then prints an address. Compare Passwords with Equal or reflect.DeepEqual, not ==.
+// methods. Compare Passwords with Equal or reflect.DeepEqual, not ==.
 type Password struct {
 	secret *string
 }
@@ -24,7 +24,7 @@ func NewPassword(secret string) Password {
 	return Password{secret: &secret}
 }
 
-// Reveal returns the secret, for a login only.
+// Reveal returns the secret.
 func (p Password) Reveal() string {
 	if p.secret == nil {
 		return ""
@@ -38,7 +38,6 @@ func (p Password) IsEmpty() bool { return p.secret == nil }
 // Equal reports whether both have the same secret.
 func (p Password) Equal(other Password) bool { return p.Reveal() == other.Reveal() }
 
-// String returns [redacted], or nothing for the empty Password.
 func (p Password) String() string {
 	if p.IsEmpty() {
 		return ""
@@ -51,5 +50,5 @@ func (p Password) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, p.String())
 }
 
-// MarshalText returns String, for JSON, YAML and slog.
+// MarshalText is for JSON, YAML and slog.
 func (p Password) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

@@ -9,25 +9,22 @@ import (
 	"vzones/internal/quote"
 )
 
-// A Template composes a label's value of several parts.
+// A Template composes a label's value from parts.
 type Template []Part
 
-// A Part is one piece of a Template. Exactly one of its fields is set.
+// A Part is one piece of a Template, with exactly one field set.
 type Part struct {
-	// Text is literal text.
 	Text string
 	// Own stands for the rule's own source.
 	Own bool
-	// Label stands for the value of another rule's label.
+	// Label is the label of another rule.
 	Label string
-	// Category stands for a tag: the deciding tag of the rule in Policy.Rules with this
-	// category, or else the nearest tag.
-	Category string
-	// Inventory stands for the name of an inventory object.
+	// Category is decided by the rule in Policy.Rules with this category, or else by the nearest
+	// tag.
+	Category  string
 	Inventory Inventory
 }
 
-// String returns the part in the syntax of the configuration.
 func (p Part) String() string {
 	switch {
 	case p.Own:
@@ -59,12 +56,11 @@ func (t Template) format(label string) string {
 	return b.String()
 }
 
-// UsesOwn reports whether the template contains the rule's own source.
+// UsesOwn reports whether the template uses the rule's own source.
 func (t Template) UsesOwn() bool { return slices.ContainsFunc(t, func(p Part) bool { return p.Own }) }
 
-// ParseTemplate parses a rule's value such as {region}-{zone}. Braces enclose a source: region,
-// zone, an inventory object, tag:CATEGORY, or one of labels. The rule's own label stands for the
-// rule's own source. Errors tell the user what to write.
+// ParseTemplate parses a rule's value such as {region}-{zone}. The rule's own label stands for its
+// own source.
 func ParseTemplate(text, label string, labels []string) (Template, error) {
 	var t Template
 	for rest := text; rest != ""; {
@@ -127,8 +123,7 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		quote.Name(name), strings.Join(known, ", "))
 }
 
-// Cycle returns labels of which each is composed of the next, and the last of the first. It returns
-// nil if there are none.
+// Cycle returns labels each composed of the next, and the last of the first, or nil.
 func (p Policy) Cycle() []string {
 	for _, label := range p.Labels() {
 		if cycle := p.cycle([]string{label}); cycle != nil {
@@ -138,7 +133,6 @@ func (p Policy) Cycle() []string {
 	return nil
 }
 
-// cycle returns the cycle through the first of the labels, each of which is composed of the next.
 func (p *Policy) cycle(labels []string) []string {
 	rule := p.rule(labels[len(labels)-1])
 	if rule == nil {
@@ -160,16 +154,13 @@ func (p *Policy) cycle(labels []string) []string {
 	return nil
 }
 
-// composition computes the values of templates after all other sources are decided.
 type composition struct {
 	*resolution
 	// plain are the decisions before composition.
-	plain []Decision
-	// done and inProgress are keyed by label.
+	plain            []Decision
 	done, inProgress map[string]bool
 }
 
-// compose replaces the values of rules with a template, unless a required label has failed.
 func (r *resolution) compose() {
 	if r.err != nil || !r.policy.composes() {
 		return
@@ -183,7 +174,7 @@ func (r *resolution) compose() {
 	r.inOrder()
 }
 
-// label composes one label, after the labels that it is composed of.
+// label composes one label, after the labels that it uses.
 func (c *composition) label(rule *Rule) {
 	if rule.Value == nil || c.done[rule.Label] {
 		return
@@ -243,8 +234,7 @@ func (d *Decision) take(part Part, source Decision) {
 	}
 }
 
-// part returns the decision of one part of a rule's value. The error is ErrMissing if the part is
-// known to have no value.
+// part returns ErrMissing if a part certainly has no value.
 func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 	decided := func(among []Decision, label string) (Decision, error) {
 		if i := slices.IndexFunc(among, func(d Decision) bool { return d.Label == label }); i >= 0 {
@@ -274,7 +264,6 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 	return Decision{Value: part.Text}, nil
 }
 
-// decidePart decides a source that no rule has.
 func (c *composition) decidePart(rule Rule) (Decision, error) {
 	single := resolution{search: c.search}
 	single.decideLevel(&rule)

@@ -8,16 +8,14 @@ import (
 	"vzones/internal/quote"
 )
 
-// A ConflictKind is one of a closed set.
+// A ConflictKind is a value of a metric's label and must not change.
 type ConflictKind string
 
-// The kinds. They are values of a metric's label and must not change.
+// The kinds of conflicts.
 const (
-	// ConflictPrecedence: the nearest tag and the CSI driver's walk give a label different
-	// values.
+	// ConflictPrecedence: the nearest tag and the CSI driver's walk differ.
 	ConflictPrecedence ConflictKind = "precedence"
-	// ConflictTagOrder: the CSI driver's value depends on the order in which vCenter lists an
-	// object's tags.
+	// ConflictTagOrder: the CSI driver's value depends on the order in which vCenter lists tags.
 	ConflictTagOrder ConflictKind = "tag_order"
 	// ConflictTwoTags: the deciding object has two tags of one category.
 	ConflictTwoTags ConflictKind = "two_tags"
@@ -25,29 +23,26 @@ const (
 	ConflictTwoGroups ConflictKind = "two_groups"
 	// ConflictInvalidValue: the deciding name is not a valid label value.
 	ConflictInvalidValue ConflictKind = "invalid_value"
-	// ConflictOffPath: a value comes from a path that the CSI driver does not read, and the
-	// compute path gives no value or a different value.
+	// ConflictOffPath: the compute path, which the CSI driver reads, gives no value or a different
+	// value.
 	ConflictOffPath ConflictKind = "off_compute_path"
 	// ConflictSpans: VMs in several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
-	// ConflictNames: another vCenter has tags with the names of a region and zone, though no
-	// Node there has that pair.
+	// ConflictNames: another vCenter has tags with the names of a region and zone.
 	ConflictNames ConflictKind = "names_span_vcenters"
 	// ConflictRegionAndZone: a tag name is both a region and a zone.
 	ConflictRegionAndZone ConflictKind = "region_and_zone"
 	// ConflictMissingCategory: only some vCenters have the category of region or zone.
 	ConflictMissingCategory ConflictKind = "category_not_everywhere"
-	// ConflictNoCategory: no vCenter shows a tag category of the policy to the account.
+	// ConflictNoCategory: no vCenter shows a tag category to the account.
 	ConflictNoCategory ConflictKind = "no_category"
-	// ConflictUnread: objects are treated as untagged because the account may not read their
-	// tags.
+	// ConflictUnread: objects with unreadable tags are treated as untagged.
 	ConflictUnread ConflictKind = "unreadable_tags"
 	// ConflictTwoRegions: one zone is in several regions.
 	ConflictTwoRegions ConflictKind = "zone_in_two_regions"
 	// ConflictNotNested: a value of a further level is in several values of an outer level.
 	ConflictNotNested ConflictKind = "not_nested"
-	// ConflictNotCSI: region or zone is composed, or comes from a source that the CSI driver
-	// does not read.
+	// ConflictNotCSI: region or zone comes from a source that the CSI driver does not read.
 	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
@@ -63,19 +58,16 @@ func ConflictKinds() []ConflictKind {
 
 // A Conflict is a problem in tags or inventory names that an operator should fix.
 type Conflict struct {
-	Kind ConflictKind
-	// Labels are the affected labels.
+	Kind   ConflictKind
 	Labels []string
-	// Objects are the objects that disagree, the nearest first.
+	// Objects disagree, the nearest first.
 	Objects []*Object
 
-	// why computes the text on demand, since most placements are resolved without a reader. It
-	// is nil in some tests. A nil key means why.
+	// why computes the text on demand. It is nil in some tests. A nil key means why.
 	why, key func() string
 }
 
-// Text describes the problem and its fix for a person. It names objects by vCenter and inventory
-// path, and is the same for all VMs below them.
+// Text describes the problem and its fix. It is the same for all VMs below the objects.
 func (c Conflict) Text() string {
 	if c.why == nil {
 		return string(c.Kind)
@@ -83,7 +75,7 @@ func (c Conflict) Text() string {
 	return c.why()
 }
 
-// Key identifies the conflict. It is the text without parts that change for unrelated reasons.
+// Key is the text without parts that change for unrelated reasons.
 func (c Conflict) Key() string {
 	if c.key != nil {
 		return c.key()
@@ -91,8 +83,7 @@ func (c Conflict) Key() string {
 	return c.Text()
 }
 
-// NoCategory returns a conflict for each label whose category is in absent, the categories that no
-// vCenter shows to the account. The text lists p.Visible.
+// NoCategory returns a conflict for each label whose category no vCenter shows to the account.
 func (p Policy) NoCategory(absent []string) []Conflict {
 	var conflicts []Conflict
 	for _, rules := range []Rules{p.Rules, p.Levels} {
@@ -107,8 +98,8 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 	return conflicts
 }
 
-// noCategoryConflict returns the conflict of a category that no vCenter shows. Its key omits the list
-// of visible categories, which any user of the vCenter may change.
+// noCategoryConflict omits the list of visible categories from the key, because any user of the
+// vCenter may change it.
 func (p Policy) noCategoryConflict(category string, r Rule) Conflict {
 	key := func() string {
 		return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
@@ -133,9 +124,7 @@ func suggestion(category string, candidates []string) string {
 }
 
 // MissingCategories returns a conflict for each category of region and zone that only some vCenters
-// show to the account: the CSI driver needs them in all vCenters. absent lists the categories that
-// each vCenter does not show, for all vCenters that were read. The conflicts apply to all Nodes
-// with the driver.
+// show to the account. absent lists the missing categories of each vCenter that was read.
 func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 	var conflicts []Conflict
 	for _, category := range p.VolumeCategories() {
@@ -146,7 +135,6 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 			}
 		}
 		if len(lacking) == 0 || len(lacking) == len(absent) {
-			// NoCategory reports a category that no vCenter has.
 			continue
 		}
 		slices.Sort(lacking)

@@ -5,29 +5,20 @@ import "slices"
 // A Fate is the role of a tag in the decision of a label. Programs may rely on its values.
 type Fate string
 
-// The fates.
+// The fates, which Text describes.
 const (
-	// FateDecides: the tag gives the label its value or a part of it.
-	FateDecides Fate = "decides"
-	// FateTwoTags: its object decides, but has two tags of the category.
-	FateTwoTags Fate = "two_tags"
-	// FateInvalid: the tag decides, but is not a valid label value.
-	FateInvalid Fate = "invalid_value"
-	// FateOverwritten: a farther tag decides (precedence csi).
+	FateDecides     Fate = "decides"
+	FateTwoTags     Fate = "two_tags"
+	FateInvalid     Fate = "invalid_value"
 	FateOverwritten Fate = "overwritten"
-	// FateFarther: a nearer tag decides.
-	FateFarther Fate = "farther"
-	// FateBeyond: the walk ended nearer to the VM, where every category had a value.
-	FateBeyond Fate = "beyond_walk"
-	// FateOtherPath: an earlier path decides.
-	FateOtherPath Fate = "other_path"
-	// FateIncomplete: the tag's path lacks a required category, so a later path decides.
-	FateIncomplete Fate = "incomplete_path"
-	// FateNoDecision: nothing decides the label.
-	FateNoDecision Fate = "no_decision"
+	FateFarther     Fate = "farther"
+	FateBeyond      Fate = "beyond_walk"
+	FateOtherPath   Fate = "other_path"
+	FateIncomplete  Fate = "incomplete_path"
+	FateNoDecision  Fate = "no_decision"
 )
 
-// Text describes the fate for a person.
+// Text describes the fate in a sentence.
 func (f Fate) Text() string {
 	switch f {
 	case FateDecides:
@@ -60,9 +51,8 @@ type Contender struct {
 	Fate Fate
 }
 
-// Contenders returns, for each label that uses tags, all tags of its categories above a VM, whether
-// they decide or not. An object on several paths occurs once for a label. Objects with unreadable
-// tags are left out.
+// Contenders returns, for each label that uses tags, all readable tags of its categories above a VM.
+// An object on several paths occurs once for a label.
 func Contenders(policy Policy, paths []Path) []Contender {
 	s := search{ancestors: paths, policy: &policy}
 	var found []Contender
@@ -158,8 +148,8 @@ func (r *Rule) fate(decider hit) Fate {
 	return FateDecides
 }
 
-// contenders lists the tags of a rule's category. The path with index decides comes first, so that
-// an object on several paths belongs to it; -1 means that no path decides.
+// contenders lists the tags of a rule's category. The path with index decides (-1 for none) comes
+// first, so that an object on several paths belongs to it.
 func (s *search) contenders(rule *Rule, decides int, fate func(pathIndex, i int, o *Object) Fate) []Contender {
 	var found []Contender
 	seen := map[Ref]bool{}

@@ -11,8 +11,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// CSIPolicy returns the CSI driver's own policy: its walk over these tag categories on the compute
-// path, with the labels that the kubelet sets for the driver. All categories are required, because
+// CSIPolicy returns the CSI driver's own policy for these tag categories. All are required, because
 // the driver reports no topology if one is missing.
 func CSIPolicy(categories []string) Policy {
 	p := Policy{Precedence: PrecedenceCSI, Paths: []PathKind{ComputePath}}
@@ -22,8 +21,7 @@ func CSIPolicy(categories []string) Policy {
 	return p
 }
 
-// NotCSI returns a conflict for region or zone if it is not a plain tag, the only source that the
-// CSI driver reads. It depends on the configuration alone.
+// NotCSI returns a conflict for region or zone if it is not a plain tag.
 func (p Policy) NotCSI() []Conflict {
 	var conflicts []Conflict
 	for _, r := range p.Rules {
@@ -51,8 +49,7 @@ func (r Rule) notSeenByCSI() string {
 		"If the tags can be renamed, give them these values as names, and remove value from the configuration.", composed, r.Category)
 }
 
-// compare records conflicts where the operator may expect, or the CSI driver may find, a different
-// value.
+// compare records values that the operator may not expect, or that the CSI driver may not find.
 func (r *resolution) compare(v choice, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
@@ -116,7 +113,7 @@ func (r *resolution) reportUnread() {
 }
 
 // compareWithDriver compares decisions off the compute path with the CSI driver's walk on it. A
-// compute path that cannot be read is no conflict. System folders are treated as untagged.
+// compute path that cannot be read is no conflict.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
@@ -148,7 +145,6 @@ func (r *resolution) compareWithDriver() {
 }
 
 type disagreement struct {
-	// subject names the label, or the part of its value, in a text.
 	subject, category string
 	// nearest is true for precedence nearest, compute if the CSI driver reads this path.
 	nearest, compute bool
@@ -173,7 +169,6 @@ func (d disagreement) levels(objects ...*Object) string {
 	return fmt.Sprintf("Category %q has tags on several levels of vCenter %q: %s.", d.category, objects[0].Ref.VCenter, strings.Join(tags, ", "))
 }
 
-// alternatives lists the tags of which a walk may take any.
 func (d disagreement) alternatives(h hit) string {
 	return joined(h.object.tagNames(d.category), " or ")
 }
@@ -245,11 +240,9 @@ func (r *Rule) subject() string {
 
 // Volumes returns, for each pair, the conflicts that keep the vSphere CSI driver from placing
 // volumes although it gives the Nodes their topology. For volumes the driver searches downwards:
-// from the names of both tags to all objects that have them. The placements of the whole fleet, in
-// any order, show the tags above its Nodes.
-//
-// It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the
-// driver's pkg/csi/service/common/topology.go.
+// from the names of both tags to all objects that have them. See DiscoverTagEntities,
+// GetHostsForSegment and getVCForTopologySegments in the driver's
+// pkg/csi/service/common/topology.go.
 func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[tagPair]*domain{}}
 	for placed := range placements {
@@ -272,7 +265,7 @@ func (p Policy) Volumes(placements iter.Seq[Placement]) map[Pair][]Conflict {
 	return conflicts
 }
 
-// VolumeCategories returns the tag categories of region and zone without duplicates.
+// VolumeCategories returns the tag categories of region and zone.
 func (p Policy) VolumeCategories() []string {
 	var names []string
 	for _, label := range [...]string{LabelRegion, LabelZone} {
@@ -304,8 +297,7 @@ func (p Policy) labelsOf(category string) []string {
 
 type tagUse struct{ label, name string }
 
-// A tagPair is a pair and the names of its tags. With composed values, different tags can give the
-// same pair.
+// A tagPair is a pair and its tags. With composed values, different tags can give the same pair.
 type tagPair struct {
 	Pair
 	region, zone string
@@ -316,15 +308,14 @@ func (t tagPair) compare(other tagPair) int {
 }
 
 type domain struct {
-	// tags are the names of the deciding tags, by label.
 	tags map[string]string
-	// deciders has one object that decided the zone for each vCenter.
+	// deciders has one deciding object for each vCenter.
 	deciders map[string]*Object
 }
 
 type volumes struct {
-	// uses contains the vCenters in which a tag gives a label its value, and names the tag
-	// names in each vCenter.
+	// uses contains the vCenters of each tag name of a label, and names the tag names of each
+	// vCenter.
 	uses    map[tagUse]map[string]bool
 	names   map[string]map[string]bool
 	domains map[tagPair]*domain
@@ -344,7 +335,7 @@ func (v *volumes) use(label, name, vcenter string) {
 	v.uses[tagUse{label, name}][vcenter] = true
 }
 
-// place adds a placement. The driver ignores a pair that does not come from tags.
+// place ignores a pair that does not come from tags, as the driver does.
 func (v *volumes) place(placed Placement) {
 	pair, ok := placed.Pair()
 	if !ok {
@@ -384,7 +375,7 @@ func (d Decision) tag() (string, bool) {
 }
 
 // namesInOtherVCenters returns a conflict if a pair is in one vCenter, and another vCenter has tags
-// with both names. Spanning finds a pair in several vCenters.
+// with both names.
 func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.deciders) != 1 {
 		return nil

@@ -10,15 +10,14 @@ import (
 	"vzones/internal/quote"
 )
 
-// FleetConflicts are the conflicts that only the placements of a whole fleet show, as found by
-// Spanning, Policy.Unnested and Policy.Volumes.
+// FleetConflicts are the conflicts that only the placements of a whole fleet show.
 type FleetConflicts struct {
 	Spanning map[Pair]Conflict
 	Unnested map[Value]Conflict
 	Volumes  map[Pair][]Conflict
 }
 
-// FleetConflicts returns the conflicts of a whole fleet.
+// FleetConflicts returns the conflicts of a fleet.
 func (p Policy) FleetConflicts(placements []Placement) FleetConflicts {
 	return FleetConflicts{
 		Spanning: Spanning(slices.Values(placements)),
@@ -44,17 +43,16 @@ func (f *FleetConflicts) Of(placed Placement) []Conflict {
 	return conflicts
 }
 
-// Equal reports whether both have the same conflicts.
+// Equal compares the texts of the conflicts.
 func (f *FleetConflicts) Equal(other *FleetConflicts) bool {
 	sameText := func(a, b Conflict) bool { return a.Text() == b.Text() }
 	return maps.EqualFunc(f.Spanning, other.Spanning, sameText) && maps.EqualFunc(f.Unnested, other.Unnested, sameText) &&
 		maps.EqualFunc(f.Volumes, other.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, sameText) })
 }
 
-// A Pair is a region and a zone. The CSI driver places volumes by pair, so each pair may exist in
-// one vCenter only.
+// A Pair is a region, which may be empty, and a zone. The CSI driver places volumes by pair, so each
+// pair may exist in one vCenter only.
 type Pair struct {
-	// Region is empty if there is none.
 	Region, Zone string
 }
 
@@ -65,15 +63,13 @@ func (p Pair) labels() []string {
 	return []string{LabelRegion, LabelZone}
 }
 
-// Pair returns the placement's region and zone. It returns false without a zone, or while the
-// region is undecided.
+// Pair returns false without a zone, or while the region is undecided.
 func (p Placement) Pair() (Pair, bool) {
 	pair := Pair{Region: p.Value(LabelRegion), Zone: p.Value(LabelZone)}
 	return pair, pair.Zone != "" && p.WhyUndecided(LabelRegion) == nil
 }
 
-// Spanning returns a conflict for each pair in several vCenters, which applies to all Nodes with
-// the pair. It needs the placements of the whole fleet, in any order.
+// Spanning returns a conflict for each pair in several vCenters.
 func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 	// deciders contains one object per vCenter.
 	deciders := map[Pair][]*Object{}
@@ -128,8 +124,7 @@ func (p Pair) described() string {
 // A Value is one value of a label.
 type Value struct{ Label, Value string }
 
-// Nesting returns the labels that have to nest, the outermost first: region, zone and the nested
-// levels.
+// Nesting returns the labels that have to nest, the outermost first.
 func (p Policy) Nesting() []string {
 	var labels []string
 	for _, label := range []string{LabelRegion, LabelZone} {
@@ -145,14 +140,11 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// outerValues contains the values of an outer label among VMs with one inner value. Each maps to an
-// object that decided the inner value. The empty key stands for VMs that have no outer value.
+// outerValues maps the values of an outer label, or "", to an object that decided the inner value.
 type outerValues map[string]*Object
 
-// Unnested returns a conflict for each value that lies in several values of an outer label: zones
-// in several regions, and values of nested levels. It applies to all Nodes with the value. A VM
-// without an outer value differs from a VM with an outer value; a VM whose outer value is undecided
-// is ignored. It needs the placements of the whole fleet, in any order.
+// Unnested returns a conflict for each value that lies in several values of an outer label. A missing
+// outer value is a value of its own; an undecided outer value is ignored.
 func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	labels := p.Nesting()
 	if len(labels) < 2 {

@@ -66,10 +66,9 @@ func (a ancestors) searchedPath(inventory Inventory) string {
 	return ""
 }
 
-// escapes are vSphere's escape sequences in names of the inventory.
 var escapes = strings.NewReplacer("%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%25", "%")
 
-// Unescaped returns a name as vSphere's user interface shows it.
+// Unescaped returns an inventory name without vSphere's escape sequences.
 func Unescaped(name string) string {
 	if !strings.Contains(name, "%") {
 		return name
@@ -77,7 +76,6 @@ func Unescaped(name string) string {
 	return escapes.Replace(name)
 }
 
-// find returns an inventory object above the VM, or the reason why it is absent or unknown.
 func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown string) {
 	switch inventory {
 	case InventoryVCenter:
@@ -130,8 +128,7 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 	return nil, "", unknown
 }
 
-// findPool returns the VM's resource pool. The default pool of a cluster or host is the pool with
-// no pool above it.
+// findPool ignores the default pool of a cluster or host, the pool with no pool above it.
 func (a ancestors) findPool() (*Object, string, string) {
 	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -148,7 +145,7 @@ func (a ancestors) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder returns the VM's folder. The default folder of a datacenter is right below it.
+// findFolder ignores the default folder of a datacenter, right below it.
 func (a ancestors) findFolder() (*Object, string, string) {
 	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {
@@ -167,7 +164,6 @@ func (a ancestors) findFolder() (*Object, string, string) {
 }
 
 // decideByMembership decides a rule by the DRS host group or vSAN fault domain of the VM's host.
-// A membership that was not read is unknown, never absent.
 func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
 	var names []string
@@ -220,8 +216,6 @@ func (r *Rule) groupKind() string {
 	return "vSAN fault domain"
 }
 
-// hostAndCluster returns the VM's host and the cluster right above it, or the reason why the cluster is
-// absent or unknown.
 func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown string) {
 	p := a.path(ComputePath)
 	if len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {

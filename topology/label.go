@@ -28,7 +28,7 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// The labels of a Node's topology in Kubernetes.
+// The labels of a Node's topology.
 const (
 	LabelRegion = "topology.kubernetes.io/region"
 	LabelZone   = "topology.kubernetes.io/zone"
@@ -49,12 +49,11 @@ func ReservedDomain(key string) string {
 	return ""
 }
 
-// LabelRack is the only key in topology.kubernetes.io besides region and zone that appears in
-// Kubernetes' own APIs: k8s.io/api/scheduling/v1beta1 has it as an example.
+// LabelRack is the only other key in topology.kubernetes.io in Kubernetes' own APIs: an example in
+// k8s.io/api/scheduling/v1beta1.
 const LabelRack = "topology.kubernetes.io/rack"
 
-// IsReservedLevel reports whether a key in a reserved domain can be a level's label. The framework
-// writes no such label, and kubelets may not.
+// IsReservedLevel reports whether a key in a reserved domain can be a level's label.
 func IsReservedLevel(key string) bool { return key == LabelRack }
 
 // CSIDomain is the domain of the labels that the kubelet sets for the CSI driver.

@@ -9,13 +9,13 @@ import (
 	"vzones/internal/quote"
 )
 
-// A Ref identifies a managed object of the fleet. Managed object IDs repeat between vCenters.
+// A Ref identifies a managed object. Managed object IDs repeat between vCenters.
 type Ref struct {
-	// VCenter is the name of the vCenter's entry in the configuration.
+	// VCenter is the vCenter's name in the configuration.
 	VCenter string
-	// Type is the managed object type, such as "HostSystem".
+	// Type is the managed object type, such as HostSystem.
 	Type string
-	// ID is the managed object ID, such as "host-42".
+	// ID is the managed object ID, such as host-42.
 	ID string
 }
 
@@ -30,36 +30,31 @@ type Tag struct {
 // An Object is a VM or one of its ancestors. Objects are shared between paths and immutable.
 type Object struct {
 	Ref Ref
-	// Name is the name in vSphere's escaping, with %2f, %5c and %25 for slash, backslash and
-	// percent.
+	// Name is in vSphere's escaping: %2f, %5c and %25 for slash, backslash and percent.
 	Name string
-	// Path is the inventory path, "/dc1/host/c1/h1"; "/" for the root folder, empty if unknown.
+	// Path is the inventory path; "/" for the root folder, empty if unknown.
 	Path string
-	// Tags are the object's own tags, in no order.
 	Tags []Tag
 	// TagsErr is nil if Tags is complete. With ErrNotPermitted, the object is treated as
-	// untagged if readable tags decide. With any other error, every label that may depend on
-	// the object is unknown.
+	// untagged if readable tags decide. With any other error, labels that may depend on the
+	// object are unknown.
 	TagsErr error
-	// HostGroups are the DRS host groups of a host, and FaultDomain is its vSAN fault domain.
-	// Nil means not read yet, or not requested.
+	// HostGroups and FaultDomain of a host are nil if not requested or not yet read.
 	HostGroups, FaultDomain *Membership
 }
 
-// A Membership lists a host's groups or fault domain in its cluster.
+// A Membership lists a host's DRS groups or vSAN fault domain.
 type Membership struct {
-	// Names is sorted, and empty if the host is in none.
+	// Names is sorted.
 	Names []string
 	// Err is nil if Names is complete.
 	Err error
 }
 
-// String names the object for a person, by its kind, path and vCenter.
 func (o *Object) String() string {
 	return fmt.Sprintf("%s of vCenter %q", o.inVCenter(), o.Ref.VCenter)
 }
 
-// inVCenter is String without the vCenter.
 func (o *Object) inVCenter() string {
 	switch o.Path {
 	case "/":
@@ -70,7 +65,7 @@ func (o *Object) inVCenter() string {
 	return o.kind() + " " + quote.Name(o.Path)
 }
 
-// Located is the String of an object with a path, which may be empty.
+// Located describes the object by its kind, path (which may be empty) and vCenter.
 func (r Ref) Located(path string) string { return (&Object{Ref: r, Path: path}).String() }
 
 func (o *Object) kind() string {
@@ -106,16 +101,13 @@ const (
 	typeDatacenter = "Datacenter"
 )
 
-// A hit is the tag of one category on one object.
 type hit struct {
-	// object is nil without a tag.
 	object *Object
-	// name is the name of any of the tags if there are several.
+	// name is any of the tags' names if there are several.
 	name        string
 	isAmbiguous bool
 }
 
-// tagged returns the object's tag of a category. Duplicates are one tag.
 func (o *Object) tagged(category string) hit {
 	var h hit
 	for i := range o.Tags {
@@ -132,12 +124,10 @@ func (o *Object) tagged(category string) hit {
 	return h
 }
 
-// differs reports whether a hit on another object gives a different value.
 func (h hit) differs(other hit) bool {
 	return h.object != other.object && (h.isAmbiguous || other.isAmbiguous || h.name != other.name)
 }
 
-// tagNames returns the distinct tag names of a category, sorted.
 func (o *Object) tagNames(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
@@ -157,25 +147,24 @@ const (
 	// ComputePath is host, cluster, host folders, datacenter, datacenter folders, root. The CSI
 	// driver reads only this path.
 	ComputePath PathKind = "compute"
-	// PoolPath is resource pool, parent pools, cluster, and onwards like ComputePath.
+	// PoolPath is resource pool, parent pools, cluster, then like ComputePath.
 	PoolPath PathKind = "resource pool"
-	// FolderPath is the VM itself, its VM folders, datacenter, and onwards like ComputePath.
+	// FolderPath is the VM itself, its VM folders, datacenter, then like ComputePath.
 	FolderPath PathKind = "folder"
 )
 
 // defaultPaths is in the vSphere CPI's order.
 var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
 
-// DefaultPaths returns the paths of a policy that sets none, in order.
+// DefaultPaths returns the paths of a policy that sets none.
 func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
 
-// A Path is a list of objects upwards from a VM.
+// A Path lists the objects above a VM.
 type Path struct {
 	Kind PathKind
 	// Objects are ordered from the nearest to the root.
 	Objects []*Object
-	// Broken is the reason why the path ends before the root folder, such as a missing
-	// privilege, or nil.
+	// Broken is the reason why the path ends before the root folder, or nil.
 	Broken error
 }
 
@@ -183,7 +172,7 @@ type ancestors []Path
 
 var errNoPath = errors.New("the VM is not said to have one")
 
-// path returns the VM's path of a kind. An unknown path is empty and broken.
+// path returns an empty, broken path if the kind is unknown.
 func (a ancestors) path(kind PathKind) *Path {
 	for i := range a {
 		if a[i].Kind == kind {
@@ -193,10 +182,8 @@ func (a ancestors) path(kind PathKind) *Path {
 	return &Path{Kind: kind, Broken: errNoPath}
 }
 
-// maxNamed limits the objects, tags or vCenters in a text. A usual path fits.
 const maxNamed = 10
 
-// maxSearched limits the untagged objects in a text.
 const maxSearched = 5
 
 func quoted(names []string) string { return joined(names, ", ") }

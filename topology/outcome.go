@@ -6,35 +6,31 @@ import (
 	"strings"
 )
 
-// The outcomes of a search for a VM or its placement, besides success. They are never
-// interchangeable: only ErrAbsent allows the deletion of a Node.
+// The outcomes of a search for a VM or its placement, besides success. Only ErrAbsent allows the
+// deletion of a Node.
 var (
 	// ErrAbsent: every vCenter answered completely and none has the VM.
 	ErrAbsent = errors.New("no such VM")
 	// ErrUnknown: a necessary read failed.
 	ErrUnknown = errors.New("unknown")
-	// ErrAmbiguous: several answers are equally valid, so none is picked.
+	// ErrAmbiguous: several answers are equally valid.
 	ErrAmbiguous = errors.New("ambiguous")
-	// ErrMissing: every read succeeded and a required value does not exist.
+	// ErrMissing: everything was read, and a required value does not exist.
 	ErrMissing = errors.New("missing")
-	// ErrInvalid: the value is not a valid label value.
 	ErrInvalid = errors.New("invalid")
 )
 
-// ErrNoCategory means that a vCenter does not show a tag category to the account: it does not
-// exist, or the account may not read it. Errors that wrap it also wrap ErrUnknown.
+// ErrNoCategory means that a vCenter does not show a tag category to the account. Errors that wrap
+// it also wrap ErrUnknown.
 var ErrNoCategory = errors.New("no such tag category that the account can see")
 
-// ErrNotPermitted means that the account lacks the privilege System.Read on an object, and so cannot
-// read its tags.
+// ErrNotPermitted means that the account lacks System.Read on an object, and so cannot read its tags.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
-// ErrNotRead means that the first read has not completed. A failed read replaces it with its own
-// error.
+// ErrNotRead means that the first read has not completed or failed yet.
 var ErrNotRead = errors.New("not read yet")
 
-// Errorf returns an error of a kind, such as ErrUnknown, for errors.Is. The text does not contain
-// the kind. Errors formatted with %w are wrapped too.
+// Errorf returns an error of a kind, such as ErrUnknown, for errors.Is.
 func Errorf(kind error, format string, args ...any) error {
 	return &kindError{fmt.Errorf(format, args...), kind}
 }
@@ -57,5 +53,4 @@ func (k Kinds) Error() string {
 	return strings.Join(texts, ", ")
 }
 
-// Unwrap returns the kinds.
 func (k Kinds) Unwrap() []error { return k }

@@ -6,19 +6,16 @@ import (
 	"strings"
 )
 
-// A Placement contains a VM's labels. Each label of the policy is decided, undecided or absent. An
-// absent label is in neither Decisions nor Undecided: everything was read and it has no value, so a
-// Node may lose it. A Node keeps an undecided label.
+// A Placement contains a VM's labels. A label in neither Decisions nor Undecided has no value for
+// certain, so a Node may lose it. A Node keeps an undecided label (decision 0014).
 type Placement struct {
-	// Path is the path whose tags decided region and zone, or empty.
-	Path PathKind
-	// Decisions are in the order of the rules, levels last.
+	// Path decided region and zone, or is empty.
+	Path      PathKind
 	Decisions []Decision
-	// Undecided lists optional labels whose value is unknown.
 	Undecided []Undecided
-	// Conflicts are valid even if Resolve returns an error.
+	// Conflicts are valid even with an error.
 	Conflicts []Conflict
-	// SystemUnread lists the system folders (see IsSystemFolder) that are treated as untagged.
+	// SystemUnread lists the system folders that are treated as untagged.
 	SystemUnread []*Object
 }
 
@@ -26,22 +23,22 @@ type Placement struct {
 type Decision struct {
 	Label string
 	Value string
-	// Plain is the value of the rule's own source if Value is composed: the tag name that the
-	// CSI driver reads. Parts are the decisions that Value is composed of, without literal text.
+	// Plain is the value of the rule's own source if Value is composed, and Parts are the
+	// decisions that Value is composed of.
 	Plain     string
 	Parts     []Decision
 	Category  string
 	Inventory Inventory
 	HostGroup string
 	// By is the object whose tag or name gave the value: for InventoryVCenter the farthest
-	// readable object, and for host groups and fault domains the host's cluster.
+	// readable object, for host groups and fault domains the host's cluster.
 	By *Object
-	// Unread lists the objects, without system folders, that are treated as untagged and might
-	// have decided otherwise. Such a value may be added to a Node but never replace another.
+	// Unread lists the objects, without system folders, that might have decided otherwise. Such
+	// a value may be added to a Node but never replace another value.
 	Unread []*Object
 }
 
-// Source describes the value's source for a person.
+// Source describes where the value comes from.
 func (d Decision) Source() string {
 	if d.Parts != nil {
 		sources := make([]string, len(d.Parts))
@@ -63,7 +60,7 @@ func (d Decision) Source() string {
 	return fmt.Sprintf("category %q on %s", d.Category, d.By)
 }
 
-// Undecided is a label whose value is unknown.
+// Undecided is an optional label of unknown value.
 type Undecided struct {
 	Label string
 	// Err is ErrUnknown, ErrAmbiguous or ErrInvalid.
@@ -85,7 +82,7 @@ func (p Placement) decision(label string) (Decision, bool) {
 	return Decision{}, false
 }
 
-// WhyUndecided returns the error of an undecided label, and nil for any other label.
+// WhyUndecided returns the error of an undecided label, or nil.
 func (p Placement) WhyUndecided(label string) error {
 	for _, u := range p.Undecided {
 		if u.Label == label {
@@ -95,7 +92,7 @@ func (p Placement) WhyUndecided(label string) error {
 	return nil
 }
 
-// NotRead returns the error of the first label that is undecided because of ErrNotRead, or nil.
+// NotRead returns the first ErrNotRead of an undecided label, or nil.
 func (p Placement) NotRead() error {
 	for _, u := range p.Undecided {
 		if errors.Is(u.Err, ErrNotRead) {
@@ -105,7 +102,7 @@ func (p Placement) NotRead() error {
 	return nil
 }
 
-// Uncertainty returns the reason why a label is undecided or might have a different value, or nil.
+// Uncertainty returns the reason why a label might have a different value, or nil.
 func (p Placement) Uncertainty() error {
 	for _, u := range p.Undecided {
 		return u.Err

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Precedence selects the deciding tag among several tags of one category along a path.
+// Precedence selects the deciding tag of a category along a path.
 type Precedence string
 
 const (
@@ -15,25 +15,23 @@ const (
 	PrecedenceNearest Precedence = "nearest"
 )
 
-// A Policy contains all settings of a placement. Its zero value places nothing.
+// A Policy contains the settings of placements. Its zero value places nothing.
 type Policy struct {
 	// Rules are the rules of region and zone, and of labels that the CSI driver decides with
-	// them. Their categories are decided together, by Precedence and on one path. Each category
-	// occurs in one rule only, or in region and zone.
+	// them: together, by Precedence and on one path. Each category occurs in one rule only, or in
+	// region and zone.
 	Rules Rules
-	// Levels are the rules of further labels, each decided alone by the nearest tag on the
-	// first path with such a tag. No label is in both Rules and Levels.
-	Levels Rules
-	// Precedence is PrecedenceCSI if empty.
+	// Levels are the rules of further labels, each decided alone by the nearest tag.
+	Levels     Rules
 	Precedence Precedence
 	// Paths are searched for tags in this order. Empty means DefaultPaths.
 	Paths []PathKind
-	// Invisible lists the categories that the VM's vCenter does not show to the account, so
-	// their tags are unknown. Visible lists the categories that it shows, if known.
+	// Invisible lists the categories that the VM's vCenter does not show to the account, Visible
+	// the categories that it shows, if known.
 	Invisible, Visible []string
 }
 
-// Categories returns the tag categories that the policy needs, without duplicates.
+// Categories returns the tag categories that the policy needs.
 func (p Policy) Categories() []string {
 	var names []string
 	for _, rules := range []Rules{p.Rules, p.Levels} {
@@ -48,12 +46,12 @@ func (p Policy) Categories() []string {
 	return names
 }
 
-// HostGroups reports whether the policy needs the DRS host groups of clusters.
+// HostGroups reports whether the policy needs DRS host groups.
 func (p Policy) HostGroups() bool {
 	return p.anyRule(func(r Rule) bool { return r.HostGroup != "" })
 }
 
-// FaultDomains reports whether the policy needs the vSAN fault domains of hosts.
+// FaultDomains reports whether the policy needs vSAN fault domains.
 func (p Policy) FaultDomains() bool {
 	return p.anyRule(func(r Rule) bool {
 		return r.Inventory == InventoryFaultDomain ||
@@ -102,7 +100,7 @@ func (p Policy) IsRequired(label string) bool {
 	return p.anyRule(func(r Rule) bool { return r.Label == label && r.Required })
 }
 
-// TagPaths returns the paths that are searched for tags, or nil if the policy needs no tag.
+// TagPaths returns the paths that are searched for tags, or nil without a tag category.
 func (p Policy) TagPaths() []PathKind {
 	if len(p.Categories()) == 0 {
 		return nil
@@ -117,25 +115,21 @@ func (p Policy) paths() []PathKind {
 	return p.Paths
 }
 
-// A Rule gives one Node label its value. One of Category, Inventory and HostGroup is set, or none
-// if Value does not need it.
+// A Rule gives one Node label its value. At most one of Category, Inventory and HostGroup is set, and
+// none if Value does not need it.
 type Rule struct {
-	Label    string
-	Category string
-	// Inventory is the object whose name is the value.
+	Label     string
+	Category  string
 	Inventory Inventory
-	// Value, if set, composes the value of this and other sources.
-	Value Template
-	// HostGroup is the name of DRS host groups, in which * stands for any characters.
+	Value     Template
+	// HostGroup is a name in which * stands for any characters.
 	HostGroup string
-	// Required means that a VM without a value has no placement. If false, the label is omitted.
+	// Required means that a VM without a value has no placement.
 	Required bool
-	// Nested means that each value of a further level lies in one value of the levels before
-	// it, of the zone and of the region. A violation is a conflict.
+	// Nested means that each value must lie in one value of the outer levels, zone and region.
 	Nested bool
 }
 
-// hasSource reports whether the rule has a source besides the sources in Value.
 func (r *Rule) hasSource() bool { return r.Category != "" || r.Inventory != "" || r.HostGroup != "" }
 
 func (r *Rule) categories() []string {
@@ -151,31 +145,26 @@ func (r *Rule) categories() []string {
 	return names
 }
 
-// Rules are in the order of a placement's labels. Each label occurs once.
+// Rules are in the order of a placement's labels, each label once.
 type Rules []Rule
 
-// An Inventory is a kind of inventory object whose name can be a label's value.
+// An Inventory is a kind of inventory object whose name can be a label's value: the nearest above
+// the VM, on any path.
 type Inventory string
 
-// The inventory sources, each the nearest object of its kind above the VM. Policy.Paths does not
-// affect them.
+// The inventory sources.
 const (
-	// InventoryVCenter is the name of the vCenter's entry in the configuration.
-	InventoryVCenter Inventory = "vcenter"
-	// InventoryDatacenter is the datacenter.
+	// InventoryVCenter is the vCenter's name in the configuration.
+	InventoryVCenter    Inventory = "vcenter"
 	InventoryDatacenter Inventory = "datacenter"
-	// InventoryCluster is the cluster. A standalone host has none, although vSphere puts a
-	// compute resource with the host's name above it.
+	// InventoryCluster does not include the compute resource of a standalone host.
 	InventoryCluster Inventory = "cluster"
-	// InventoryHost is the host.
-	InventoryHost Inventory = "host"
-	// InventoryPool is the resource pool or vApp, except the default pool Resources of a
-	// cluster or standalone host.
+	InventoryHost    Inventory = "host"
+	// InventoryPool excludes the default pool of a cluster or standalone host.
 	InventoryPool Inventory = "resourcePool"
-	// InventoryFolder is the VM folder, except the default folder vm of a datacenter.
+	// InventoryFolder excludes the default folder of a datacenter.
 	InventoryFolder Inventory = "folder"
-	// InventoryFaultDomain is the vSAN fault domain of the host, except the domain that vSAN
-	// makes for a host without a fault domain.
+	// InventoryFaultDomain excludes the implicit domain of a single host.
 	InventoryFaultDomain Inventory = "vsanFaultDomain"
 )
 
@@ -194,8 +183,7 @@ func (i Inventory) Nested() bool {
 	return true
 }
 
-// ForHosts returns the policy for hosts without their VMs. It returns false if tags are searched on
-// other paths only.
+// ForHosts returns the policy for hosts without their VMs, or false if their tags do not apply.
 func (p Policy) ForHosts() (Policy, bool) {
 	if len(p.Categories()) > 0 && !slices.Contains(p.TagPaths(), ComputePath) {
 		return p, false
@@ -204,13 +192,13 @@ func (p Policy) ForHosts() (Policy, bool) {
 	return p, true
 }
 
-// FollowsFromHost reports whether the rule gives all VMs on a host the same value.
+// FollowsFromHost reports whether all VMs on a host get the same value.
 func (r *Rule) FollowsFromHost() bool {
 	isMachines := func(i Inventory) bool { return i == InventoryPool || i == InventoryFolder }
 	return !isMachines(r.Inventory) && !slices.ContainsFunc(r.Value, func(p Part) bool { return isMachines(p.Inventory) })
 }
 
-// Optional returns the rules with none required, so that a rule without a value hides no other rule.
+// Optional returns the rules with none required.
 func (r Rules) Optional() Rules {
 	optional := slices.Clone(r)
 	for i := range optional {

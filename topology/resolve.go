@@ -1,10 +1,6 @@
-// Package topology decides a VM's region, zone and further levels, and names the managed object that
-// decided each.
-//
-// It owns references to managed objects, the paths upwards from a VM, the rules that turn tags and
-// names into label values, the conflicts between them, and the outcomes of a search for a VM. It
-// performs no I/O, does not depend on the APIs of vSphere or Kubernetes, and never guesses: a label
-// that it cannot decide is an error or undecided.
+// Package topology decides a VM's region, zone and further levels from the tags and names of the
+// objects above it. It performs no I/O and never guesses: a label that it cannot decide is an error
+// or undecided.
 package topology
 
 import (
@@ -14,35 +10,23 @@ import (
 	"vzones/internal/quote"
 )
 
-// Resolve places a VM. Without rules the placement is empty.
+// Resolve places a VM.
 //
-// Region and zone are decided together. The paths are tried in the policy's order. The first path
-// that gives every required category decides all of them, so a region and a zone never come from
-// different paths; if no category is required, the first path that gives any category decides.
-// Along a path, the policy's precedence applies. The walk takes all tags of an object before it may
-// stop. Values from the inventory do not depend on the deciding path.
+// Region and zone are decided together: by the first path that has every required category, or any
+// category if none is required. Along the path, the policy's precedence applies. Each level is
+// decided alone, by the nearest tag on the first path with such a tag. Composed values come last.
 //
-// Each level is decided alone, by the nearest tag on the first path with such a tag. The parts of a
-// composed value are decided before it, each alone.
+// Objects whose tags the account may not read are treated as untagged if readable tags decide. If
+// they do not, the label is unknown and not missing (decision 0019). A path that could not be read
+// far enough ends the search, because it might have decided.
 //
-// An object whose tags the account may not read is treated as untagged if readable tags decide. If
-// they do not, the label is unknown and not missing.
-//
-// A category that the VM's vCenter does not show is unknown. With precedence csi it also affects
-// where the walk ends, so other labels are certain only if their tags agree up to the root.
-//
-// The error belongs to a required label and is one of
-//   - ErrMissing: each path was read to the root and none has every required category, or the VM
-//     has no such inventory object.
-//   - ErrUnknown: a path could not be read far enough, or is not known; later paths are not tried,
-//     because this path might have decided. Or no path has every required category, and there are
-//     objects whose tags the account may not read. Or the vCenter does not show a required
-//     category (ErrNoCategory).
+// The error belongs to a required label:
+//   - ErrMissing: every path was read to the root, and none has every required category.
+//   - ErrUnknown: a read failed, or the vCenter does not show a category (also ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
 //   - ErrInvalid: the deciding name is not a valid label value.
 //
-// With an error the placement contains conflicts only. Optional labels never cause an error; they
-// become undecided.
+// With an error the placement contains conflicts only. Optional labels become undecided instead.
 func Resolve(policy Policy, paths []Path) (Placement, error) {
 	labels := len(policy.Rules) + len(policy.Levels)
 	if labels == 0 {
@@ -67,11 +51,9 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 type resolution struct {
 	search
 	placement Placement
-	// err is the first error of a required label.
-	err error
+	err       error
 }
 
-// fail records the error of a label. A required label fails the placement.
 func (r *resolution) fail(rule *Rule, err error) {
 	switch {
 	case !rule.Required:
@@ -159,8 +141,7 @@ func (r *resolution) decideLevel(rule *Rule) {
 	}
 }
 
-// whyInvalid returns the reason why a name cannot be the label's value, or "". Parts of a composed
-// value are not checked alone.
+// whyInvalid accepts any part of a composed value, since only the whole must be valid.
 func (r *Rule) whyInvalid(name string) string {
 	if r.Value != nil {
 		return ""

@@ -24,13 +24,10 @@ func (s *search) hasCategories() bool {
 }
 
 // A trace records the tags of one rule's category along a walk. Both precedences end at the same
-// object, where every category has a value, so both use one walk. The trace of a rule without a
-// category is empty.
+// object, where every category has a value, so both use one walk.
 type trace struct {
-	// near is the first object with the category, far the last.
 	near, far hit
-	// overwritten is the previous value of far if the walk's last object overwrote it with a
-	// different tag.
+	// overwritten is the value of far that the walk's last object overwrote, if any.
 	overwritten hit
 	// varied is true if a farther object gives a different value than near.
 	varied bool
@@ -44,16 +41,14 @@ func (t *trace) chosen(precedence Precedence) hit {
 }
 
 // dependsOnTagOrder reports whether the CSI driver may stop within the last object before it takes
-// this category's tag there, depending on the order of the object's tags.
+// this category's tag there.
 func (t *trace) dependsOnTagOrder() bool { return t.overwritten.object != nil }
 
-// A reach describes how far a walk came.
 type reach struct {
 	complete   bool
 	unreadable *Object
 	// broken is the reason why the path ends before the root, or nil.
-	broken error
-	// isEmpty is true if the path is empty.
+	broken  error
 	isEmpty bool
 	skipped skipped
 	walked  int
@@ -62,9 +57,8 @@ type reach struct {
 // truncated reports whether more tags might follow where the walk ended.
 func (r reach) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
-// walk goes upwards until every category has a value, and skips objects whose tags the account may
-// not read. traces has an element for each rule. An invisible category never has a value, so the
-// walk then goes to the root.
+// walk goes upwards until every category has a value. An invisible category never has a value, so
+// the walk then goes to the root.
 func (s *search) walk(p *Path, traces []trace) reach {
 	rules := s.policy.Rules
 	clear(traces)
@@ -101,7 +95,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 	return got
 }
 
-// step records an object's tags and returns the number of categories that had no value before.
+// step returns the number of categories that had no value before this object.
 func (s *search) step(o *Object, traces []trace) int {
 	fresh := 0
 	for i := range traces {
@@ -128,7 +122,6 @@ func (s *search) step(o *Object, traces []trace) int {
 	return fresh
 }
 
-// notSeen returns the visible categories without a tag, of all rules or only of required rules.
 func (s *search) notSeen(traces []trace, includeOptional bool) []string {
 	var categories []string
 	for i := range traces {
@@ -151,7 +144,7 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
 }
 
-// missingError returns the error of categories without a tag. lacked lists them for each path.
+// missingError returns the error of categories without a tag, which lacked lists for each path.
 func missingError(paths []*Path, lacked [][]string) error {
 	var objects []*Object
 	var categories, each []string
@@ -196,7 +189,6 @@ func taggable(paths []*Path) string {
 }
 
 type choice struct {
-	// path is the deciding path, or nil. Its first walked objects were examined.
 	path   *Path
 	walked int
 	// unknown is the reason why categories without a tag may still have a value, or nil.
@@ -215,7 +207,6 @@ func (s *search) choose(traces []trace) choice {
 		return choice{unknown: s.categoryError(category)}
 	}
 	var v choice
-	// lacked are the categories without a tag on paths that do not decide.
 	var lacked []string
 	invisible := s.invisible(false)
 	for _, kind := range s.policy.paths() {
@@ -260,7 +251,7 @@ func (s *search) choose(traces []trace) choice {
 	return v
 }
 
-// qualify records the remaining uncertainty of a deciding path that was walked to its end.
+// qualify records the remaining uncertainty of a deciding path.
 func (s *search) qualify(v *choice, traces []trace) {
 	if lacked := s.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
 		v.unknown = permissionError(lacked, v.skipped)
@@ -270,7 +261,6 @@ func (s *search) qualify(v *choice, traces []trace) {
 	}
 }
 
-// seen reports whether the walk has seen any category, and all required categories.
 func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 	sawRequired = true
 	for i := range traces {
@@ -285,7 +275,7 @@ func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 	return sawAny, sawRequired
 }
 
-// missing returns the error of required categories without a tag. It clears the traces.
+// missing clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.searchedPaths() {
@@ -327,7 +317,6 @@ func nearest(category string, p *Path) (hit, reach) {
 
 // skipped are objects whose tags the account may not read.
 type skipped struct {
-	// objects are likely to have tags.
 	objects []*Object
 	// system are the system folders, which are rarely tagged and which roles without
 	// propagation do not cover.
@@ -356,7 +345,7 @@ func (p *skipped) add(other skipped) {
 	}
 }
 
-// appendUnique adds o if it is new, without changing the array of objects.
+// appendUnique never changes the array of objects.
 func appendUnique(objects []*Object, o *Object) []*Object {
 	if slices.ContainsFunc(objects, func(known *Object) bool { return known.Ref == o.Ref }) {
 		return objects
@@ -364,9 +353,8 @@ func appendUnique(objects []*Object, o *Object) []*Object {
 	return append(objects[:len(objects):len(objects)], o)
 }
 
-// IsSystemFolder reports whether the i-th object of a path is the root folder, or a folder right
-// below a datacenter: vm or host, which users do not see. vSphere makes these, and they are rarely
-// tagged.
+// IsSystemFolder reports whether the i-th object of a path is the root folder, or the hidden folder
+// vm or host right below a datacenter.
 func IsSystemFolder(p *Path, i int) bool {
 	if p.Objects[i].Ref.Type != typeFolder {
 		return false
@@ -382,8 +370,7 @@ func permissionError(categories []string, passed skipped) error {
 		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, Named(passed.union()))
 }
 
-// Uncertainty returns the reason why the decision is uncertain, or nil. Objects whose tags the
-// account may not read might have decided otherwise.
+// Uncertainty returns an error if unreadable objects might have decided otherwise.
 func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
 		return nil
@@ -392,7 +379,7 @@ func (d Decision) Uncertainty() error {
 		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
 }
 
-// Named lists objects of one vCenter for a person, shortened if there are many.
+// Named lists at most ten objects of one vCenter.
 func Named(objects []*Object) string { return firstOf(objects, maxNamed) }
 
 func firstOf(objects []*Object, limit int) string {
@@ -407,8 +394,6 @@ func (s *search) isInvisible(category string) bool {
 	return len(s.policy.Invisible) > 0 && category != "" && slices.Contains(s.policy.Invisible, category)
 }
 
-// invisible returns the first category that is not shown, of all rules or only of required rules, or
-// "".
 func (s *search) invisible(requiredOnly bool) string {
 	if len(s.policy.Invisible) == 0 {
 		return ""

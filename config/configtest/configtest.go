@@ -26,16 +26,14 @@ import (
 	"vzones/config"
 )
 
-// update is the value of the flag -update.
 var update bool
 
-// A Case is an input below testdata, in an archive or a file, with its expected outputs beside it.
+// A Case is an input below testdata, in an archive or a file.
 type Case struct {
 	// Name is the file name without its extension, File with it.
 	Name, File string
 	Data       []byte
-	// Environ contains the environment variables of the file NAME.env behind the input, one per
-	// line. Quoted lines are unquoted.
+	// Environ contains the environment variables of the file NAME.env, one per line.
 	Environ []string
 	archive string
 }
@@ -77,7 +75,7 @@ func Cases(t testing.TB, folder string) []Case {
 	return cases
 }
 
-// Root returns the path of the folder config from any working directory in the module.
+// Root returns the path of the folder config.
 func Root(t testing.TB) string {
 	t.Helper()
 	for dir := "."; ; dir = filepath.Join("..", dir) {
@@ -101,7 +99,7 @@ func read(t testing.TB, path string) []byte {
 	return data
 }
 
-// Each runs test with every input of a folder below testdata.
+// Each runs test with every input of a folder.
 func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case)) {
 	cases := Cases(t, folder)
 	if len(cases) < least {
@@ -142,7 +140,7 @@ func (c Case) Want(t testing.TB, ext string) []byte {
 	return nil
 }
 
-// Golden compares got with the expected output with an extension. With -update it writes the output.
+// Golden compares got with the expected output, or writes it with -update.
 func (c Case) Golden(t *testing.T, ext, got string) {
 	t.Helper()
 	name := c.Name + ext
@@ -167,7 +165,7 @@ func (c Case) Golden(t *testing.T, ext, got string) {
 	}
 }
 
-// GoldenFile compares got with a file. With -update it writes the file.
+// GoldenFile compares got with a file, or writes it with -update.
 func GoldenFile(t *testing.T, path, got string) {
 	t.Helper()
 	if update {
@@ -226,8 +224,7 @@ func INIPasswords(data []byte) []string {
 	return found
 }
 
-// Main runs the tests of a package in the folder config, so that paths begin with testdata, and
-// returns the exit status.
+// Main runs the tests of a package in the folder config, so that paths begin with testdata.
 func Main(m *testing.M) int {
 	flag.BoolVar(&update, "update", false, "rewrite the golden files")
 	for {
@@ -264,7 +261,6 @@ func WarningsOf(c *config.Config) []string {
 // TestAccount is a certificate and its key as PEM.
 type TestAccount struct{ Certificate, Key string }
 
-// NewAccount creates a certificate for a key.
 func NewAccount(t *testing.T, key crypto.Signer, notBefore, notAfter time.Time) TestAccount {
 	t.Helper()
 	template := &x509.Certificate{

@@ -53,7 +53,7 @@ func Certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	return sound, 0
 }
 
-// parseCA checks PEM certificates in the configuration. Its errors contain no part of them.
+// parseCA returns errors without any part of the certificates.
 func parseCA(data string) *config.ValueError {
 	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
 	sound, damaged := Certificates([]byte(data))
@@ -76,8 +76,7 @@ func parseCA(data string) *config.ValueError {
 // IsPEM reports whether a text is PEM.
 func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
 
-// parseKey describes an error in a certificate's private key, without any part of the key, or returns
-// "".
+// parseKey describes an error in a certificate's private key, without any part of the key.
 func parseKey(data, certificate string) string {
 	const write = ": write the PEM private key of the certificate in user"
 	block, rest := pem.Decode([]byte(data))
@@ -107,7 +106,7 @@ func parseKey(data, certificate string) string {
 
 type caReader struct {
 	values
-	// read reads CA files. Nil leaves them unread.
+	// read is nil if CA files are not to be read.
 	read  Reader
 	files []string
 	// cache contains certificates by CA file, by list of CA files, and by text behind a NUL.
@@ -117,7 +116,6 @@ type caReader struct {
 }
 
 // certificates returns a server's CA certificates: PEM in Data and the paths of their files in Text.
-// Both are empty for the system's certificates.
 func (a *caReader) certificates(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
@@ -132,7 +130,6 @@ func (a *caReader) certificates(file, data *Value) *Value {
 	v := &Value{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.Text) != systemCA {
 		data.Hidden = true
-		// An alias may repeat the certificates in each entry.
 		inline, isChecked := a.cache["\x00"+data.Text]
 		if !isChecked {
 			inline = caFile{data: []byte(data.Text), invalid: parseCA(data.Text)}
@@ -144,8 +141,7 @@ func (a *caReader) certificates(file, data *Value) *Value {
 	return v
 }
 
-// fromFiles reads a list of files, separated as govmomi separates them for the CPI and the CSI
-// driver.
+// fromFiles splits the list of files like govmomi.
 func (a *caReader) fromFiles(path *Value) *Value {
 	const maxFiles = 64
 	v := &Value{At: path.At, Set: path.Set, Bad: path.Bad}
@@ -173,8 +169,7 @@ func (a *caReader) fromFiles(path *Value) *Value {
 	return v
 }
 
-// readList returns the certificates of all files of a list, and whether any are invalid. It caches a
-// valid list.
+// readList caches a valid list.
 func (a *caReader) readList(path *Value, files []string) (data []byte, bad bool) {
 	for i, name := range files {
 		if slices.Contains(files[:i], name) {
@@ -254,7 +249,6 @@ func readCA(read Reader, path string) caFile {
 	return f
 }
 
-// user accepts a name, or a certificate for a login with a SAML token.
 func (c values) user(user *Value, _ *config.Field) (any, *config.ValueError) {
 	if !IsPEM(user.Text) {
 		return parsed(parseName)(c, user, nil)
@@ -292,7 +286,7 @@ func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	return sound[0], nil
 }
 
-// pair checks that a certificate and a private key belong together, if user or password is PEM.
+// pair checks that a certificate and a private key belong together.
 func (c values) pair(user, password *Value) {
 	key := password.Password().Reveal()
 	switch {
@@ -321,8 +315,7 @@ func (c values) validity(pos Position, leaf *x509.Certificate) {
 }
 
 const (
-	// maxCAFiles limits the CA files, each of which is watched, and maxCABytes their total
-	// size.
+	// maxCAFiles limits the files to watch, maxCABytes their total size.
 	maxCAFiles = 1000
 	maxCABytes = 64 << 20
 )

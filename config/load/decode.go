@@ -9,7 +9,7 @@ import (
 	"vzones/config"
 )
 
-// Bounds on the cost of a configuration.
+// Limits of a configuration.
 const (
 	maxVCenters = 1000
 	maxLevels   = 100
@@ -23,8 +23,8 @@ const (
 	keyWithoutValue = "has a key without a value: write key: value, and put a value with a comma in quotes"
 )
 
-// A decoder puts raw values into sections according to the keys of their format. It reports values
-// that do not fit the kind of their key and continues. The checker validates their meaning.
+// A decoder puts raw values into sections. It reports values that do not fit the kind of their key
+// and continues.
 type decoder struct {
 	*Problems
 	root   *Section
@@ -37,7 +37,7 @@ func newDecoder(p *Problems, root *Section, size int) *decoder {
 	return &decoder{Problems: p, root: root, places: placesOf(root, p.Dialect), size: size}
 }
 
-// find returns the key with a name, or nil. Only YAML distinguishes letter case.
+// find compares names. Only YAML distinguishes letter case.
 func (d *decoder) find(keys []key, name string) *key {
 	for i, k := range keys {
 		if k.name == name || d.Dialect == &INI && strings.EqualFold(k.name, name) {
@@ -270,7 +270,6 @@ func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 	return v
 }
 
-// labels decodes a mapping with arbitrary keys.
 func (d *decoder) labels(raw *rawValue) *Value {
 	v := &Value{At: raw.pos}
 	if d.isMapping(raw) {
@@ -301,8 +300,7 @@ func (d *decoder) visit() {
 	}
 }
 
-// pairs returns the keys of a mapping in file order and without duplicates, then the keys that it
-// only inherits by merges. Messages contain the keys as show returns them.
+// pairs returns the keys of a mapping in file order and without duplicates, merged keys last.
 func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*rawValue) {
 	if raw.shape == null {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"vzones/config"
 )
 
-// Variables returns the names of the environment variables that override a file.
+// Variables returns the environment variables that override a file.
 func Variables() (all []string) {
 	for _, f := range variables() {
 		all = append(all, f.Env)
@@ -92,15 +92,14 @@ func (c *checker) applyEnvironment(environ []string) {
 	}
 }
 
-// proxyVariables name the proxy for vCenters and the API server. net/http uses the first that is not
-// empty.
+// proxyVariables are in net/http's order: it uses the first that is not empty.
 var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
 
 // IsProxy reports whether an environment variable sets the proxy.
 func IsProxy(name string) bool { return slices.Contains(proxyVariables, name) }
 
-// checkProxy warns of a proxy that is not a URL. net/http reports nothing and uses no proxy, or part
-// of the text as a host. The text may contain a password.
+// checkProxy warns of a proxy that net/http would silently ignore or misread. The text may contain a
+// password.
 func (c *checker) checkProxy(environ map[string]string) {
 	for _, name := range proxyVariables {
 		if environ[name] == "" {

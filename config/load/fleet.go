@@ -8,19 +8,18 @@ import (
 	"vzones/internal/quote"
 )
 
-// fleetChecker creates the vCenters of the global section and the entries.
 type fleetChecker struct {
 	values
 	*Document
 	ca      *caReader
 	entries *Value
 	// hasSeparateAccount is true if the file's global section names either a Secret or a
-	// directory, so that entries do not inherit its account. The environment does not affect it.
+	// directory, so that entries do not inherit its account.
 	hasSeparateAccount bool
 }
 
-// makeFleet creates a VCenter for each entry, in file order, after the vCenter of the global
-// section's server unless an entry is that vCenter.
+// makeFleet creates a VCenter for each entry, in file order, and first for the global section's server
+// unless an entry is that vCenter.
 func (c *fleetChecker) makeFleet() []config.VCenter {
 	c.settings(c.Global)
 	var entries []*Section
@@ -72,8 +71,7 @@ func (c *fleetChecker) settings(s *Section) {
 	s.Put("secret", c.secret(s.V("secretName"), s.V("secretNamespace")))
 }
 
-// secret requires name and namespace together: half from the entry and half from the global section
-// would name a Secret that nothing in the file names.
+// secret requires name and namespace together.
 func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	v := &Value{At: name.At, Set: name.Set || namespace.Set, Bad: name.Bad || namespace.Bad}
 	lacks := "secretNamespace"
@@ -91,16 +89,15 @@ func (c *fleetChecker) secret(name, namespace *Value) *Value {
 	return v
 }
 
-// isSameVCenter reports whether two entries with one address are duplicates. As in the CPI, entries
-// with different accounts or datacenters are not.
+// isSameVCenter compares entries with one address. As in the CPI, different accounts or datacenters
+// make different vCenters (decision 0040).
 func isSameVCenter(a, b *config.VCenter) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	return a.User == b.User && a.Secret == b.Secret && a.SecretsDirectory == b.SecretsDirectory &&
 		slices.Equal(sorted(a.Datacenters), sorted(b.Datacenters))
 }
 
-// entryServer uses an entry's name as its server if the name can only be an address. The CPI always
-// requires server.
+// entryServer uses an entry's name as its server if the name can only be an address.
 func (c *fleetChecker) entryServer(e *Section) {
 	server := e.V("server")
 	switch {
@@ -117,8 +114,8 @@ func (c *fleetChecker) entryServer(e *Section) {
 	}
 }
 
-// isGlobalSeparate reports whether the global section's server is a vCenter of its own. It is not if an
-// entry has that name, as in the CPI, or that address.
+// isGlobalSeparate reports whether no entry has the name, as in the CPI, or the address of the global
+// section's server.
 func (c *fleetChecker) isGlobalSeparate(entries []*Section) bool {
 	server := c.Global.V("server")
 	if !server.Usable() {
@@ -145,10 +142,8 @@ func (c *fleetChecker) hasOwnAccount(e *Section) bool {
 	return c.hasOwnSecret(e) || c.hasSeparateAccount
 }
 
-// inherit returns an entry with the settings that it inherits from the global section, user and
-// password separately. It inherits neither if it has its own Secret or if hasSeparateAccount is true,
-// so that no other vCenter's account is tried. As in the CPI, an entry with its own Secret has no
-// directory.
+// inherit returns an entry with the settings of the global section: user and password separately, but
+// neither if it has its own account. As in the CPI, an entry with its own Secret has no directory.
 func (c *fleetChecker) inherit(e *Section) *Section {
 	inherited := e.Clone()
 	inherited.In = config.SectionGlobal
@@ -220,8 +215,6 @@ func (c *fleetChecker) unusedAccount(entries []*Section) {
 	}
 }
 
-// trustedAt returns the position of the setting that decides, or could decide, whether the server's
-// certificate is trusted.
 func trustedAt(e *Section) Position {
 	switch {
 	case e.V("thumbprint").Text != "":
@@ -252,7 +245,6 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	}
 }
 
-// warnUnverified warns of vCenters whose certificates are not verified, once per setting.
 func (c *fleetChecker) warnUnverified() {
 	var settings []Position
 	names := make(map[Position][]string)
@@ -276,8 +268,8 @@ func (c *fleetChecker) warnUnverified() {
 	}
 }
 
-// warnVerified warns of vCenters that are verified although the global insecureFlag is true: the CPI
-// and the CSI driver apply that to all vCenters.
+// warnVerified warns of verified vCenters below a global insecureFlag, which the CPI and the CSI
+// driver apply to all vCenters.
 func (c *fleetChecker) warnVerified(entries []*Section) {
 	global := c.Global.V("insecureFlag")
 	if !global.Usable() || !global.IsOn() || global.At.Line == InEnvironment {

@@ -19,8 +19,8 @@ var (
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
-// IsINI reports whether a file is in the INI format. The first line that is neither blank nor a
-// comment decides: no YAML file begins with [, or with a key and =.
+// IsINI decides by the first line that is neither blank nor a comment: no YAML file begins with [, or
+// with a key and =.
 func IsINI(data []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(data, byteOrderMark)) {
 		line = bytes.TrimSpace(line)
@@ -36,8 +36,7 @@ type block struct {
 	section, name string
 	pos           Position
 	keys          []*rawValue
-	// isBad is true if the header is unreadable, so that the section of the keys is unknown;
-	// isLossy, if some keys are unreadable.
+	// isBad is true if the header is unreadable; isLossy, if some keys are unreadable.
 	isBad, isLossy bool
 }
 
@@ -123,9 +122,8 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	return nil
 }
 
-// A scan reads the blocks of a file. It uses the scanner of gcfg, the vSphere CPI's library, to find
-// the same sections, keys and values, and combines them like gcfg. Unlike gcfg, it records lines and
-// continues after an error. Its errors never contain a value.
+// A scan reads the blocks of a file with the scanner of gcfg, the vSphere CPI's library. Unlike gcfg,
+// it records lines and continues after an error. Its errors never contain a value.
 type scan struct {
 	*Problems
 	blocks []*block
@@ -134,10 +132,9 @@ type scan struct {
 	file   *token.File
 	tokens scanner.Scanner
 
-	pos token.Pos
-	tok token.Token
-	lit string
-	// fault is the scanner's error, at faultLine.
+	pos       token.Pos
+	tok       token.Token
+	lit       string
 	fault     string
 	faultLine int
 	// isOpen is true after an unclosed quote, until the next section.
@@ -316,5 +313,5 @@ func (r *scan) key() {
 }
 
 // escapes are the escapes of the scanner's literals, which it has validated. A \ at the end of a line
-// continues it. Quotes are dropped.
+// continues it.
 var escapes = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

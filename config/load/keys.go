@@ -47,9 +47,8 @@ const (
 	sessionToken = "vc-session-manager-token"
 )
 
-// neighborKeys are keys of other programs' files that ours lacks: of several releases of the CSI
-// driver, of the in-tree provider, and of the CPI's INI format. None makes a file invalid. They come
-// from the structs that the three read with gcfg:
+// neighborKeys are keys of other programs' files that ours lacks. They come from the structs that the
+// CSI driver, the in-tree provider and the CPI read with gcfg:
 // kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go (for the session manager of
 // 3.6 see docs/book/vc_shared_sessions.md on master since pull request 4031), kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
@@ -88,7 +87,6 @@ var neighborKeys = []struct {
 // sectionCategory is [TopologyCategory "NAME"] in the INI format.
 const sectionCategory config.Section = -1
 
-// categories is the key of the CSI driver's tag categories.
 const categories = "topology-categories"
 
 // iniFields are the CSI driver's keys for the sources of labels.
@@ -98,8 +96,8 @@ var iniFields = []config.Field{
 	{In: sectionCategory, Key: "label", Kind: config.KindText},
 }
 
-// keysOf returns the keys of a section in a format: the table's keys, neighbors' keys and, in YAML,
-// the INI spellings, which the CPI's chart writes for caFile.
+// keysOf returns the table's keys of a section, neighbors' keys and, in YAML, the INI spellings, which
+// the CPI's chart writes for caFile.
 func keysOf(s config.Section, d *Dialect) []key {
 	var keys, spelt []key
 	for _, f := range config.FieldsOf(s) {
@@ -143,8 +141,8 @@ func keysOf(s config.Section, d *Dialect) []key {
 // secretKeys are the keys whose values never appear in messages.
 var secretKeys = []string{"password", sessionToken}
 
-// gluedSecret returns the end of a secret's key, in any spelling, if a text begins with it and
-// continues with what may be the secret. Otherwise it returns 0.
+// gluedSecret returns the end of a secret's key, in any spelling, if a text begins with it and may
+// continue with the secret, or else 0.
 func gluedSecret(s string) int {
 	for _, secret := range secretKeys {
 		folded := quote.Folded(secret)
@@ -180,7 +178,6 @@ func shownKey(key string) string {
 	return key
 }
 
-// unknown reports a key, or an INI section, that does not belong here.
 func (d *decoder) unknown(raw *rawValue, keys []key, into *Section) {
 	noun := "key"
 	form := "%s"
@@ -244,14 +241,14 @@ func (d *decoder) misplaced(raw *rawValue) bool {
 }
 
 type place struct {
-	// path names the section in messages, and is empty for the root.
+	// path is empty for the root.
 	path string
 	keys []key
-	// section is the content, or nil for repeatable sections: rules, entries and levels.
+	// section is nil for repeatable sections: rules, entries and levels.
 	section *Section
 }
 
-// find returns the place's key with a node's name, in any spelling, or nil.
+// find ignores the spelling.
 func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
 		if k.use == supported && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
@@ -304,8 +301,7 @@ func names(keys []key, matches func(key) bool) []string {
 	return found
 }
 
-// markPresent marks the key behind a misspelling as given but invalid, so that it is not reported as
-// missing too.
+// markPresent marks the key behind a misspelling as invalid, so that it is not reported as missing.
 func markPresent(into *Section, k key, pos Position) {
 	if k.use != supported {
 		return

@@ -5,13 +5,9 @@
 // puts them into Sections according to the table config.Fields. Environment variables override them.
 // The checker turns the Sections of either format into a Config.
 //
-// The YAML format is the vSphere CPI's (kubernetes/cloud-provider-vsphere). The INI format is shared
-// by earlier releases of the CPI, the in-tree provider before it, and the vSphere CSI driver. A file
-// that they load means the same here, except as listed in
+// The formats belong to the vSphere CPI (kubernetes/cloud-provider-vsphere) and, for INI, to the
+// in-tree provider and the vSphere CSI driver. A file means the same here, except as listed in
 // docs/reference/compared-with-the-cpi.md.
-//
-// The package reads the configuration file and its CA files, but not the directory with credentials.
-// It keeps no state, so a file can be read again after each change.
 package load
 
 import (
@@ -28,19 +24,16 @@ import (
 
 // Options configure how a file is read.
 type Options struct {
-	// Environ are environment variables in the form of os.Environ. The vSphere CPI's variables
-	// override the file.
+	// Environ are environment variables in the form of os.Environ, which override the file.
 	Environ []string
-	// SkipFiles leaves the CA files unread and CA empty, for callers without the daemon's files.
+	// SkipFiles leaves the CA files unread and CA empty.
 	SkipFiles bool
-	// ReadFile, if set, replaces config.ReadFileAtMost, for example to read the files of a Pod.
-	// It returns the errors of os.Open.
+	// ReadFile, if set, replaces config.ReadFileAtMost. It returns the errors of os.Open.
 	ReadFile func(path string, most int64) ([]byte, error)
 }
 
 // Read reads and validates a configuration file in either format, and its CA files. An invalid file
-// gives a config.Errors with all errors. An unreadable file gives another error, which names the
-// file.
+// gives a config.Errors.
 func (o Options) Read(path string) (*config.Config, error) {
 	data, err := o.reader()(path, config.MaxSize)
 	if err != nil {
@@ -61,8 +54,7 @@ func (o Options) reader() Reader {
 	return o.ReadFile
 }
 
-// Parse is Read for content at hand. Messages contain file as its name. Relative paths are relative
-// to the working directory.
+// Parse is Read for content at hand. Messages contain file as its name.
 func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	d, err := o.Load(file, data)
 	if err != nil {
@@ -71,19 +63,19 @@ func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	return d.Config, nil
 }
 
-// Document is a valid file: its sections and the resulting Config.
+// Document is a valid file and the resulting Config.
 type Document struct {
 	Config *config.Config
 	// Global, Topology and Nodes are sections of the file, and VCenters its entries, with the
 	// environment applied.
 	Global, Topology, Nodes *Section
 	VCenters                []*Section
-	// Region and Zone are the rules of the two labels, Levels the rules of further labels.
+	// Region, Zone and Levels are the rules of labels.
 	Region, Zone *Section
 	Levels       []*Section
 	// Categories are the tag categories of a CSI driver's file. If set, all labels come from them.
 	Categories *Value
-	// Fleet has a section with inherited settings for each of Config.VCenters, in the same order.
+	// Fleet has a section with inherited settings for each of Config.VCenters.
 	Fleet []*Section
 }
 
@@ -92,7 +84,7 @@ type checker struct {
 	*Problems
 	*Document
 	labels *Section
-	// vcenters contains the entries. It is Bad if an entry could not be read.
+	// vcenters is Bad if an entry could not be read.
 	vcenters *Value
 	fleet    fleetChecker
 	policy   policyChecker
@@ -164,7 +156,6 @@ func newChecker(root *Section, p *Problems) *checker {
 	}
 }
 
-// labelSections finds the sections of the rules, which the environment can replace.
 func (c *checker) labelSections() {
 	c.Region = c.labels.sub("region")
 	c.Region.Name = topology.LabelRegion

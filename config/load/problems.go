@@ -17,15 +17,14 @@ type Problems struct {
 	Dialect  *Dialect
 	Errors   config.Errors
 	Warnings []config.Warning
-	// seen contains all of them, to report each once. omitted counts the warnings beyond the
-	// limit.
+	// seen contains all reported problems. omitted is the number of warnings beyond the limit.
 	seen    map[config.Error]bool
 	omitted int
 	// stops is true if the reader of the file recovers from stopped.
 	stops bool
 }
 
-// maxProblems limits the errors and the warnings of a file.
+// maxProblems limits errors and warnings separately.
 const maxProblems = 1000
 
 // stopped is the panic that ends the reading of a file after too many errors.
@@ -38,7 +37,7 @@ func (p *Problems) where(pos Position) string {
 	return fmt.Sprintf("%s:%d: %s", p.File, max(pos.Line, 1), pos.Path)
 }
 
-// Errorf reports an error. A value that several entries inherit gives one error.
+// Errorf reports an error, once for all entries that inherit the value.
 func (p *Problems) Errorf(pos Position, format string, args ...any) {
 	if e := p.message(pos, format, args); p.isNew(e) {
 		p.Errors = append(p.Errors, e)
@@ -55,14 +54,13 @@ func (p *Problems) stop(pos Position, format string, args ...any) {
 	}
 }
 
-// bad reports an error in a value, and marks the value.
 func (p *Problems) bad(v *Value, format string, args ...any) {
 	v.Set = true
 	v.Bad = true
 	p.Errorf(v.At, format, args...)
 }
 
-// Warnf adds a warning. A value that several entries inherit gives one warning.
+// Warnf adds a warning, once for all entries that inherit the value.
 func (p *Problems) Warnf(pos Position, format string, args ...any) {
 	p.warn(pos, false, fmt.Sprintf(format, args...))
 }
@@ -129,7 +127,7 @@ func (p *Problems) bounded(pos Position, number, limit int, noun string) {
 	}
 }
 
-// InEnvironment is the line of an environment variable, InDefault of a default.
+// Special values of Position.Line.
 const (
 	InEnvironment = -1
 	InDefault     = -2
@@ -137,18 +135,15 @@ const (
 
 // Position is a place in the file.
 type Position struct {
-	Line int
-	Path string
-	// VCenter is the name of the surrounding entry.
+	Line    int
+	Path    string
 	VCenter string
 }
 
-// withPath returns a position in the same entry.
 func (pos Position) withPath(line int, path string) Position {
 	return Position{line, path, pos.VCenter}
 }
 
-// String returns the position for a message about another position.
 func (pos Position) String() string {
 	if pos.Line == InEnvironment {
 		return "the " + pos.Path
@@ -156,8 +151,7 @@ func (pos Position) String() string {
 	return fmt.Sprintf("%s in line %d", pos.Path, pos.Line)
 }
 
-// Key names the key or variable without its line, so that a message does not change if lines are
-// inserted above it.
+// Key omits the line, so that a message does not change if lines are inserted above it.
 func (pos Position) Key() string {
 	if pos.Line == InEnvironment {
 		return pos.String()
@@ -181,27 +175,23 @@ func child(path, key string) string {
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// A Dialect contains the differences between the formats, mostly words of messages.
+// A Dialect contains the words of messages that differ between the formats.
 type Dialect struct {
 	// Place is the phrase for a key's section, Global for the global section. Entry describes a
 	// vCenter's section, and VCenters is the path of all of them.
 	Place, Global, Entry, VCenters string
 	// Section names a section in Place, and Element a section that can be repeated.
 	Section, Element string
-	// Several tells how to write several values.
-	Several string
-	// NoBreak tells how to avoid a line break at the end of a text.
-	NoBreak string
+	Several          string
+	NoBreak          string
 	// InlineCA suggests the key for certificates themselves, if there is one.
 	InlineCA string
-	// Lines tells how to write a text of several lines.
-	Lines string
+	Lines    string
 	// Trust names the keys for a certificate that no public CA has signed.
 	Trust string
-	// Unverified tells which programs apply a global insecureFlag to each vCenter.
+	// Unverified describes which programs apply a global insecureFlag to each vCenter.
 	Unverified string
-	// Key converts a key from its spelling in YAML.
-	Key func(string) string
+	Key        func(string) string
 }
 
 // YAML is the YAML format.
@@ -240,5 +230,5 @@ func (d *Dialect) secret() string { return d.Key("secretName") + " and " + d.Key
 
 var upper = regexp.MustCompile(`[A-Z]`)
 
-// Dash converts a YAML key to its INI spelling: insecureFlag becomes insecure-flag.
+// Dash converts a YAML key to its INI spelling, such as insecure-flag.
 func Dash(key string) string { return strings.ToLower(upper.ReplaceAllString(key, "-$0")) }

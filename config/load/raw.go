@@ -12,8 +12,7 @@ type rawValue struct {
 	pos       Position
 	shape     shape
 	style     style
-	// tag is the YAML type of a scalar. It is empty in INI and the environment, which have only
-	// text.
+	// tag is the YAML type of a scalar, and empty in INI and the environment.
 	tag string
 	// children returns the values below. Their paths contain each key as show returns it.
 	children func(show func(key string) string) []*rawValue
@@ -29,7 +28,6 @@ const (
 	sequence
 )
 
-// A style is a set of properties of the original text.
 type style int
 
 const (
@@ -37,14 +35,12 @@ const (
 	plain style = 1 << iota
 	// noValue marks an INI key without =, and a YAML key in braces without :.
 	noValue
-	// cutShort marks a value without quotes that may be incomplete: a comment follows, or a
-	// continuation.
+	// cutShort marks a value without quotes that a comment or a continuation follows.
 	cutShort
 	// damaged marks an unreadable value or key, which the INI reader has reported.
 	damaged
 	// shared marks a YAML anchor or alias, whose text may also be a password elsewhere.
 	shared
-	// merged marks a key from a YAML merge.
 	merged
 	// invalidMerge marks a YAML merge of something other than a mapping.
 	invalidMerge
@@ -66,7 +62,6 @@ func (r *rawValue) isSet() bool {
 	return r.shape != null && r.text != "" && r.text != "false" && r.text != "0"
 }
 
-// fits reports whether the value has the shape of a kind.
 func (r *rawValue) fits(k config.Kind) bool {
 	switch k {
 	case config.KindMapping, config.KindEntries, config.KindLabels:
@@ -77,13 +72,11 @@ func (r *rawValue) fits(k config.Kind) bool {
 	return r.shape != mapping
 }
 
-// isForeign reports whether the value has a YAML feature that a configuration cannot use: a tag, or
-// an anchor without a value.
+// isForeign reports whether the value has a tag or an anchor that a configuration cannot use.
 func (r *rawValue) isForeign() bool {
 	return r.hasUnknownTag() || r.shape == null && r.has(shared)
 }
 
-// hasUnknownTag reports whether a scalar has a tag without a meaning in a configuration.
 func (r *rawValue) hasUnknownTag() bool {
 	switch r.tag {
 	case "", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge":
@@ -92,7 +85,7 @@ func (r *rawValue) hasUnknownTag() bool {
 	return true
 }
 
-// describe names a value's shape or type, and never contains its text.
+// describe never returns the value's text.
 func (r *rawValue) describe() string {
 	switch {
 	case r.shape == mapping:

@@ -10,15 +10,12 @@ import (
 type Value struct {
 	At   Position
 	Text string
-	// List contains the elements of a list, or the rows of a mapping with arbitrary keys, each
-	// with its Key.
-	List []Value
-	Key  string
-	// Section or Sections is the content of a mapping, or of a list of mappings.
+	// List contains the elements of a list, or the rows of a mapping with arbitrary keys.
+	List     []Value
+	Key      string
 	Section  *Section
 	Sections []*Section
-	// Data is the parsed value, or nil.
-	Data any
+	Data     any
 	// Set is true if the file contains a value, even an invalid value. As in the CPI, an empty
 	// value (null, "", [], a port of 0) is not set.
 	Set bool
@@ -46,13 +43,12 @@ type Section struct {
 	In   config.Section
 	// Unsure is true if parts could not be read, perhaps the credentials.
 	Unsure bool
-	// IsShort is true if a rule is just the name of a tag category. Bad is true if it could not
-	// be read.
+	// IsShort is true if a rule is just the name of a tag category.
 	IsShort, Bad bool
 	values       map[string]*Value
 }
 
-// V returns the value of a key by its YAML name, and never nil.
+// V returns the value of a key by its YAML name, never nil.
 func (s *Section) V(key string) *Value {
 	v := s.values[key]
 	if v == nil {

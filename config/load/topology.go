@@ -12,7 +12,6 @@ import (
 type policyChecker struct {
 	values
 	*Document
-	// csiLabels are the sections of a CSI driver's file that give a tag category its label.
 	csiLabels []*Section
 }
 
@@ -65,7 +64,6 @@ func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 	return labels
 }
 
-// excludedNetworks reports networks for addresses that the lists of networks exclude.
 func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
@@ -77,7 +75,6 @@ func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 // maxCategories is the CSI driver's limit.
 const maxCategories = 5
 
-// makeRules creates the rules of region and zone. Both are optional.
 func (c *policyChecker) makeRules() topology.Rules {
 	if c.Categories.Set {
 		return c.makeCategories()
@@ -115,7 +112,7 @@ func (c *policyChecker) makeRules() topology.Rules {
 	return rules
 }
 
-// rule checks a rule's source. It returns false if there is no rule.
+// rule returns false if there is no rule.
 func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 	if r.At.Line == 0 || r.Bad {
 		return topology.Rule{}, false
@@ -235,10 +232,9 @@ func (c *policyChecker) template(r *Section) topology.Template {
 	return template
 }
 
-// rules returns the rules of region, zone and levels, in this order. Their names are their labels.
+// rules returns region, zone and levels, named after their labels.
 func (c *policyChecker) rules() []*Section { return append([]*Section{c.Region, c.Zone}, c.Levels...) }
 
-// cycle rejects labels that are composed of each other.
 func (c *policyChecker) cycle(policy topology.Policy) {
 	if labels := policy.Cycle(); labels != nil {
 		rules := c.rules()
@@ -261,8 +257,7 @@ func (c *policyChecker) withoutEffect(policy topology.Policy) {
 
 // makeCategories creates rules from the CSI driver's tag categories. As in the driver, all are
 // decided together and required. A section names the region or zone, or else it is the only category
-// with that word in its name: to the driver, order and names mean nothing, so that a choice among
-// several would be a guess. A further category gives a label with its own name, since
+// with that word in its name. A further category gives a label with its own name, since
 // topology.csi.vmware.com belongs to the kubelet.
 func (c *policyChecker) makeCategories() topology.Rules {
 	names := c.categoryNames()
@@ -343,7 +338,6 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	return labels
 }
 
-// hasWord reports whether a category's name contains the word.
 func hasWord(name, word string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.Contains(words, word)

@@ -101,7 +101,6 @@ func (c values) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 	return address, wrong
 }
 
-// underscore warns of a server with a _ in its name.
 func (c values) underscore(pos Position, server string) {
 	if strings.Contains(server, "_") {
 		c.Warnf(pos, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
@@ -109,7 +108,7 @@ func (c values) underscore(pos Position, server string) {
 	}
 }
 
-// parseDirectory accepts the path of a directory that may not exist.
+// parseDirectory accepts a directory that may not exist.
 func parseDirectory(s string) (string, *config.ValueError) {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -133,7 +132,6 @@ func parseDuration(s string) (time.Duration, *config.ValueError) {
 	return d, nil
 }
 
-// parseSelector accepts the syntax of kubectl.
 func parseSelector(s string) (labels.Selector, *config.ValueError) {
 	selector, err := labels.Parse(s)
 	if err != nil || selector.Empty() {
@@ -142,7 +140,6 @@ func parseSelector(s string) (labels.Selector, *config.ValueError) {
 	return selector, nil
 }
 
-// elements parses a list, and calls onDuplicate for a repeated element.
 func elements[T comparable](c values, v *Value, parse func(text string) (T, *config.ValueError), onDuplicate func(element *Value)) (all []T) {
 	seen := make(map[T]bool)
 	for i := range v.List {
@@ -162,7 +159,7 @@ func elements[T comparable](c values, v *Value, parse func(text string) (T, *con
 }
 
 // datacenters splits elements at commas, since Rancher's chart writes all names into one element. As
-// in the CPI, a list of blanks means all datacenters: charts write it if none is given.
+// in the CPI, a list of blanks means all datacenters.
 func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError) {
 	if areBlank(v.List) {
 		return []string(nil), nil
@@ -283,8 +280,7 @@ func parseName(s string) (string, *config.ValueError) {
 	return s, nil
 }
 
-// isEntryName reports whether a text can be a vCenter's name. Nodes and metrics contain it, so it is
-// no longer than a host name.
+// isEntryName allows the length of a host name, since Nodes and metrics contain the name.
 func isEntryName(s string) bool { _, wrong := parseName(s); return wrong == nil && len(s) <= 253 }
 
 func alternatives(words []string) string {
@@ -301,7 +297,6 @@ const hostPart = `[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?`
 
 var hostParts = regexp.MustCompile(`^` + hostPart + `(\.` + hostPart + `)*$`)
 
-// parseServer returns a vCenter's address, without brackets around an IPv6 address.
 func parseServer(s string) (string, *config.ValueError) {
 	inner := s
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
@@ -344,21 +339,19 @@ func serverHint(s string) string {
 	return ", here " + host
 }
 
-// isHost reports whether s is an IP address or a host name.
 func isHost(s string) bool {
 	addr, err := netip.ParseAddr(s)
 	return err == nil && addr.Zone() == "" || isHostName(s)
 }
 
-// splitPort splits host:port and [v6]:port.
 func splitPort(s string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(s)
 	n, notPort := strconv.ParseUint(port, 10, 16)
 	return host, port, err == nil && notPort == nil && n > 0 && isHost(host)
 }
 
-// isHostName follows RFC 1123, but accepts _, which some servers have in their names. It rejects a
-// last label of digits, which other programs read as an IP address.
+// isHostName follows RFC 1123, but accepts _. It rejects a last label of digits, which other programs
+// read as an IP address.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	last := s[strings.LastIndexByte(s, '.')+1:]
@@ -383,7 +376,7 @@ func parseHostGroup(s string) (string, *config.ValueError) {
 // NoThumbprint in an entry removes the global section's thumbprint.
 const NoThumbprint = "none"
 
-// parseThumbprint returns a fingerprint in upper-case pairs between colons, or "" for NoThumbprint.
+// parseThumbprint returns "" for NoThumbprint.
 func parseThumbprint(s string) (string, *config.ValueError) {
 	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
 		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}

@@ -11,8 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// readYAML reads a file in the YAML format. It returns nil, and reports the reason, if the file cannot
-// be read at all.
+// readYAML returns nil, and reports the reason, if the file cannot be read at all.
 func readYAML(data []byte, p *Problems) *Section {
 	first, second, err := documents(data)
 	switch {
@@ -43,8 +42,7 @@ func readYAML(data []byte, p *Problems) *Section {
 	return root
 }
 
-// documents parses a file. first is nil if it is empty, and second is nil if all further documents
-// are.
+// documents returns nil for first or second if they are empty.
 func documents(data []byte) (first, second *yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for i := 0; ; i++ {
@@ -151,10 +149,10 @@ func pairsOf(y *yaml.Node, pos Position, show func(string) string) (all []*rawVa
 
 var lineOf = regexp.MustCompile(`\bline (\d+)`)
 
-// BrokenLine returns the line at which a file stops being YAML, given the parser's error: the line
-// after the longest beginning that is YAML. The parser itself reports the beginning of the construct
-// around an error, or no line. Beginnings are tried backwards from the end of the file and then from
-// the reported line, each for a bounded number of bytes.
+// BrokenLine returns the line at which a file stops being YAML: the line after the longest beginning
+// that is YAML. The parser reports the beginning of the construct around an error, or no line.
+// Beginnings are tried backwards from the end of the file and then from the reported line, each for a
+// bounded number of bytes.
 func BrokenLine(data []byte, failure error) int {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	reported := 1

@@ -2,8 +2,7 @@ package quote
 
 import "strings"
 
-// Nearest returns the known key that is closest to an unknown key, or "" if none is near. It ignores
-// letter case, hyphens and underscores, so that insecure-flag of the INI format matches insecureFlag.
+// Nearest returns the known key that is closest to an unknown key, or "" if none is near.
 func Nearest(unknown string, known []string) string {
 	want := Folded(unknown)
 	best := ""
@@ -22,10 +21,10 @@ func Nearest(unknown string, known []string) string {
 	return best
 }
 
-// tolerance is the maximum edit distance. A longer key can contain more typos without meaning something else.
+// tolerance allows more typos in a longer key.
 func tolerance(key string) int { return min(max(1, len(key)/3), 3) }
 
-// abbreviates reports whether either key is a prefix of the other, such as insecure of insecureFlag.
+// abbreviates reports whether either key is a prefix of the other.
 func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }

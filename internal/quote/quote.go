@@ -1,6 +1,5 @@
-// Package quote formats values from kubelets, guests, VM owners and configuration files, so that a log
-// line, an Event, an error or a metric with such a value stays one short line. It also finds the known
-// name nearest to a typo.
+// Package quote formats untrusted values, so that a log line, an Event, an error or a metric with such
+// a value stays one short line. It also finds the known name nearest to a typo.
 package quote
 
 import (
@@ -13,13 +12,11 @@ import (
 // Limits in bytes.
 const (
 	// Longest limits values. It exceeds a UUID, a label name, an IPv6 address and most inventory paths.
-	Longest = 128
-	// LongestName limits names and inventory paths in Name.
+	Longest     = 128
 	LongestName = 256
-	// LongestText limits texts. It exceeds the room in an Event.
+	// LongestText exceeds the room in an Event.
 	LongestText = 1024
-	// LongestNote limits Event messages to a readable line of kubectl describe. API servers allow 1,024
-	// bytes, and more in the older API.
+	// LongestNote limits Event messages to a readable line of kubectl describe.
 	LongestNote = 400
 	// LongestAdvice limits the advice in an Event message.
 	LongestAdvice = 250
@@ -34,8 +31,7 @@ func Value(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(beginning(s, Longest)), len(s))
 }
 
-// Plain returns a value without quotes if it is at most Longest bytes of printable ASCII without blanks
-// and quotes, and otherwise Value(s).
+// Plain is Value without quotes for at most Longest bytes of printable ASCII without blanks and quotes.
 func Plain(s string) string {
 	odd := func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf-1 || r == '"' || r == '\\' }
 	if s == "" || len(s) > Longest || strings.ContainsFunc(s, odd) {
@@ -44,14 +40,13 @@ func Plain(s string) string {
 	return s
 }
 
-// Text returns a text, such as another server's message, on one line, with unprintable characters escaped
-// and truncated to LongestText bytes.
+// Text returns a text on one line, with unprintable characters escaped and truncated to LongestText bytes.
 func Text(s string) string { return text(s, LongestText, len(s)) }
 
 // TextOf is Text for the beginning of a text of size bytes.
 func TextOf(beginning string, size int) string { return text(beginning, LongestText, size) }
 
-// Name is Text with the limit LongestName, for names and inventory paths.
+// Name is Text with the limit LongestName.
 func Name(s string) string { return text(s, LongestName, len(s)) }
 
 func text(s string, longest, size int) string {
@@ -62,15 +57,15 @@ func text(s string, longest, size int) string {
 	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), size)
 }
 
-// Line returns a log message on one line, with semicolons for line breaks, truncated to LongestLine bytes.
+// Line returns a log message on one line, with semicolons for line breaks.
 func Line(s string) string {
 	return text(strings.ReplaceAll(beginning(s, min(len(s), LongestLine)), "\n", "; "), LongestLine, len(s))
 }
 
-// Note is Line with the limit LongestNote, for Event messages.
+// Note is Line with the limit LongestNote.
 func Note(s string) string { return note(s, LongestNote) }
 
-// NoteWith is Note for a text and advice. The advice is truncated only after LongestAdvice bytes.
+// NoteWith is Note for a text and advice, of which LongestAdvice bytes always remain.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)
@@ -126,7 +121,7 @@ func some(parts []string, most int, separator, last string) string {
 }
 
 // Errors joins errors on one line. The text contains at most most errors, but errors.Is and errors.As match
-// all of them. It is nil if all are nil.
+// all of them.
 func Errors(most int, errs ...error) error {
 	var all joined
 	all.most = most
