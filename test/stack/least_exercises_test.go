@@ -31,7 +31,7 @@ vcenters:
 // leastFlags make all exercises take only seconds.
 var leastFlags = []string{
 	"--leader-elect=true", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=250ms",
-	"--node-monitor-period=1s", "--tag-refresh=1s",
+	"--node-monitor-period=1s", "--tag-refresh=1s", "--deletion-hold=1s",
 }
 
 // An exercise makes the daemon do one thing and waits for its visible effect.
