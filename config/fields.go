@@ -269,7 +269,7 @@ var Fields = []Field{
 	{In: SectionRule, Key: "hostGroup", Kind: KindHostGroup,
 		Doc: "The name of a DRS host group, or a pattern in which `*` matches any text, such as `site-*`. If the VM's host is in a matching group, the group's name becomes the label's value. Matching is case-sensitive. See [Placement](placement.md#drs-host-groups)."},
 	{In: SectionRule, Key: "required", Kind: KindBool, Unset: "`true` for region and zone, `false` for levels",
-		Doc: "Whether a Node without a value stays uninitialized. If `false`, the label is omitted."},
+		Doc: "Whether a Node without a value stays uninitialized. If `false`, vzones omits the label."},
 	{In: SectionLevel, Key: "nested", Kind: KindBool, Unset: "`true`, but `false` for `inventory` with `vcenter`, `datacenter`, `cluster`, `resourcePool` or `folder`",
 		Doc: "Whether all Nodes with the same value of this level must have the same zone, region, and value of each preceding level with `nested: true`. vzones [reports](placement.md#nested-levels) violations."},
 
@@ -284,7 +284,7 @@ var Fields = []Field{
 		Doc: "The network or port group of the internal IP if no subnet matches. Matching is case-insensitive."},
 	{In: SectionNodes, Key: "externalVmNetworkName", Kind: KindName, Env: "VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME",
 		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExternalNetwork },
-		Doc: "The network or port group of the external IP."},
+		Doc: "The network or port group of the external IP if no subnet matches."},
 	{In: SectionNodes, Key: "excludeInternalNetworkSubnetCidr", Kind: KindCIDRs,
 		Ref: func(c *Config, _ *VCenter) any { return &c.Addresses.ExcludeInternalSubnets },
 		Doc: "Comma-separated CIDRs. No address in them becomes the internal IP."},
