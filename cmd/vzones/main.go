@@ -36,7 +36,6 @@ const (
 	failure  = 2
 )
 
-// run executes a command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()

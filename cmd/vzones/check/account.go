@@ -53,7 +53,7 @@ func (c *accountCheck) unread() (found []Finding) {
 		if !isUnread(o.Object) || outside[o.Ref.ID] || topology.IsSystemFolder(&up, 0) && !c.mayMiss(o.Object) {
 			continue
 		}
-		finding := Finding{ID: "VZ119", VCenter: s.VCenter, Object: named(o.Object), Text: o.TagsErr.Error()}
+		finding := Finding{ID: "VZ119", VCenter: s.VCenter, Object: nameOf(o.Object), Text: o.TagsErr.Error()}
 		if errors.Is(o.TagsErr, tags.ErrDeleted) {
 			finding.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
 		} else if s.About.User != "" {

@@ -25,7 +25,6 @@ import (
 // expiryWarning is the threshold of the alert VzonesCertificateExpiresSoon.
 const expiryWarning = 14 * 24 * time.Hour
 
-// connectionCheck checks the connection to one vCenter and its credentials.
 type connectionCheck struct {
 	*vcenterFacts
 	states []inventory.State
@@ -119,7 +118,7 @@ func (c *connectionCheck) whyUnread() (id, reason string) {
 		return "VZ111", text
 	case inventory.CauseUntrusted:
 		if result.Certificate != nil {
-			text += "; it is for " + names(result.Certificate)
+			text += "; it is for " + subjectNames(result.Certificate)
 		}
 		return "VZ105", text
 	case inventory.CauseDenied:
@@ -164,8 +163,7 @@ func (f *facts) warnings() (found []Finding) {
 	return found
 }
 
-// named returns the name of an object without its vCenter, which findings name separately.
-func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
+func nameOf(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
 
 func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
 
@@ -176,17 +174,15 @@ func through(r *preflight) string {
 	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
 }
 
-// offered describes the certificate that a vCenter presented.
 func offered(c *x509.Certificate) string {
 	if c == nil {
 		return "no certificate was seen"
 	}
 	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
-		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
+		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), subjectNames(c), day(c.NotAfter))
 }
 
-// names lists the subject alternative names of a certificate.
-func names(c *x509.Certificate) string {
+func subjectNames(c *x509.Certificate) string {
 	var sans []string
 	for _, n := range c.DNSNames {
 		sans = append(sans, quote.Value(n))

@@ -104,7 +104,6 @@ func (c *copies) readDriver(ctx context.Context, client kubernetes.Interface) {
 	c.noZones = c.noDriver
 }
 
-// comparison compares the copies of zones with the places of Nodes.
 type comparison struct {
 	*facts
 	byName map[string]*node
@@ -113,7 +112,6 @@ type comparison struct {
 	found  []Finding
 }
 
-// stale reports copies whose zone differs from the zone in vSphere.
 func (f *facts) stale() []Finding {
 	c := &comparison{facts: f, byName: map[string]*node{}, values: map[*node]map[string]string{}}
 	for _, n := range f.allNodes {
@@ -171,15 +169,15 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 			}
 		}
 	}
-	without := func(all []string, has func(string) bool) string {
+	missingKeys := func(all []string, has func(string) bool) string {
 		return strings.Join(slices.DeleteFunc(slices.Sorted(slices.Values(all)), has), ", ")
 	}
 	for _, n := range c.allNodes {
 		ownKeys, isRegistered := keys[n.name()]
-		if missing := without(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(ownKeys, key) }); isRegistered && missing != "" {
+		if missing := missingKeys(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(ownKeys, key) }); isRegistered && missing != "" {
 			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing)).Command = restart(n)
 		}
-		if missing := without(ownKeys, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
+		if missing := missingKeys(ownKeys, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
 			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key").Command = restart(n)
 		}
 		if len(ownKeys) == 0 {
@@ -294,7 +292,7 @@ func (c *comparison) isTopology(key string) bool {
 // volumes, which no Pod can use.
 func (c *comparison) volumes(items []unstructured.Unstructured) {
 	type existence struct{ own, placed bool }
-	// known caches the result by the text of the requirement, which many volumes share.
+	// results caches the result by the text of the requirement, which many volumes share.
 	results := map[string]existence{}
 	for i := range items {
 		pv := typed[v1.PersistentVolume](&items[i])

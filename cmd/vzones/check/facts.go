@@ -39,10 +39,9 @@ type facts struct {
 }
 
 type vcenterFacts struct {
-	config *config.VCenter
-	state  *inventory.State
-	health vcenter.Health
-	// way is the result of the connection without credentials.
+	config    *config.VCenter
+	state     *inventory.State
+	health    vcenter.Health
 	preflight *preflight
 	survey    *world.Survey
 }

@@ -84,15 +84,14 @@ type Finding struct {
 
 // Cause groups the findings with one cause.
 type Cause struct {
-	ID       string   `json:"id"`
-	Severity Severity `json:"severity"`
-	VCenter  string   `json:"vcenter,omitempty"`
-	Title    string   `json:"title"`
-	Objects  []string `json:"objects"`
-	Text     string   `json:"text"`
-	Nodes    []string `json:"nodes,omitempty"`
-	Fix      string   `json:"fix"`
-	// HasAdvice reports whether Text contains the remedy.
+	ID        string   `json:"id"`
+	Severity  Severity `json:"severity"`
+	VCenter   string   `json:"vcenter,omitempty"`
+	Title     string   `json:"title"`
+	Objects   []string `json:"objects"`
+	Text      string   `json:"text"`
+	Nodes     []string `json:"nodes,omitempty"`
+	Fix       string   `json:"fix"`
 	HasAdvice bool     `json:"-"`
 	Commands  []string `json:"commands,omitempty"`
 }

@@ -285,10 +285,10 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 		if m := snapshot.Machines[id]; m != nil {
 			o.Path = m.InventoryPath
 		}
-		name := named(o)
+		name := nameOf(o)
 		for _, n := range c.nodes {
 			if n.Identity.Recorded.ID == id && n.Identity.Recorded.VCenter == snapshot.VCenter {
-				name = named(o) + ", the last one of Node " + n.name()
+				name = nameOf(o) + ", the last one of Node " + n.name()
 				unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return name == n.name() })
 			}
 		}
@@ -329,7 +329,7 @@ func (c *nodeCheck) machines() (found []Finding) {
 		}
 		m := c.settings(n)
 		path := n.Place.Machine.InventoryPath
-		machine := named(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
+		machine := nameOf(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
 		if m.LacksDiskUUID {
 			finding := n.about("VZ165", "disk.enableUUID is off in "+machine)
 			finding.Short = "disk.enableUUID is off in their VMs"
@@ -354,7 +354,6 @@ func (c *nodeCheck) machines() (found []Finding) {
 // controlPlane reports a control plane in a single zone if the cluster has several zones.
 func (c *nodeCheck) controlPlane() []Finding {
 	var members []string
-	// zones are the zones of all Nodes, own the zones of the control plane.
 	zones := map[string]bool{}
 	controlPlaneZones := map[string]bool{}
 	for _, n := range c.nodes {

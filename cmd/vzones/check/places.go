@@ -44,7 +44,6 @@ func (f *facts) attach(labels []string, o *topology.Object) string {
 	return ""
 }
 
-// isUnreadFound reports whether an object has a finding about unreadable tags.
 func (f *facts) isUnreadFound(o *topology.Object) bool {
 	s := f.vcenter(o.Ref.VCenter).surveyed()
 	return s != nil && slices.ContainsFunc(s.Objects, func(other *world.Object) bool { return other.Ref.ID == o.Ref.ID && isUnread(other.Object) })
@@ -81,7 +80,7 @@ func (c *placeCheck) untagged() (found []Finding) {
 			reported[p.Under.Ref] = true
 		}
 		found = append(found, Finding{
-			ID: id, VCenter: object.Ref.VCenter, Object: named(object),
+			ID: id, VCenter: object.Ref.VCenter, Object: nameOf(object),
 			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
 			Command: c.attach(missing[i], object),
 		})

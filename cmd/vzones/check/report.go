@@ -80,8 +80,7 @@ func (f *facts) report(w *world.World) *Report {
 	return r
 }
 
-// summary returns the summary of the vCenter. wrong are the Nodes with an error.
-func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
+func (v *vcenterFacts) summary(nodes nodeList, nodesWithErrors map[string]bool) VCenter {
 	out := VCenter{
 		Name: v.state.VCenter, Address: v.preflight.Host,
 		Read: v.state.Err == nil, APIVersion: v.preflight.APIVersion,
@@ -98,7 +97,7 @@ func (v *vcenterFacts) summary(nodes nodeList, wrong map[string]bool) VCenter {
 		switch {
 		case slices.Contains(inventory.UnreachableIn(n.Err), out.Name):
 			out.Unknown++
-		case wrong[n.name()]:
+		case nodesWithErrors[n.name()]:
 			out.Wrong++
 		case n.Uninitialized:
 			out.Waiting++

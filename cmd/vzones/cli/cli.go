@@ -27,8 +27,7 @@ var ErrReported = errors.New("there was a failure")
 type Tool struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Started reports whether the arguments are valid. Before that, errors are followed by a hint at
-	// --help.
+	// Started reports whether the arguments are valid. Until then, errors end with a hint at --help.
 	Started   bool
 	stdinRead bool
 }
@@ -63,7 +62,6 @@ func (t *Tool) readStdin() ([]byte, error) {
 	return data, nil
 }
 
-// Write writes to standard output.
 func (t *Tool) Write(data []byte) error {
 	if _, err := t.Stdout.Write(data); err != nil {
 		return fmt.Errorf("writing to standard output: %w", err)
@@ -146,8 +144,8 @@ func PrintWarnings(to io.Writer, kind string, warnings []config.Warning) {
 
 const progressDelay = 2 * time.Second
 
-// Progress prints a line on standard error if the operation takes longer than two seconds and standard
-// error is a terminal. The caller stops it with end before it prints anything else.
+// Progress prints a line on standard error if that is a terminal and the operation takes longer than
+// progressDelay. The caller calls end before it prints anything else.
 func (t *Tool) Progress(operation string) (end func() bool) {
 	return time.AfterFunc(progressDelay, func() {
 		if isTerminal(t.Stderr) {

@@ -21,7 +21,7 @@ import (
 // Format is a value of --output.
 type Format string
 
-// The formats of lists. A command may add its own.
+// The formats of lists.
 const (
 	Table Format = "table"
 	Wide  Format = "wide"
@@ -70,7 +70,7 @@ type List struct {
 	Columns  []string
 	WideFrom int
 	Rows     []Row
-	// Data is the output in the JSON and YAML formats. docs/reference documents its fields.
+	// Data is the JSON and YAML output.
 	Data any
 }
 
@@ -204,7 +204,6 @@ func fit(widths []int) {
 	}
 }
 
-// cut truncates a text to a width, with an ellipsis at its end.
 func cut(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// width is the number of columns if standard output is not a terminal.
-const width = 100
+const defaultWidth = 100
 
 // Branch is a line of a tree with its children.
 type Branch struct {
@@ -25,7 +24,7 @@ func (b *Branch) Add(color Color, format string, args ...any) *Branch {
 // PrintTrees prints trees separated by empty lines, and skips nil trees. Lines that are too long for
 // the terminal are wrapped.
 func (t *Tool) PrintTrees(trees ...*Branch) error {
-	c := &canvas{t: t, columns: width}
+	c := &canvas{t: t, columns: defaultWidth}
 	if w := t.Width(); w > 40 {
 		c.columns = w
 	}
@@ -61,7 +60,6 @@ func (c *canvas) children(indent string, b *Branch) {
 	}
 }
 
-// line writes the text of b. The lines after the first begin with rest.
 func (c *canvas) line(first, rest string, b *Branch) {
 	bar := "   "
 	if len(b.Below) > 0 {

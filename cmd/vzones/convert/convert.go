@@ -118,7 +118,6 @@ func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) 
 	return append(accounts, l)
 }
 
-// withoutCredentials returns the sections of the file without credentials.
 func (l loaded) withoutCredentials() *contents {
 	strip := func(s *load.Section) *load.Section {
 		s = s.Clone()
@@ -149,15 +148,13 @@ func (l loaded) withoutCredentials() *contents {
 	return s
 }
 
-// login is the account for a server.
 type login struct {
 	server, user string
 	password     config.Password
 	line         int
 }
 
-// secretKey matches valid keys of a Secret.
-var secretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
+var validSecretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 
 // secretManifest returns the manifest of a Secret. The keys are <server>.username and <server>.password.
 // A server that is not valid in a key, such as an IPv6 address, is stored as server_N, username_N and
@@ -170,7 +167,7 @@ func secretManifest(ref config.SecretRef, logins []login) config.Password {
 	add := func(key, value string) { data.Content = append(data.Content, scalar(key), quoted(value)) }
 	suffix := 0
 	for _, l := range logins {
-		if secretKey.MatchString(l.server + ".username") {
+		if validSecretKey.MatchString(l.server + ".username") {
 			add(l.server+".username", l.user)
 			add(l.server+".password", l.password.Reveal())
 			continue

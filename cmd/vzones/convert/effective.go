@@ -51,7 +51,6 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// effectiveValue returns an effective value with the position of its source.
 func effectiveValue(v any, original *load.Value) *load.Value {
 	pos := load.Position{Line: load.InDefault}
 	if original.Set {
@@ -64,7 +63,7 @@ func (l loaded) effective() *contents {
 	c := l.Config
 	global := &load.Section{In: config.SectionGlobal}
 	s := &contents{global: global, region: new(load.Section), zone: new(load.Section),
-		topology: filledIn(config.SectionTopology, l.Topology), nodes: filledIn(config.SectionNodes, l.Nodes)}
+		topology: withDefaults(config.SectionTopology, l.Topology), nodes: withDefaults(config.SectionNodes, l.Nodes)}
 	for i := range c.VCenters {
 		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.Fleet[i]))
 	}
@@ -104,8 +103,7 @@ func (l loaded) effective() *contents {
 	return s
 }
 
-// filledIn returns a section with the defaults of unset keys.
-func filledIn(section config.Section, original *load.Section) *load.Section {
+func withDefaults(section config.Section, original *load.Section) *load.Section {
 	s := &load.Section{In: section}
 	for _, f := range config.FieldsOf(section) {
 		v := original.V(f.Key)
@@ -142,18 +140,18 @@ func effectiveEntry(vc *config.VCenter, original *load.Section) *load.Section {
 	return e
 }
 
-// sourceOfLabel is a rule of the policy with its section in the file.
-type sourceOfLabel struct {
+// labelSource is a rule of the policy with its section in the file.
+type labelSource struct {
 	rule topology.Rule
 	// key and nested are set for further levels only.
 	key, nested *load.Value
 	section     *load.Section
 }
 
-func (l loaded) labels() []sourceOfLabel {
-	var sources []sourceOfLabel
+func (l loaded) labels() []labelSource {
+	var sources []labelSource
 	for _, r := range l.Config.Topology.Policy.Rules {
-		label := sourceOfLabel{rule: r, section: l.Zone}
+		label := labelSource{rule: r, section: l.Zone}
 		switch {
 		case l.Categories.Set:
 			value := func(v any) *load.Value { return &load.Value{Data: v, At: l.Categories.At, Set: true} }
@@ -169,16 +167,16 @@ func (l loaded) labels() []sourceOfLabel {
 	}
 	for i, r := range l.Config.Topology.Policy.Levels {
 		section := l.Levels[i]
-		sources = append(sources, sourceOfLabel{rule: r, key: section.V("label"), nested: section.V("nested"), section: section})
+		sources = append(sources, labelSource{rule: r, key: section.V("label"), nested: section.V("nested"), section: section})
 	}
 	return sources
 }
 
-func (l *sourceOfLabel) isBuiltIn() bool {
+func (l *labelSource) isBuiltIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
 
-func (l *sourceOfLabel) effective() *load.Section {
+func (l *labelSource) effective() *load.Section {
 	r := l.section.Clone()
 	r.IsShort = false
 	r.Put("required", effectiveValue(l.rule.Required, l.section.V("required")))

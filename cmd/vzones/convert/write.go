@@ -18,7 +18,7 @@ type contents struct {
 	vcenters, levels                      []*load.Section
 }
 
-func (s *contents) place(label sourceOfLabel, r *load.Section) {
+func (s *contents) place(label labelSource, r *load.Section) {
 	switch label.rule.Label {
 	case topology.LabelRegion:
 		s.region = r
@@ -55,7 +55,6 @@ func (w writer) file(s *contents, head string) []byte {
 	return b.Bytes()
 }
 
-// mapping returns the keys that are set, or nil.
 func (w writer) mapping(s *load.Section) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, f := range config.FieldsOf(s.In) {

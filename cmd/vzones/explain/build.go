@@ -18,8 +18,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Explanation describes one Node. JSON and YAML contain the trees of the text output too. Empty sections
-// are absent.
+// Explanation describes one Node. Empty sections are absent from the output.
 type Explanation struct {
 	Node Node `json:"node"`
 	// Identified lists the references to the VM and the matches.
@@ -163,7 +162,6 @@ func (e *Explanation) title() string {
 	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), status)
 }
 
-// identified describes the lookup of the VM and lists all matches.
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
 		b := &cli.Branch{Text: "its VM is not looked for"}
@@ -249,7 +247,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 					break
 				}
 				seen[o.Ref] = true
-				branch = object(branch, o, isWalked, policy, contenders)
+				branch = addObject(branch, o, isWalked, policy, contenders)
 			}
 			if p.Broken != nil {
 				branch.Add(cli.Yellow, "what is above cannot be read: %s", quote.Line(p.Broken.Error()))
@@ -259,8 +257,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 	return all
 }
 
-// object adds an object with its tags, and whether each tag decides a label.
-func object(parent *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
+func addObject(parent *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
 	b := parent.Add("", "%s", topology.Named([]*topology.Object{o}))
 	if o.TagsErr != nil && isWalked {
 		b.Add(cli.Yellow, "tags not read: %s", quote.Line(o.TagsErr.Error()))
@@ -370,7 +367,6 @@ func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decisi
 		placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
 }
 
-// addressTree lists the resulting addresses, and the result of the rules for each address of the VM.
 func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
 	for _, address := range l.Place.Addresses.Addresses {
@@ -414,7 +410,6 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	return root
 }
 
-// deletion lists the conditions for a deletion, and reports whether all are met.
 func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted bool) {
 	root = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}
 	isDeleted = true

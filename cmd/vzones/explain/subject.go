@@ -68,7 +68,6 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
 
-// nodesOf returns the Nodes that reference these VMs.
 func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
 		if key != "" {
@@ -114,7 +113,6 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	return w.FollowAlso(ctx, w.Statements(rivals))
 }
 
-// candidates describes the VMs that match a Node's references: the Node's own VM, and the other matches.
 func candidates(w *world.World, l *world.Look) (own string, others []string) {
 	id := l.Identity
 	chosen := l.Place.Machine

@@ -264,7 +264,6 @@ func (b *box) gather() {
 	}
 }
 
-// count returns the numbers of objects in boxes.
 func count(boxes []*box) counts {
 	var c counts
 	seen := map[string]bool{}
@@ -363,7 +362,6 @@ func (c *counts) nodes() string {
 	return fmt.Sprintf("%s (%s control plane)", cli.Count(c.Nodes, "Node"), cli.Number(c.ControlPlane))
 }
 
-// occupancy describes the Nodes and hosts of a box.
 func (f *fleet) occupancy(c counts) string {
 	switch {
 	case !f.HasNodes:

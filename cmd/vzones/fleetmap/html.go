@@ -30,7 +30,7 @@ const maxOpenItems = 200
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"on": f.occupancy, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": look,
+		"on": f.occupancy, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": cssClass,
 		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= maxOpenItems },
 		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*maxListed },
 	}).Parse(pageHTML)
@@ -49,8 +49,7 @@ func (f *fleet) page() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// look returns the CSS class of an object with these marks.
-func look(marks []mark) string {
+func cssClass(marks []mark) string {
 	if len(marks) == 0 {
 		return "fine"
 	}

@@ -11,7 +11,6 @@ import (
 // maxListed limits the hosts of a cluster and the marks of a list without --all.
 const maxListed = 5
 
-// tree returns the summary, the regions and the notes.
 func (f *fleet) tree(showAll bool) []*cli.Branch {
 	trees := []*cli.Branch{{Text: f.summary(), Color: cli.Bold}}
 	for _, r := range f.Regions {

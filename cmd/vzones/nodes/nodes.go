@@ -74,7 +74,6 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	return report.result(t)
 }
 
-// result prints the unread vCenters on standard error, and returns ErrFindings if there is any problem.
 func (r *Report) result(t *cli.Tool) error {
 	var err error
 	for _, v := range r.VCenters {

@@ -15,7 +15,7 @@ import (
 	"vzones/topology"
 )
 
-// Report is the JSON and YAML output. docs/reference/vzones.md documents its fields.
+// Report is the JSON and YAML output.
 type Report struct {
 	// VCenters are in the order of the configuration.
 	VCenters []VCenter `json:"vcenters"`
@@ -35,7 +35,7 @@ type VCenter struct {
 // Node describes a Node and its place. Unknown fields are absent.
 type Node struct {
 	Name string `json:"name"`
-	// Status is Placed, Foreign, NotInitialized, or the reason of the Event about the Node.
+	// Status is Placed, Unmanaged, NotInitialized, or the reason of the Event about the Node.
 	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
 	// Initialized reports whether the framework has removed its taint.
@@ -189,7 +189,7 @@ func listOf(nodes []Node, labels []string) *cli.List {
 		for i, name := range names {
 			cells[i] = cellOf(name)
 		}
-		cells = append(cells, cellOf(addresses(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.Machine), cellOf(n.PowerState), cellOf(n.Taints...))
+		cells = append(cells, cellOf(uniqueIPs(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.Machine), cellOf(n.PowerState), cellOf(n.Taints...))
 		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
 	}
 	return list
@@ -217,8 +217,7 @@ func cellOf(values ...string) string {
 	return cmp.Or(strings.Join(texts, ","), world.Nothing)
 }
 
-// addresses returns the IP addresses without duplicates.
-func addresses(nodeAddresses []v1.NodeAddress) (texts []string) {
+func uniqueIPs(nodeAddresses []v1.NodeAddress) (texts []string) {
 	for _, a := range nodeAddresses {
 		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
 		if isIP && !slices.Contains(texts, a.Address) {

@@ -143,7 +143,6 @@ func differs(oldLabel, newLabel world.Label, look *world.Look) bool {
 // isPlaced reports whether the place of a Node is known, even if it has another problem.
 func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
 
-// labelChange returns the change of a label relative to the Node's current value.
 func labelChange(kind, label string, newLabel world.Label, t *config.Topology, l *world.Look) Change {
 	c := Change{
 		Kind: kind, Label: label, Now: world.ValueOn(l.Node, label), Then: newLabel.Place, Undecided: newLabel.Undecided,

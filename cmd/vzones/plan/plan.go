@@ -20,7 +20,6 @@ import (
 	"vzones/vcenter/session"
 )
 
-// wantsChange is the advice for invalid arguments.
 const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
 
 type change struct {
@@ -102,7 +101,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	var out *Plan
 	if c.configFile == "" && len(c.tags) == 0 {
 		out = planCurrent(current, nodes)
-	} else if out, err = compute(current, planned, nodes, c.tags); err != nil {
+	} else if out, err = planChange(current, planned, nodes, c.tags); err != nil {
 		return err
 	}
 	end()
@@ -142,8 +141,7 @@ func planCurrent(w *world.World, nodes []*v1.Node) *Plan {
 	return out
 }
 
-// compute compares the daemon's current decisions with its decisions after the change.
-func compute(current, planned *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
+func planChange(current, planned *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {
 	states, notes, err := retagged(planned.States, &planned.Config.Topology.Policy, tags)
 	if err != nil {
 		return nil, err
@@ -171,7 +169,6 @@ func (p *Plan) add(n NodeChange) {
 	p.Unchanged = p.Nodes - len(p.Changes)
 }
 
-// firstUnread describes the first vCenter that could not be read, or returns "".
 func firstUnread(states []inventory.State) string {
 	for _, s := range states {
 		if s.Err != nil {

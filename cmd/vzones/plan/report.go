@@ -24,7 +24,7 @@ type Plan struct {
 	Conflicts []ConflictChange `json:"conflicts,omitempty"`
 	// Notes are prerequisites, such as a category that has to be created first.
 	Notes []string `json:"notes,omitempty"`
-	// now reports whether the plan is for the current state, without a change.
+	// isCurrent reports whether the plan is for the current state, without a change.
 	isCurrent bool
 }
 
@@ -36,7 +36,6 @@ const (
 
 // ConflictChange is a conflict that exists only before or only after a change.
 type ConflictChange struct {
-	// Change is "arises" or "ends".
 	Change string `json:"change"`
 	// Kind is the label value in the daemon's metric of conflicts. Labels are the affected labels.
 	Kind   topology.ConflictKind `json:"kind"`
@@ -118,7 +117,6 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
 }
 
-// written returns the number of Nodes with pending writes.
 func (p *Plan) written() int {
 	count := 0
 	for _, n := range p.Changes {

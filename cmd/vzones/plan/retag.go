@@ -16,7 +16,6 @@ import (
 // retag replaces an object's tags of a category with one tag, or with none if name is empty.
 type retag struct{ object, category, name string }
 
-// String returns the syntax of --tag.
 func (r retag) String() string { return r.object + "=" + r.category + ":" + r.name }
 
 // parseTags parses OBJECT=CATEGORY:NAME. Label values contain neither "=" nor ":", so it splits at the
@@ -120,7 +119,7 @@ func isPlain(policy *topology.Policy, category string) bool {
 	return slices.ContainsFunc(policy.Rules, matches) || slices.ContainsFunc(policy.Levels, matches)
 }
 
-// all calls visit for each object above a VM. It may visit an object several times.
+// visitObjects calls visit for each object above a VM, possibly several times.
 func (e *edit) visitObjects(visit func(*topology.Object)) {
 	for _, s := range e.states {
 		if s.Snapshot == nil {
@@ -221,7 +220,6 @@ func (e *edit) split(text string) (vcenter, rest string) {
 	return vcenter, rest
 }
 
-// unread lists the vCenters that could not be searched, and the first error.
 func (e *edit) unread() string {
 	var names []string
 	why := ""

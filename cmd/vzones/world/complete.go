@@ -91,7 +91,6 @@ func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	return true
 }
 
-// pendingDetails returns the number of VMs whose details are pending.
 func (w *World) pendingDetails(states []inventory.State) int {
 	n := 0
 	for i := range states {
@@ -112,7 +111,6 @@ func (w *World) tagsAreRead(m *inventory.Machine) bool {
 	})
 }
 
-// isTagged reports whether the configured rules read the tags of a path.
 func (w *World) isTagged(p *topology.Path) bool {
 	return w.needs.Tags && slices.Contains(w.needs.Paths, p.Kind)
 }
@@ -172,7 +170,6 @@ func (e *LateError) Error() string {
 	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
 }
 
-// failUnread returns states with a LateError for each vCenter that is not read yet.
 func (w *World) failUnread(states []inventory.State) []inventory.State {
 	states = slices.Clone(states)
 	for i, h := range w.fleet.Health() {

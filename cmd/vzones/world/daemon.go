@@ -148,13 +148,11 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	return d, nil
 }
 
-// String returns the name of the Pod that was read.
 func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
 
 // CommandLine contains the daemon's flags that affect Nodes.
 type CommandLine struct {
 	source.Flags
-	// CloudProvider and CloudConfig are flags of the framework.
 	CloudProvider, CloudConfig string
 }
 

@@ -86,7 +86,6 @@ func isWithin(name, dir string) bool {
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
 
-// readVolume reads a volume of the Pod and caches it.
 func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 	if v, read := d.volumes[name]; read {
 		return v
@@ -142,7 +141,6 @@ func addKeys(to, data map[string][]byte, items []v1.KeyToPath) {
 	}
 }
 
-// configMap reads a ConfigMap in the daemon's namespace. An absent optional one is no error.
 func (d *Daemon) configMap(ctx context.Context, name string, optional *bool) (map[string][]byte, error) {
 	m, err := d.client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

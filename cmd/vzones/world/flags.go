@@ -19,7 +19,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Flags are the flags of commands that open a World, and the settings of such a command.
+// Flags are the flags and settings of a command that opens a World.
 type Flags struct {
 	// NeedsNodes makes a missing cluster an error.
 	NeedsNodes bool
@@ -33,7 +33,7 @@ type Flags struct {
 	Selector   string
 	// Credentials are manifests with the Secrets that the configuration references.
 	Credentials []string
-	// Timeout limits reading all vCenters. A vCenter that is not read by then has failed.
+	// Timeout limits reading all vCenters.
 	Timeout time.Duration
 	// Follow returns the VMs to read in detail. If nil, the VMs of all Nodes are read.
 	Follow func(*World) []inventory.Identity
@@ -47,8 +47,8 @@ type Flags struct {
 	Verbose int
 }
 
-// Add adds the flags, with the names that kubectl uses. It leaves out kubectl's user name and password,
-// which look like credentials of a vCenter.
+// Add adds the flags, with kubectl's names. kubectl's user name and password are left out: they look like
+// credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
 	kubectlFlags := clientcmd.RecommendedConfigOverrideFlags("")
@@ -98,7 +98,6 @@ func (f *Flags) check() (labels.Selector, error) {
 // maxVerbosity excludes the verbosities at which clients log requests (6) and their bodies (8).
 const maxVerbosity = 5
 
-// withLog returns a context whose logger writes to standard error if Verbose is set.
 func (f *Flags) withLog(ctx context.Context) context.Context {
 	if f.Verbose <= 0 {
 		return ctx

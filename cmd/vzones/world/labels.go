@@ -85,8 +85,7 @@ func ValueOn(n *v1.Node, label string) string {
 	return ""
 }
 
-// ActionInitialize is the action for a label that the Node gets at initialization. Package plan defines
-// the other actions.
+// ActionInitialize is the action for a label that the Node gets at initialization.
 const ActionInitialize = "initialize"
 
 // Label is a label of a Node with the daemon's decision about it.

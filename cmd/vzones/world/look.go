@@ -114,14 +114,12 @@ func LooksBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) fun
 
 func placeBy(states []inventory.State, cfg *config.Config, kubeNodes []*v1.Node) *placement.Placer {
 	store := nodes.NewStore(fixedStates(states), cfg, placement.Options{})
-	// The factory is never started.
 	store.Cache().Watch(informers.NewSharedInformerFactory(nil, 0))
 	store.Cache().Start()
 	fill(store.Cache(), kubeNodes)
 	return store.Placer()
 }
 
-// fixedStates is a fleet with fixed states. It ignores requests.
 type fixedStates []inventory.State
 
 func (s fixedStates) States() []inventory.State { return s }
@@ -161,7 +159,7 @@ func (l *Look) plan() {
 	policy := &plan.Policy{Topology: l.Place.Topology}
 	now := time.Now()
 	l.Differences = policy.Differences(l.Node, &l.Place)
-	settled := make([]plan.Timed, len(l.Differences)) // All differences have settled.
+	settled := make([]plan.Timed, len(l.Differences))
 	for i, d := range l.Differences {
 		settled[i] = plan.Timed{Difference: d, Since: now.Add(-policy.Settle)}
 	}

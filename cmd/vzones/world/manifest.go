@@ -32,7 +32,6 @@ type Manifest struct {
 	Values []ManifestValue
 }
 
-// String returns the kind and the name.
 func (o Manifest) String() string {
 	name := o.Ref.Name
 	if name == "" {

@@ -25,7 +25,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 	if err != nil {
 		return nil, err
 	}
-	read := &reader{client: w.Client, why: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
+	read := &reader{client: w.Client, clientErr: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
 	finder := &source.CredentialFinder{Secrets: read}
 	var configSource source.Source
 	if f.Config == "" {
@@ -75,10 +75,9 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.Credent
 
 // reader reads Secrets from the files of --credentials, then from the cluster, and caches them.
 type reader struct {
-	client kubernetes.Interface
-	// why is the reason that client is nil.
-	why   error
-	files []Manifest
+	client    kubernetes.Interface
+	clientErr error
+	files     []Manifest
 
 	// mu guards read.
 	mu   sync.Mutex
@@ -124,7 +123,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 	}
 	if r.client == nil {
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
-		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or write --credentials with a file that has it", ref.Namespace, ref.Name, r.why)
+		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or write --credentials with a file that has it", ref.Namespace, ref.Name, r.clientErr)
 	}
 	r.mu.Lock()
 	read := r.read[ref]

@@ -23,17 +23,16 @@ type Survey struct {
 	// Err is set if nothing could be read. The other errors apply to one part.
 	Err   error
 	About About
-	// Objects are the visible folders, datacenters, clusters and hosts, including the root folder,
-	// sorted by path.
+	// Objects are the visible folders, datacenters, clusters and hosts, sorted by path.
 	Objects    []*Object
 	ObjectsErr error
-	// Invisible are the Categories of the query that the account does not see: they do not exist, or it
-	// may not read them.
+	// Invisible are the queried categories that the account does not see: they do not exist, or it may not
+	// read them.
 	Invisible []string
-	// Categories are the Categories of the query that the account sees, in the same order.
+	// Categories are the queried categories that the account sees, in the same order.
 	Categories    []Category
 	CategoriesErr error
-	// Visible are the names of all categories that the account sees, if the query requests Definitions.
+	// Visible are the names of all visible categories, if the query requests Definitions.
 	Visible []string
 	// TagsErr is set if tags could not be read. It is nil if the account lacks permission for some
 	// objects only.
@@ -45,7 +44,7 @@ type Survey struct {
 
 // About describes a vCenter.
 type About struct {
-	// Version and APIVersion are the vCenter's own strings, such as "8.0.3" and "8.0.3.0".
+	// Version and APIVersion are such as "8.0.3" and "8.0.3.0".
 	Version, APIVersion string
 	// User is the account of the session, or "" if the vCenter does not report it.
 	User string
@@ -53,11 +52,10 @@ type About struct {
 
 // Object is a folder, a datacenter, a cluster or a host.
 type Object struct {
-	// Object contains the name, the path and the tags, as in snapshots.
 	*topology.Object
 	// Parent is nil for the root folder, or if the object above cannot be read.
 	Parent *Object
-	// Broken is the reason that an object other than the root folder has no Parent.
+	// Broken is the reason that the object above cannot be read.
 	Broken error
 }
 

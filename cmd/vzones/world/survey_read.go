@@ -27,14 +27,12 @@ import (
 const (
 	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after
 	// cancellation.
-	cleanupTimeout = 3 * time.Second
-	maxTagRequests = 4
-	// tagCacheTTL is the lifetime of the tag reader's cache.
+	cleanupTimeout     = 3 * time.Second
+	maxTagRequests     = 4
 	tagCacheTTL        = time.Hour
 	machinesPerRequest = 1000
 )
 
-// readSurveys surveys all vCenters concurrently. A vCenter without a session gets its error.
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	surveys := make([]Survey, len(sessions))
 	var wg sync.WaitGroup
@@ -105,7 +103,6 @@ func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requir
 	return s
 }
 
-// failed adds the vCenter and the operation to an error.
 func (r *surveyor) failed(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -217,7 +214,6 @@ func (r *surveyor) tagQuery() tags.Query {
 	return q
 }
 
-// objects returns the objects with their tags and host memberships, sorted by path.
 func (r *surveyor) objects(facts model.HostFacts, attached tags.Attachments) []*Object {
 	hosts := &model.Memberships{Facts: facts}
 	objects := map[types.ManagedObjectReference]*Object{}
@@ -300,7 +296,6 @@ func isOn(value any) bool {
 	return strings.EqualFold(text, "true") || text == "1"
 }
 
-// categories returns the queried categories and the names of all visible categories.
 func (r *surveyor) categories(ctx context.Context) (all []Category, visible []string, err error) {
 	err = tags.With(ctx, r.rest, func(s tags.Service) error {
 		ids, err := s.Categories(ctx)
@@ -325,8 +320,7 @@ func (r *surveyor) categories(ctx context.Context) (all []Category, visible []st
 	return all, visible, err
 }
 
-// definitions reads categories by ID, with limited concurrency. It skips categories that the account may
-// not read or that were deleted.
+// definitions skips categories that the account may not read or that were deleted.
 func (r *surveyor) definitions(ctx context.Context, s tags.Service, ids []string) (map[string]tags.Category, error) {
 	var mu sync.Mutex
 	categories := make(map[string]tags.Category, len(ids))

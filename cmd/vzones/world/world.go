@@ -46,8 +46,7 @@ type World struct {
 	Nodes []*v1.Node
 	// States are in the order of the configuration. Each has a snapshot or an error.
 	States []inventory.State
-	// Placer and Checker decide about Nodes by the States, which do not change after Open unless
-	// FollowAlso is called.
+	// Placer and Checker use the States, which only FollowAlso changes after Open.
 	Placer  *placement.Placer
 	Checker *placement.Checker
 	Cache   *framework.Cache
@@ -64,7 +63,7 @@ type fleetRun struct {
 
 	needs   vcenter.Requirements
 	timeout time.Duration
-	// deadline is the deadline of requests after Open.
+	// deadline applies to requests after Open.
 	deadline time.Time
 	fleet    *vcenter.Fleet
 	frozen   *frozenFleet
@@ -87,9 +86,8 @@ func (s *frozenFleet) States() []inventory.State {
 }
 
 // Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was read
-// or has failed. It prints the source of a daemon's configuration and the servers that receive its
-// credentials on standard error. An error of one vCenter is in its State. If Open returns an error,
-// nothing stays open.
+// or has failed. The error of a vCenter is in its State. The servers that receive a daemon's credentials
+// are printed on standard error.
 //
 // Each vCenter receives each password once: the daemon uses the same account, and repeated failures
 // would lock it.
@@ -265,8 +263,7 @@ func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithDeadline(ctx, w.deadline)
 }
 
-// Survey surveys all vCenters concurrently within the time of Within. The results are in the order of
-// States.
+// Survey surveys all vCenters concurrently. The results are in the order of States.
 func (w *World) Survey(ctx context.Context, q SurveyQuery) []Survey {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
