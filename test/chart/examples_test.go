@@ -146,9 +146,9 @@ certificateAuthorities:
 	}
 }
 
-// secretRights returns the Secrets that Roles allow to read, as namespace/name. It fails the test
+// readableSecrets returns the Secrets that Roles allow to read, as namespace/name. It fails the test
 // for any other rule about Secrets.
-func secretRights(t *testing.T, rendered []byte) []string {
+func readableSecrets(t *testing.T, rendered []byte) []string {
 	t.Helper()
 	var all []string
 	for _, r := range as[rbacv1.Role](t, rendered, "Role") {
@@ -219,7 +219,7 @@ config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 			}
 			slices.Sort(want)
 			want = slices.Compact(want)
-			if got := secretRights(t, rendered); !slices.Equal(got, want) {
+			if got := readableSecrets(t, rendered); !slices.Equal(got, want) {
 				t.Errorf("the roles have %q, the daemon reads %q", got, want)
 			}
 		})
@@ -269,7 +269,7 @@ credentials: {one: {vc.example.com: {username: u, password: p}}}
 	if v := pod(t, rendered).Spec.Volumes[0]; v.ConfigMap == nil || v.ConfigMap.Name != "mine" {
 		t.Errorf("the Pod reads %+v", v)
 	}
-	if got := secretRights(t, rendered); !slices.Equal(got, []string{"kube-system/one"}) {
+	if got := readableSecrets(t, rendered); !slices.Equal(got, []string{"kube-system/one"}) {
 		t.Errorf("the roles have %q", got)
 	}
 	if made := as[corev1.Secret](t, rendered, "Secret"); len(made) != 1 || made[0].Name != "one" {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// bad calls f for each values file of an archive with the reason in its first line.
-func bad(t *testing.T, archive string, f func(t *testing.T, reason, content string)) int {
+// eachInvalid calls f for each values file of an archive with the reason in its first line.
+func eachInvalid(t *testing.T, archive string, f func(t *testing.T, reason, content string)) int {
 	t.Helper()
 	parsed, err := txtar.ParseFile(archive)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestRefusedBySchema(t *testing.T) {
 	}
 	all := 0
 	for _, archive := range archives {
-		all += bad(t, archive, func(t *testing.T, reason, content string) {
+		all += eachInvalid(t, archive, func(t *testing.T, reason, content string) {
 			_, err := helm.Template(t.Context(), helm.Example("plain"), values(t, content))
 			if err == nil {
 				t.Fatal("it is rendered")
@@ -60,7 +60,7 @@ func TestRefusedBySchema(t *testing.T) {
 // TestRefusedByTemplates: the templates reject errors that the schema cannot detect, with
 // instructions.
 func TestRefusedByTemplates(t *testing.T) {
-	bad(t, "testdata/impossible.txtar", func(t *testing.T, reason, content string) {
+	eachInvalid(t, "testdata/impossible.txtar", func(t *testing.T, reason, content string) {
 		_, err := helm.Template(t.Context(), helm.Example("plain"), values(t, content))
 		if err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("it is not refused for %q, but: %v", reason, err)

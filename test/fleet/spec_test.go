@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestParseMistakes(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	tests := map[string][]string{
 		"":                                {"no vcenters"},
 		"vcentres: []":                    {"line 1", "vcentres"},

@@ -41,7 +41,7 @@ const (
 	// unlabeled: the Node has no taint and gets no labels from vzones.
 	unlabeled outcome = "gets no labels"
 	// alone: vzones writes nothing to the Node.
-	alone outcome = "is left alone"
+	ignored outcome = "is left alone"
 	// reported: the Node keeps the label of its choice, and an Event reports it.
 	reported outcome = "is reported"
 	// impostor: the Node is initialized with the VM that it names.
@@ -50,9 +50,9 @@ const (
 
 // A lie is a forged value, played at one or more moments.
 type lie struct {
-	about string // field of the Node, or a name for several fields
-	says  string
-	at    []moment
+	about   string // field of the Node, or a name for several fields
+	value   string
+	moments []moment
 	// send writes the lie to the Node.
 	send func(w *world, n *v1.Node)
 	// named is the Node's name, if the lie requires one.
@@ -63,6 +63,6 @@ type lie struct {
 	certain bool
 	// becomes is the expected outcome.
 	becomes outcome
-	// left maps accepted gains to the reason.
-	left map[gain]string
+	// accepted maps accepted gains to the reason.
+	accepted map[gain]string
 }

@@ -28,8 +28,8 @@ func (w *world) playAll(t *testing.T, all []lie, certain bool) {
 		if all[i].certain != certain {
 			continue
 		}
-		for _, at := range all[i].at {
-			t.Run(fmt.Sprintf("%s/%s/%s", all[i].about, all[i].says, at), func(t *testing.T) {
+		for _, at := range all[i].moments {
+			t.Run(fmt.Sprintf("%s/%s/%s", all[i].about, all[i].value, at), func(t *testing.T) {
 				w.t = t
 				out := w.play(&all[i], at)
 				out.check(t, &all[i])
@@ -44,22 +44,22 @@ func (w *world) playAll(t *testing.T, all []lie, certain bool) {
 
 func moments(all []lie) (n int) {
 	for _, l := range all {
-		n += len(l.at)
+		n += len(l.moments)
 	}
 	return n
 }
 
 func (out *playResult) check(t *testing.T, l *lie) {
 	t.Helper()
-	if out.unlike != nil {
-		t.Errorf("the liar's Node: %.500v; it should be: %s", out.unlike, l.becomes)
+	if out.mismatch != nil {
+		t.Errorf("the liar's Node: %.500v; it should be: %s", out.mismatch, l.becomes)
 	}
 	for g, how := range out.gained {
-		if _, known := l.left[g]; !known {
+		if _, known := l.accepted[g]; !known {
 			t.Errorf("the liar gained %s, which its lie is not known to give: %.500s", g, how)
 		}
 	}
-	for g := range l.left {
+	for g := range l.accepted {
 		if _, gained := out.gained[g]; !gained {
 			t.Errorf("the liar did not gain %s: remove it from the table", g)
 		}

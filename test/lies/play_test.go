@@ -24,8 +24,8 @@ const flooded = 4 << 10
 type playResult struct {
 	// gained describes each gain.
 	gained map[gain]string
-	// unlike describes the difference between the liar's Node and the expected outcome.
-	unlike error
+	// mismatch describes the difference between the liar's Node and the expected outcome.
+	mismatch error
 }
 
 // play plays a lie at a moment and deletes the liar's Node afterwards.
@@ -42,15 +42,15 @@ func (w *world) play(l *lie, at moment) playResult {
 		w.t.Fatalf("the API server refuses the lie: %.300v", err)
 	}
 	within := timeout
-	if l.left[waiting] != "" {
+	if l.accepted[waiting] != "" {
 		within = quietPeriod
 	}
 	// An impostor must precede the Nodes that compete for the same VM.
 	if l.becomes == impostor {
-		out.unlike = w.becomes(k, l.becomes)
+		out.mismatch = w.becomes(k, l.becomes)
 	}
 	w.victims(out.gained, within)
-	out.unlike = cmp.Or(out.unlike, w.becomes(k, l.becomes))
+	out.mismatch = cmp.Or(out.mismatch, w.becomes(k, l.becomes))
 	w.recordGains(k, l, out.gained)
 	for line := range strings.Lines(w.d.Log()[logged:]) {
 		if len(line) > flooded {
@@ -65,7 +65,7 @@ func (w *world) send(k *kubelet, l *lie, at moment) error {
 	w.t.Helper()
 	n := k.node(k.name)
 	if at == before {
-		n.Status.NodeInfo.SystemUUID = nobodysUUID
+		n.Status.NodeInfo.SystemUUID = unknownUUID
 	}
 	if at == registering {
 		l.send(w, n)
@@ -134,7 +134,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	if joined == nil || !stack.Initialized(joined) {
 		gained[waiting] = "Node joins is not initialized" + w.lastEvent("joins")
 	} else {
-		differs(joined, w.truthful(), gained)
+		recordChanges(joined, w.truthful(), gained)
 	}
 	if err := w.s.Cluster.SetNodeReady(w.ctx(), w.gone.Name, v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)
@@ -158,7 +158,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 			if now := nodes[name]; now == nil || now.UID != was.UID {
 				gained[deletion] = fmt.Sprintf("Node %s is deleted", name)
 			} else {
-				differs(now, was, gained)
+				recordChanges(now, was, gained)
 			}
 		}
 		if len(gained) > 0 {
@@ -179,8 +179,8 @@ func (w *world) lastEvent(node string) string {
 	return last
 }
 
-// differs records the changes of a Node.
-func differs(now, was *v1.Node, gained map[gain]string) {
+// recordChanges records the changes of a Node.
+func recordChanges(now, was *v1.Node, gained map[gain]string) {
 	note := func(g gain, what string, has, had any) {
 		if !equality.Semantic.DeepEqual(has, had) {
 			gained[g] = fmt.Sprintf("Node %s has %s %v, and had %v", was.Name, what, has, had)
@@ -199,7 +199,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 	own := w.machine("liar-vm")
 	is := func(n *v1.Node) error {
 		switch what {
-		case waits, alone:
+		case waits, ignored:
 			return untouched(n, what)
 		case unlabeled:
 			if n == nil || !stack.Initialized(n) || n.Labels[v1.LabelTopologyZone] != "" || n.Labels[leveled] != "" {
@@ -232,7 +232,7 @@ func untouched(n *v1.Node, what outcome) error {
 		return fmt.Errorf("its labels are %v", n.Labels)
 	}
 	for _, f := range n.ManagedFields {
-		if what == alone && strings.HasPrefix(f.Manager, "vsphere-cloud") {
+		if what == ignored && strings.HasPrefix(f.Manager, "vsphere-cloud") {
 			return fmt.Errorf("%s has written to it", f.Manager)
 		}
 	}
@@ -292,7 +292,7 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 		return
 	}
 	own := w.machine("liar-vm")
-	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != alone {
+	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != ignored {
 		gained[ownZone] = fmt.Sprintf("it has zone %s, and its VM is in west-b", z)
 	}
 	if !stack.Initialized(n) || l.becomes == reported {

@@ -42,7 +42,7 @@ func table() []lie {
 }
 
 func truth() []lie {
-	return []lie{{about: "nothing", says: "the truth", at: []moment{registering, running}, send: func(*world, *v1.Node) {}, becomes: honest}}
+	return []lie{{about: "nothing", value: "the truth", moments: []moment{registering, running}, send: func(*world, *v1.Node) {}, becomes: honest}}
 }
 
 func systemUUIDs() []lie {
@@ -51,20 +51,20 @@ func systemUUIDs() []lie {
 		return func(w *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = of(w) }
 	}
 	return []lie{
-		{about: about, says: "that of a running Node", at: []moment{registering, before}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
-		{about: about, says: "that of a running Node", at: []moment{running}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
-		{about: about, says: "that of a running Node, in the other byte order", at: []moment{registering}, send: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
-		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, left: first()},
-		{about: about, says: "that of a Node that joins later", at: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
+		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
+		{about: about, value: "that of a running Node", moments: []moment{running}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
+		{about: about, value: "that of a running Node, in the other byte order", moments: []moment{registering}, send: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
+		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, accepted: first()},
+		{about: about, value: "that of a Node that joins later", moments: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
-			about: about, says: "that of a VM that is no Node's", at: []moment{registering, before},
+			about: about, value: "that of a VM that is no Node's", moments: []moment{registering, before},
 			send: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
-			left: map[gain]string{identity: firstComes, ownZone: firstComes},
+			accepted: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
-		{about: about, says: "that of a Node whose VM is unreadable", at: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose VM is gone", at: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
-		{about: about, says: "100 kB of text", at: []moment{registering}, send: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
-		{about: about, says: "none any more", at: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
+		{about: about, value: "that of a Node whose VM is unreadable", moments: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
+		{about: about, value: "that of a Node whose VM is gone", moments: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
+		{about: about, value: "100 kB of text", moments: []moment{registering}, send: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
+		{about: about, value: "none any more", moments: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
 	}
 }
 
@@ -76,20 +76,20 @@ func providerIDs() []lie {
 	runs := func(w *world) string { return w.machine("runs-vm").ProviderID() }
 	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
-		{about: about, says: "that of a running Node", at: []moment{registering, before}, send: id(runs), becomes: waits},
+		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: id(runs), becomes: waits},
 		{
-			about: about, says: "that of a running Node, and its system UUID", at: []moment{registering},
+			about: about, value: "that of a running Node, and its system UUID", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = runs(w)
 				n.Status.NodeInfo.SystemUUID = w.machine("runs-vm").UUID
 			}, becomes: waits,
 		},
-		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: id(joins), becomes: waits},
-		{about: about, says: "that of a Node whose VM is unreadable", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose VM is gone", at: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
-		{about: about, says: "another cloud's", at: []moment{registering, before}, send: id(func(*world) string { return "aws:///zone/i-1" }), becomes: alone},
-		{about: about, says: "no UUID", at: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
-		{about: about, says: "a megabyte", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
+		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: id(joins), becomes: waits},
+		{about: about, value: "that of a Node whose VM is unreadable", moments: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
+		{about: about, value: "that of a Node whose VM is gone", moments: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
+		{about: about, value: "another cloud's", moments: []moment{registering, before}, send: id(func(*world) string { return "aws:///zone/i-1" }), becomes: ignored},
+		{about: about, value: "no UUID", moments: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
+		{about: about, value: "a megabyte", moments: []moment{registering}, send: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
 	}
 }
 
@@ -117,43 +117,43 @@ func annotations() []lie {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
 	return []lie{
-		{about: about, says: machine + "another's unreadable VM", at: []moment{registering}, send: at(ghost), becomes: waits},
-		{about: about, says: machine + "another's unreadable VM", at: []moment{running}, send: at(ghost), becomes: honest},
+		{about: about, value: machine + "another's unreadable VM", moments: []moment{registering}, send: at(ghost), becomes: waits},
+		{about: about, value: machine + "another's unreadable VM", moments: []moment{running}, send: at(ghost), becomes: honest},
 		{
-			about: about, says: machine + "another's unreadable VM, of a Node without a VM", at: []moment{registering}, homeless: true,
+			about: about, value: machine + "another's unreadable VM, of a Node without a VM", moments: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
-				n.Spec.ProviderID = "vsphere://" + nobodysUUID
+				n.Spec.ProviderID = "vsphere://" + unknownUUID
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, says: machine + "another's unreadable VM, with the provider ID of a running Node", at: []moment{registering},
+			about: about, value: machine + "another's unreadable VM, with the provider ID of a running Node", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, says: machine + "an unreadable VM, with the provider ID of a Node that joins later", at: []moment{registering},
+			about: about, value: machine + "an unreadable VM, with the provider ID of a Node that joins later", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.joiner.ProviderID()
 				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
-		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
-		{about: about, says: machine + "that of a Node whose VM is gone", at: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
-		{about: about, says: machine + "none that there is", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
-		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
-		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
-		{about: about, says: machine + "200 kB", at: []moment{registering}, send: at(long), becomes: waits},
-		{about: about, says: machine + "200 kB", at: []moment{running}, send: at(long), becomes: honest},
-		{about: about, says: "`" + nodeinfo.KeyVCenter + "`: another vCenter", at: []moment{running}, send: set(nodeinfo.KeyVCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
-		{about: about, says: "`" + nodeinfo.KeyLabels + "`: labels that are not the kubelet's to remove", at: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, send: nodeIP(runner), becomes: waits},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, send: nodeIP(runner), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, send: nodeIP(joiner), becomes: waits},
-		{about: about, says: "`--node-ip`: the same, of a Node without a VM", at: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
-		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, send: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
+		{about: about, value: machine + "that of a running Node", moments: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
+		{about: about, value: machine + "that of a Node whose VM is gone", moments: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, value: machine + "none that there is", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
+		{about: about, value: machine + "no managed object ID", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
+		{about: about, value: machine + "of a vCenter that is not configured", moments: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
+		{about: about, value: machine + "200 kB", moments: []moment{registering}, send: at(long), becomes: waits},
+		{about: about, value: machine + "200 kB", moments: []moment{running}, send: at(long), becomes: honest},
+		{about: about, value: "`" + nodeinfo.KeyVCenter + "`: another vCenter", moments: []moment{running}, send: set(nodeinfo.KeyVCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
+		{about: about, value: "`" + nodeinfo.KeyLabels + "`: labels that are not the kubelet's to remove", moments: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
+		{about: about, value: "`--node-ip`: the address of a running Node", moments: []moment{registering}, send: nodeIP(runner), becomes: waits},
+		{about: about, value: "`--node-ip`: the address of a running Node", moments: []moment{running}, send: nodeIP(runner), becomes: honest},
+		{about: about, value: "`--node-ip`: the address of a Node that joins later", moments: []moment{registering}, send: nodeIP(joiner), becomes: waits},
+		{about: about, value: "`--node-ip`: the same, of a Node without a VM", moments: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
+		{about: about, value: "`--node-ip`: 200 kB", moments: []moment{registering}, send: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
 	}
 }
 
@@ -176,18 +176,18 @@ func addressLies() []lie {
 		}
 	}
 	return []lie{
-		{about: about, says: "those of a running Node", at: []moment{registering, running}, send: of(runner), becomes: honest},
-		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, send: of(joiner), becomes: honest},
-		{about: about, says: "the same, of a Node without a VM", at: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
+		{about: about, value: "those of a running Node", moments: []moment{registering, running}, send: of(runner), becomes: honest},
+		{about: about, value: "those of a Node that joins later", moments: []moment{registering, running}, send: of(joiner), becomes: honest},
+		{about: about, value: "the same, of a Node without a VM", moments: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
 		{
-			about: about, says: "the same, of a Node with another cloud's provider ID", at: []moment{registering},
+			about: about, value: "the same, of a Node with another cloud's provider ID", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "aws:///zone/i-1"
 				of(joiner)(w, n)
-			}, becomes: alone,
+			}, becomes: ignored,
 		},
 		{
-			about: about, says: "a thousand of the network", at: []moment{registering, running},
+			about: about, value: "a thousand of the network", moments: []moment{registering, running},
 			send: func(_ *world, n *v1.Node) {
 				n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: n.Name}}
 				for i := range 1000 {
@@ -209,10 +209,10 @@ func labels() []lie {
 	}
 	zones := set(v1.LabelTopologyZone, "west-a", v1.LabelFailureDomainBetaZone, "west-a")
 	return []lie{
-		{about: about, says: "the zone of another Node", at: []moment{registering}, send: zones, becomes: honest},
-		{about: about, says: "the zone of another Node", at: []moment{running}, send: zones, becomes: reported},
-		{about: about, says: "the value of a further level", at: []moment{registering, running}, send: set(leveled, "a"), becomes: reported},
-		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, send: set(excluded, ""), becomes: alone},
+		{about: about, value: "the zone of another Node", moments: []moment{registering}, send: zones, becomes: honest},
+		{about: about, value: "the zone of another Node", moments: []moment{running}, send: zones, becomes: reported},
+		{about: about, value: "the value of a further level", moments: []moment{registering, running}, send: set(leveled, "a"), becomes: reported},
+		{about: about, value: "what `nodes.selector` leaves out", moments: []moment{registering}, send: set(excluded, ""), becomes: ignored},
 	}
 }
 
@@ -227,31 +227,31 @@ func taints() []lie {
 		}
 	}
 	return []lie{
-		{about: about, says: "not uninitialized", at: []moment{registering}, send: without, becomes: honest},
+		{about: about, value: "not uninitialized", moments: []moment{registering}, send: without, becomes: honest},
 		{
-			about: about, says: "not uninitialized, with another's unreadable VM", at: []moment{registering},
+			about: about, value: "not uninitialized, with another's unreadable VM", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{
-			about: about, says: "not uninitialized, with another's unreadable VM and without one", at: []moment{registering}, homeless: true,
+			about: about, value: "not uninitialized, with another's unreadable VM and without one", moments: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
-				n.Status.NodeInfo.SystemUUID = nobodysUUID
+				n.Status.NodeInfo.SystemUUID = unknownUUID
 				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{
-			about: about, says: "not uninitialized, with the zone of another Node", at: []moment{registering},
+			about: about, value: "not uninitialized, with the zone of another Node", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				n.Labels[v1.LabelTopologyZone] = "west-a"
 				n.Labels[v1.LabelFailureDomainBetaZone] = "west-a"
 			}, becomes: reported,
 		},
-		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
+		{about: about, value: "`" + nodeinfo.DriftTaint + "`, and shut down", moments: []moment{registering}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
 	}
 }
 
@@ -259,19 +259,19 @@ func names() []lie {
 	const about = "name"
 	nameless := func(_ *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = "" }
 	return []lie{
-		{about: about, says: "that of a running Node's VM, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
+		{about: about, value: "that of a running Node's VM, without a UUID", moments: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
 		{
-			about: about, says: "that of a VM that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
-			left: map[gain]string{identity: firstComes, ownZone: firstComes},
+			about: about, value: "that of a VM that is no Node's, without a UUID", moments: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
+			accepted: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
 		{
-			about: about, says: "its own, without a UUID, as a tenant's guest does whose VM is not the Node's", at: []moment{registering}, certain: true,
+			about: about, value: "its own, without a UUID, as a tenant's guest does whose VM is not the Node's", moments: []moment{registering}, certain: true,
 			send: func(w *world, n *v1.Node) {
 				nameless(w, n)
 				if err := w.s.Fleet.VCenter("east").SetHostName("spare", n.Name); err != nil {
 					w.t.Error(err)
 				}
-			}, becomes: impostor, left: map[gain]string{identity: tenantsName, ownZone: tenantsName},
+			}, becomes: impostor, accepted: map[gain]string{identity: tenantsName, ownZone: tenantsName},
 		},
 	}
 }

@@ -27,8 +27,8 @@ import (
 const (
 	// ghostUUID is the UUID of the VM with an unreadable configuration. No vCenter reports it.
 	ghostUUID = "42000000-dead-4000-8000-000000000001"
-	// nobodysUUID belongs to no VM.
-	nobodysUUID = "42000000-0000-4000-8000-00000000ffff"
+	// unknownUUID belongs to no VM.
+	unknownUUID = "42000000-0000-4000-8000-00000000ffff"
 	// period is the interval of the daemon's checks of Nodes that are not ready.
 	period = 300 * time.Millisecond
 	// timeout bounds the wait for an expected effect, which takes less than a second on an idle
@@ -280,7 +280,7 @@ func (w *world) kubelet(l *lie) *kubelet {
 		k.name = fmt.Sprintf("liar-%d", w.next-1)
 	}
 	if l.homeless {
-		k.uuid = nobodysUUID
+		k.uuid = unknownUUID
 	}
 	config, err := w.s.Cluster.KubeletConfig(k.name)
 	if err != nil {

@@ -7,7 +7,7 @@ func roleCommands() []command {
 		{"roles without RESOURCE", "takes a resource, such as nodes, out of the rules of the ClusterRole of the daemon's account", func(a *arguments) action {
 			resource := a.word("RESOURCE")
 			return func(ctx context.Context, w *world) (err error) {
-				w.restore, err = w.stack.RemoveRight(ctx, resource)
+				w.restore, err = w.stack.RemovePermission(ctx, resource)
 				return err
 			}
 		}},

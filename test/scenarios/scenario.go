@@ -49,7 +49,7 @@ func Load(path string) (*Scenario, error) {
 		case section.Name == fleetSection:
 			spec, err := fleet.Parse(section.Data)
 			if err != nil {
-				p.mistake(line, "%v", err)
+				p.addError(line, "%v", err)
 				break
 			}
 			s.fleet = string(section.Data)
@@ -60,19 +60,19 @@ func Load(path string) (*Scenario, error) {
 			s.steps = p.script(string(section.Data), line+1)
 		case strings.HasSuffix(section.Name, mergedSuffix), strings.HasSuffix(section.Name, wholeSuffix):
 			if p.configs[section.Name], err = readConfiguration(section.Name, section.Data); err != nil {
-				p.mistake(line, "%v", err)
+				p.addError(line, "%v", err)
 			}
 		default:
-			p.mistake(line, "section %q is unknown", section.Name)
+			p.addError(line, "section %q is unknown", section.Name)
 		}
 		line += 1 + bytes.Count(section.Data, []byte("\n"))
 	}
 	s.config = p.configs[configSection]
 	s.Held = p.held
 	if s.fleet == "" || s.config == nil || s.steps == nil {
-		p.mistake(line, "a scenario has the sections %s, %s and %s", fleetSection, configSection, scriptSection)
+		p.addError(line, "a scenario has the sections %s, %s and %s", fleetSection, configSection, scriptSection)
 	}
-	return s, errors.Join(p.mistakes...)
+	return s, errors.Join(p.errs...)
 }
 
 type step struct {
@@ -92,13 +92,13 @@ type parser struct {
 	file     string
 	vcenters []string
 	// configs are the configurations by section.
-	configs  map[string]*configuration
-	held     time.Duration
-	mistakes []error
+	configs map[string]*configuration
+	held    time.Duration
+	errs    []error
 }
 
-func (p *parser) mistake(line int, format string, args ...any) {
-	p.mistakes = append(p.mistakes, fmt.Errorf("%s:%d: "+format, append([]any{p.file, line}, args...)...))
+func (p *parser) addError(line int, format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf("%s:%d: "+format, append([]any{p.file, line}, args...)...))
 }
 
 // script parses a script whose first line has the given number.
@@ -127,11 +127,11 @@ func (p *parser) script(text string, first int) []step {
 			}
 		}
 		if err != nil {
-			p.mistake(number, "%v", err)
+			p.addError(number, "%v", err)
 		}
 	}
 	if opened != nil {
-		p.mistake(opened.line, "the repeat is never closed")
+		p.addError(opened.line, "the repeat is never closed")
 	}
 	return steps
 }

@@ -62,8 +62,8 @@ log has "two words"
 	}
 }
 
-// TestMistakes: each line is rejected with its number and a reason.
-func TestMistakes(t *testing.T) {
+// TestLineErrors: each line is rejected with its number and a reason.
+func TestLineErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		`frobnicate east`:                  `"frobnicate" is no command`,
 		`daemon shoot`:                     `is no command; there are: daemon start [FLAG…] | `,
@@ -101,8 +101,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestMistakenFiles: invalid files are rejected, and all errors are reported at once.
-func TestMistakenFiles(t *testing.T) {
+// TestFileErrors: invalid files are rejected, and all errors are reported at once.
+func TestFileErrors(t *testing.T) {
 	good := head + "node create node\nexpect node exists\n"
 	for want, content := range map[string]string{
 		"story.txtar:7: a scenario has the sections": strings.Split(good, "-- script --")[0],

@@ -56,14 +56,14 @@ var exercises = map[string]exercise{
 	"renewing the Lease":             renewedLease,
 	"the initialization of Nodes":    initializedNode,
 	"the addresses of Nodes":         addressed,
-	"label changes of running Nodes": followed,
-	"the taint of a VM that is off":  shownOff,
+	"label changes of running Nodes": relabeled,
+	"the taint of a VM that is off":  taintedShutdown,
 	"the deletion of Nodes":          deletedNode,
-	"Events of Nodes":                toldOfNode,
-	"repeated Events of a Node":      toldOfNodeAgain,
-	"Events of the Lease":            toldOfLease,
-	"Events of the daemon's Pod":     toldOfPod,
-	"repeated Events of the Pod":     toldOfPodAgain,
+	"Events of Nodes":                recordedNodeEvent,
+	"repeated Events of a Node":      repeatedNodeEvent,
+	"Events of the Lease":            recordedLeaseEvent,
+	"Events of the daemon's Pod":     recordedPodEvent,
+	"repeated Events of the Pod":     repeatedPodEvent,
 	"the use of a new password":      newPassword,
 	"/metrics with a token":          scraped,
 	"/metrics with a certificate":    scrapedByCertificate,
@@ -130,8 +130,8 @@ func addressed(ctx context.Context, w *leastWorld) error {
 	return nodeIs(ctx, w, "works", func(n *v1.Node) bool { return n != nil && len(n.Status.Addresses) > 1 })
 }
 
-// followed changes the zone to b, a and b again, so that one Event repeats.
-func followed(ctx context.Context, w *leastWorld) error {
+// relabeled changes the zone to b, a and b again, so that one Event repeats.
+func relabeled(ctx context.Context, w *leastWorld) error {
 	if err := initializedNode(ctx, w); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func followed(ctx context.Context, w *leastWorld) error {
 	return nil
 }
 
-func shownOff(ctx context.Context, w *leastWorld) error {
+func taintedShutdown(ctx context.Context, w *leastWorld) error {
 	if err := nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && Initialized(n) }); err != nil {
 		return err
 	}
@@ -176,22 +176,24 @@ func event(ctx context.Context, w *leastWorld, namespace, kind string, count int
 	})
 }
 
-func toldOfNode(ctx context.Context, w *leastWorld) error {
+func recordedNodeEvent(ctx context.Context, w *leastWorld) error {
 	return event(ctx, w, v1.NamespaceDefault, "Node", 1)
 }
 
-func toldOfNodeAgain(ctx context.Context, w *leastWorld) error {
+func repeatedNodeEvent(ctx context.Context, w *leastWorld) error {
 	return event(ctx, w, v1.NamespaceDefault, "Node", 2)
 }
 
-func toldOfLease(ctx context.Context, w *leastWorld) error {
+func recordedLeaseEvent(ctx context.Context, w *leastWorld) error {
 	return event(ctx, w, w.namespace, "Lease", 1)
 }
 
-func toldOfPod(ctx context.Context, w *leastWorld) error { return event(ctx, w, namespace, "Pod", 1) }
+func recordedPodEvent(ctx context.Context, w *leastWorld) error {
+	return event(ctx, w, namespace, "Pod", 1)
+}
 
-// toldOfPodAgain alternates between an invalid and the valid configuration, twice.
-func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
+// repeatedPodEvent alternates between an invalid and the valid configuration, twice.
+func repeatedPodEvent(ctx context.Context, w *leastWorld) error {
 	good, err := os.ReadFile(w.config)
 	if err != nil {
 		return err

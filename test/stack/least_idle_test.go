@@ -53,7 +53,7 @@ func newLeastWorld(t *testing.T, roles []byte, space string) (w *leastWorld, log
 // at a time. The API server must deny exactly that, and exactly the exercises in leastRows must fail.
 func TestNoRightIsIdle(t *testing.T) {
 	w, log := newLeastWorld(t, manifests.Plain, namespace)
-	for _, r := range grantedRights(t) {
+	for _, r := range grantedPermissions(t) {
 		t.Run(r.String(), func(t *testing.T) {
 			row, ok := leastRows[r.String()]
 			if !ok {
@@ -70,7 +70,7 @@ func TestNoRightIsIdle(t *testing.T) {
 					t.Errorf("without it this fails too: %s", name)
 				}
 			}
-			refusedAlone(t, r, denied)
+			deniedOnly(t, r, denied)
 			if n := w.count(row.repeated); row.repeated != "" && n < 3 {
 				t.Errorf("%d times %s, want it again and again", n, row.repeated)
 			}
@@ -78,8 +78,8 @@ func TestNoRightIsIdle(t *testing.T) {
 	}
 }
 
-// refusedAlone checks that the denied requests are exactly those that need a permission.
-func refusedAlone(t *testing.T, r grantedRight, denied []request) {
+// deniedOnly checks that the denied requests are exactly those that need a permission.
+func deniedOnly(t *testing.T, r grantedPermission, denied []request) {
 	t.Helper()
 	asked := false
 	for _, q := range denied {
@@ -99,7 +99,7 @@ func refusedAlone(t *testing.T, r grantedRight, denied []request) {
 }
 
 // without runs all exercises without one permission and returns the failed exercises and the denied requests.
-func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leastRow) (failed []string, denied []request) {
+func (w *leastWorld) without(t *testing.T, log string, r *grantedPermission, row leastRow) (failed []string, denied []request) {
 	t.Helper()
 	if err := w.s.Reset(t.Context(), leastFleet); err != nil {
 		t.Fatal(err)
@@ -107,9 +107,9 @@ func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leas
 	if row.env != "" {
 		w.s.Env = []string{row.env}
 	}
-	giveBack(t, w.s)
+	restorePermissions(t, w.s)
 	if r != nil {
-		takeAway(t, w.s, *r)
+		removePermission(t, w.s, *r)
 	}
 	offset := 0
 	if info, err := os.Stat(log); err == nil {

@@ -18,8 +18,8 @@ import (
 	"vzones/manifests"
 )
 
-// A grantedRight is a verb on a resource in a role of the manifest, or the binding of a foreign role.
-type grantedRight struct {
+// A grantedPermission is a verb on a resource in a role of the manifest, or the binding of a foreign role.
+type grantedPermission struct {
 	// kind, name and namespace identify the role or the binding.
 	kind, name, namespace string
 	group, resource, verb string
@@ -29,7 +29,7 @@ type grantedRight struct {
 }
 
 // String returns the permission's key in leastRows: the role's namespace, the resource and the verb.
-func (r grantedRight) String() string {
+func (r grantedPermission) String() string {
 	switch {
 	case strings.HasSuffix(r.kind, "Binding"):
 		return r.kind + " " + r.name
@@ -39,14 +39,14 @@ func (r grantedRight) String() string {
 	return r.namespace + " " + r.resource + " " + r.verb
 }
 
-// grantedRights returns all permissions in the manifest.
-func grantedRights(t *testing.T) []grantedRight {
+// grantedPermissions returns all permissions in the manifest.
+func grantedPermissions(t *testing.T) []grantedPermission {
 	t.Helper()
 	documents := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests.Plain)))
-	var all []grantedRight
+	var all []grantedPermission
 	own := map[string]bool{}
 	type binding struct {
-		right grantedRight
+		right grantedPermission
 		key   string
 	}
 	var bindings []binding
@@ -67,11 +67,11 @@ func grantedRights(t *testing.T) []grantedRight {
 		if err := kyaml.Unmarshal(document, &o); err != nil {
 			t.Fatal(err)
 		}
-		of := grantedRight{kind: o.Kind, name: o.Metadata.Name, namespace: o.Metadata.Namespace, role: o.RoleRef.Name}
+		of := grantedPermission{kind: o.Kind, name: o.Metadata.Name, namespace: o.Metadata.Namespace, role: o.RoleRef.Name}
 		switch o.Kind {
 		case "ClusterRole", "Role":
 			own[o.Kind+o.Metadata.Namespace+o.Metadata.Name] = true
-			all = append(all, rightsOf(t, of, o.Rules)...)
+			all = append(all, permissionsOf(t, of, o.Rules)...)
 		case "ClusterRoleBinding":
 			bindings = append(bindings, binding{of, o.RoleRef.Kind + o.RoleRef.Name})
 		case "RoleBinding":
@@ -86,9 +86,9 @@ func grantedRights(t *testing.T) []grantedRight {
 	return all
 }
 
-func rightsOf(t *testing.T, of grantedRight, rules []rbacv1.PolicyRule) []grantedRight {
+func permissionsOf(t *testing.T, of grantedPermission, rules []rbacv1.PolicyRule) []grantedPermission {
 	t.Helper()
-	var all []grantedRight
+	var all []grantedPermission
 	for _, rule := range rules {
 		if len(rule.APIGroups) != 1 || len(rule.NonResourceURLs) > 0 || slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
 			t.Fatalf("%s %s: a rule that this test does not understand: %v", of.kind, of.name, rule)
@@ -107,8 +107,8 @@ func rightsOf(t *testing.T, of grantedRight, rules []rbacv1.PolicyRule) []grante
 	return all
 }
 
-// takeAway removes a permission from the daemon's ServiceAccount in the API server.
-func takeAway(t *testing.T, s *Stack, r grantedRight) {
+// removePermission removes a permission from the daemon's ServiceAccount in the API server.
+func removePermission(t *testing.T, s *Stack, r grantedPermission) {
 	t.Helper()
 	ctx := t.Context()
 	rbac := s.Client.RbacV1()
@@ -158,8 +158,8 @@ func takeAway(t *testing.T, s *Stack, r grantedRight) {
 	<-time.After(300 * time.Millisecond)
 }
 
-// giveBack applies the manifest's roles and bindings.
-func giveBack(t *testing.T, s *Stack) {
+// restorePermissions applies the manifest's roles and bindings.
+func restorePermissions(t *testing.T, s *Stack) {
 	t.Helper()
 	rbac := func(kind string) bool { return strings.Contains(kind, "Role") }
 	if err := s.Cluster.Apply(t.Context(), manifests.Plain, rbac); err != nil {

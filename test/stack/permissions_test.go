@@ -28,7 +28,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| Scope | Permission | Needed by | Fails without it |\n|---|---|---|---|\n")
 	used := map[string]bool{}
-	for _, r := range grantedRights(t) {
+	for _, r := range grantedPermissions(t) {
 		row, ok := leastRows[r.String()]
 		if !ok || row.who == "" || row.narrower == "" || len(row.fails) == 0 && row.late == "" {
 			t.Errorf("leastRows does not say who needs %s, what fails without it and why it is not narrower", r)
@@ -45,7 +45,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		if strings.HasSuffix(r.kind, "Binding") {
 			what = fmt.Sprintf("%s to `%s`", r.kind, r.role)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", where, what, row.who, fallen(row))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", where, what, row.who, failedExercises(row))
 	}
 	for name := range leastRows {
 		if !used[name] {
@@ -62,8 +62,8 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	}
 }
 
-// fallen lists the exercises that fail, with short names for all of Nodes or of the leader.
-func fallen(row leastRow) string {
+// failedExercises lists the exercises that fail, with short names for all of Nodes or of the leader.
+func failedExercises(row leastRow) string {
 	fails := row.fails
 	has := func(all []string) bool {
 		return !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(fails, name) })

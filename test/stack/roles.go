@@ -10,8 +10,8 @@ import (
 
 const clusterRole = "system:cloud-controller-manager"
 
-// RemoveRight removes a resource from the rules of the manifest's ClusterRole. The returned function restores it.
-func (s *Stack) RemoveRight(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
+// RemovePermission removes a resource from the rules of the manifest's ClusterRole. The returned function restores it.
+func (s *Stack) RemovePermission(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
 	roles := s.Client.RbacV1().ClusterRoles()
 	role, err := roles.Get(ctx, clusterRole, metav1.GetOptions{})
 	if err != nil {

@@ -62,13 +62,13 @@ topology: {settle: 0s}
 
 // A bystander is a Node that must not change.
 type bystander struct {
-	name       string
-	swapped    bool // the guest reports the system UUID in the other byte order
-	nodeIP     string
-	providerID func(fleet.Machine) string
-	left       bool   // initialized by the in-tree provider and not again by the CPI
-	gets       string // addresses written by the CPI, if not just the VM's only address
-	nameless   bool   // vzones cannot identify its VM and leaves the Node alone
+	name              string
+	swapped           bool // the guest reports the system UUID in the other byte order
+	nodeIP            string
+	providerID        func(fleet.Machine) string
+	initializedInTree bool   // initialized by the in-tree provider and not again by the CPI
+	gets              string // addresses written by the CPI, if not just the VM's only address
+	unidentified      bool   // vzones cannot identify its VM and leaves the Node alone
 }
 
 // bystanders returns the Nodes that exist before the CPI.
@@ -86,9 +86,9 @@ func bystanders() []bystander {
 		{name: "virtual-last", gets: "ExternalIP=10.0.9.15 Hostname=virtual-last InternalIP=10.0.9.15"},
 		{name: "in-tree", providerID: fleet.Machine.ProviderID},
 		{name: "in-tree-upper", swapped: true, providerID: func(m fleet.Machine) string { return "vsphere://" + strings.ToUpper(m.UUID) }},
-		{name: "in-tree-left", left: true, providerID: fleet.Machine.ProviderID},
-		{name: "in-tree-host", left: true, nameless: true, providerID: func(m fleet.Machine) string { return "vsphere://" + m.HostName }},
-		{name: "in-tree-path", left: true, nameless: true, providerID: func(m fleet.Machine) string { return "vsphere:///" + m.Path }},
+		{name: "in-tree-left", initializedInTree: true, providerID: fleet.Machine.ProviderID},
+		{name: "in-tree-host", initializedInTree: true, unidentified: true, providerID: func(m fleet.Machine) string { return "vsphere://" + m.HostName }},
+		{name: "in-tree-path", initializedInTree: true, unidentified: true, providerID: func(m fleet.Machine) string { return "vsphere:///" + m.Path }},
 		{name: "guest"},
 		{name: "resized"},
 		{name: "moved"},
@@ -175,7 +175,7 @@ func complete(n *v1.Node) error {
 func known(all []bystander) func(*v1.Node) error {
 	nameless := map[string]bool{}
 	for i := range all {
-		nameless[all[i].name] = all[i].nameless
+		nameless[all[i].name] = all[i].unidentified
 	}
 	return func(n *v1.Node) error {
 		if !nameless[n.Name] && (n.Annotations[nodeinfo.KeyMachine] == "" || n.Annotations[nodeinfo.KeyVCenter] == "") {
@@ -247,7 +247,7 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 			v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
 			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
 		}
-		if !b.left {
+		if !b.initializedInTree {
 			system := "ubuntu"
 			if b.name == "guest" {
 				system = "unknown"

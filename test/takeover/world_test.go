@@ -22,13 +22,13 @@ import (
 const (
 	// timeout bounds the wait for an expected effect on a busy host.
 	timeout = 2 * time.Minute
-	// standing is logged by both daemons while they wait for the Lease, compared without case.
-	standing = "attempting to acquire leader lease"
-	// passes is the number of address updates to wait for while nothing may change. Nodes that are
+	// standbyMessage is logged by both daemons while they wait for the Lease, compared without case.
+	standbyMessage = "attempting to acquire leader lease"
+	// rounds is the number of address updates to wait for while nothing may change. Nodes that are
 	// not ready are checked at the same interval.
-	passes = 4
-	// ofARound is logged by both daemons after an update of all addresses.
-	ofARound = "nodes status took"
+	rounds = 4
+	// roundMessage is logged by both daemons after an update of all addresses.
+	roundMessage = "nodes status took"
 )
 
 // flags are the flags of both daemons. One of them leads, as during the rollout of a DaemonSet. Webhooks are off
@@ -87,13 +87,13 @@ func (w *world) configure() {
 		w.t.Fatal(err)
 	}
 	w.s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // required by the CPI
-	if err := w.s.Cluster.Apply(w.t.Context(), []byte(rightsOfTheCPI), nil); err != nil {
+	if err := w.s.Cluster.Apply(w.t.Context(), []byte(permissionsOfTheCPI), nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// rightsOfTheCPI are permissions in the CPI's manifest that vzones does not need.
-const rightsOfTheCPI = `
+// permissionsOfTheCPI are permissions in the CPI's manifest that vzones does not need.
+const permissionsOfTheCPI = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: of-the-cpi}
@@ -149,7 +149,7 @@ func (w *world) register(b *bystander) {
 		spec.ProviderID = b.providerID(m)
 	}
 	n := spec.Node()
-	if b.left {
+	if b.initializedInTree {
 		n.Spec.Taints = nil
 		n.Status.Addresses = []v1.NodeAddress{
 			{Type: v1.NodeExternalIP, Address: m.IPs[0]}, {Type: v1.NodeInternalIP, Address: m.IPs[0]}, {Type: v1.NodeHostName, Address: m.HostName},
@@ -199,7 +199,7 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
-	w.poll(d, "the daemon to wait for the Lease", func() bool { return strings.Contains(strings.ToLower(d.Log()), standing) })
+	w.poll(d, "the daemon to wait for the Lease", func() bool { return strings.Contains(strings.ToLower(d.Log()), standbyMessage) })
 	return d
 }
 
@@ -216,8 +216,8 @@ func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 // hold waits for several rounds of a daemon and checks that nothing has changed.
 func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
-	before := strings.Count(d.Log(), ofARound)
-	w.poll(d, "more rounds ("+when+")", func() bool { return strings.Count(d.Log(), ofARound) >= before+passes })
+	before := strings.Count(d.Log(), roundMessage)
+	w.poll(d, "more rounds ("+when+")", func() bool { return strings.Count(d.Log(), roundMessage) >= before+rounds })
 	changes, err := w.nodeRecorder.violations(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
