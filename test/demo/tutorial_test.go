@@ -60,7 +60,7 @@ func tutorial(t *testing.T) []block {
 			typing("clone paris-1-0001 milan"),
 			showing(
 				"paris-1-0001 True paris paris-1 <none>",
-				`4s Warning Ambiguous node/paris-1-0001 …/dc-1/vm/paris-1-0001 of vCenter "paris"…/dc-1/vm/paris-1-0001-clone of vCenter "milan"…`,
+				`4s Warning Ambiguous node/paris-1-0001 …/dc-1/vm/paris-1-0001-clone of vCenter "milan"…/dc-1/vm/paris-1-0001 of vCenter "paris"…`,
 			),
 			typing("destroy paris-1-0001-clone"),
 		},
