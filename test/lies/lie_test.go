@@ -40,7 +40,7 @@ const (
 	waits outcome = "waits"
 	// unlabeled: the Node has no taint and gets no labels from vzones.
 	unlabeled outcome = "gets no labels"
-	// alone: vzones writes nothing to the Node.
+	// ignored: vzones writes nothing to the Node.
 	ignored outcome = "is left alone"
 	// reported: the Node keeps the label of its choice, and an Event reports it.
 	reported outcome = "is reported"
