@@ -32,7 +32,7 @@ func NewReloads(r Registry) *Reloads {
 		}),
 	}
 	r.MustRegister(c.total, c.successful, c.timestamp)
-	for _, result := range []string{"applied", "refused"} {
+	for _, result := range []string{"applied", "rejected"} {
 		c.total.WithLabelValues(result).Add(0)
 	}
 	c.inForce()
@@ -53,7 +53,7 @@ func (c *Reloads) Applied() {
 
 // Refused records a rejected change.
 func (c *Reloads) Refused() {
-	c.total.WithLabelValues("refused").Inc()
+	c.total.WithLabelValues("rejected").Inc()
 	c.refused.Store(true)
 	c.successful.Set(0)
 }
