@@ -19,10 +19,9 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// ConfirmAbsent searches every vCenter for a VM: for its UUIDs in all datacenters, configured or not,
-// and for its last managed objects. Nil means that all answered, none has the VM, and the configuration
-// did not change. The error is topology.ErrUnknown if a vCenter could not be searched; otherwise it
-// names the vCenter with the VM. Templates are ignored.
+// ConfirmAbsent searches every vCenter, in all its datacenters, for a VM's UUIDs and its last managed
+// objects. The error is topology.ErrUnknown if the search is incomplete; otherwise it names the
+// vCenter with the VM.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	vcenters := f.vcenters.Load()
 	errs := make([]error, len(*vcenters))
@@ -77,8 +76,8 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 
 const catchUpTimeout = 10 * time.Second
 
-// catchUp waits until the snapshot includes all reported changes. A search is not enough, because
-// it may miss a VM whose configuration is unreadable.
+// catchUp waits until the snapshot includes all reported changes. A search may miss a VM whose
+// configuration is unreadable.
 func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -88,7 +87,6 @@ func (v *vCenter) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// inParallel stores the error of do for each index in errs. A panic becomes an error.
 func (v *vCenter) inParallel(ctx context.Context, errs []error, f func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
@@ -122,7 +120,6 @@ func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	return slices.Compact(ids)
 }
 
-// confirmGone returns nil if the managed object does not exist or is a template.
 func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// A search by UUID would miss a VM that the account may not see.
 	reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
@@ -138,7 +135,6 @@ func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string
 	return topology.Errorf(topology.ErrUnknown, "%s, which the VM was, is not shown to the account, so that it may be there: give the account its role on it", name)
 }
 
-// withUUID returns a VM that has one of the UUIDs and is not a template, nil if there is none.
 func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
@@ -179,7 +175,6 @@ const hostsHold = 12
 // A reading lasts from the first snapshot to the next break.
 type reading struct {
 	inventory.Reading
-	// hostsConnected reports whether all hosts were connected at once.
 	hostsConnected atomic.Bool
 }
 

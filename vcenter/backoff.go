@@ -5,25 +5,22 @@ import "time"
 const (
 	// quickRestartDelay bounds the first delays if the session is alive and the vCenter was read.
 	quickRestartDelay = 2 * time.Second
-	// maxQuickRestarts is the number of delays with quickRestartDelay if each watch ends within RetryMax.
-	maxQuickRestarts = 10
-	// immediateRestarts is the number of restarts per minute that a vCenter can cause without a delay.
+	// maxQuickRestarts bounds the number of delays with quickRestartDelay.
+	maxQuickRestarts  = 10
 	immediateRestarts = 3
 )
 
 // backoff doubles the delay from minDelay to maxDelay while attempts fail soon.
 type backoff struct {
 	minDelay, maxDelay, delay time.Duration
-	// quickRestarts counts delays with quickRestartDelay.
-	quickRestarts int
+	quickRestarts             int
 }
 
 func newBackoff(minDelay, maxDelay time.Duration) *backoff {
 	return &backoff{minDelay: minDelay, maxDelay: maxDelay, delay: minDelay}
 }
 
-// next returns the next delay, zero for none. vCenters end sessions, so the first lost session has no
-// delay. If each session is lost soon, the delay grows even if the vCenter was read.
+// next returns the delay, which is zero for the first lost session: vCenters end sessions.
 func (b *backoff) next(took time.Duration, wasRead, sessionLost bool) time.Duration {
 	switch {
 	case took > b.maxDelay:
@@ -41,7 +38,6 @@ func (b *backoff) next(took time.Duration, wasRead, sessionLost bool) time.Durat
 	return delay
 }
 
-// restarts are the last restarts that the vCenter caused.
 type restarts struct {
 	times [immediateRestarts]time.Time
 	next  int

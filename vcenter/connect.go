@@ -44,12 +44,11 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	return s, err
 }
 
-// A SlowLoginError reports a login that takes long. It may still succeed.
+// A SlowLoginError reports a login that may still succeed.
 type SlowLoginError struct{ text string }
 
 func (e *SlowLoginError) Error() string { return e.text }
 
-// credentialsDiffer reports whether credentials, address or trust changed since the last offer.
 func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -58,8 +57,8 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	return !m.throttle.Offered(creds)
 }
 
-// readCredentials returns the current credentials. The error is configurationChanged if the configured address
-// or trust changed, because neither vCenter may see the credentials of the other.
+// readCredentials fails with configurationChanged after a change of address or trust: neither vCenter
+// may see the credentials of the other.
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
@@ -93,15 +92,14 @@ func (m *monitor) publishCredentialsErr(ctx context.Context, err error) {
 	m.publish(false)
 }
 
-// A credentialsError means that credentials are missing or unreadable.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string          { return "credentials: " + e.err.Error() }
 func (e *credentialsError) Unwrap() error          { return e.err }
 func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
-// logIn makes one login attempt. slow, which may be nil, is called if it takes longer than other calls.
-// If the configuration changes, the error is configurationChanged, and there may be a session as well.
+// logIn calls slow, which may be nil, if the login takes longer than other calls. With
+// configurationChanged, it may also return a session.
 func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
 	endpoint := m.current.endpoint
 	loginCtx, cancel := context.WithCancel(ctx)

@@ -5,6 +5,5 @@
 // state through an atomic pointer, so a failing vCenter affects no other vCenter. The fleet also
 // confirms that a VM is absent with direct requests.
 //
-// The cost of a refresh depends on the pages of the inventory, not on the number of Nodes. The package
-// never writes to a vCenter and does not depend on Kubernetes' API.
+// The package never writes to a vCenter and does not depend on Kubernetes' API.
 package vcenter

@@ -21,12 +21,10 @@ import (
 type Fleet struct {
 	credentials CredentialSource
 	opts        Options
-	// vcenters and states are in the order of the configuration.
-	vcenters atomic.Pointer[[]*vCenter]
-	states   atomic.Pointer[[]inventory.State]
-	// generation counts calls of Apply.
-	generation atomic.Uint64
-	applied    signal.Signal
+	vcenters    atomic.Pointer[[]*vCenter]
+	states      atomic.Pointer[[]inventory.State]
+	generation  atomic.Uint64
+	applied     signal.Signal
 
 	// mu guards interest, subscribers, and writes of vcenters and states.
 	mu          sync.Mutex
@@ -47,10 +45,8 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-// Apply replaces the vCenters, which are identified by name. A session survives unless the address or
-// the credentials change. A watch survives unless the trust, the datacenters, or the reading of tags, host
-// groups or fault domains change. A new address resets the state. Removed vCenters are logged out and
-// disappear from States at once.
+// Apply replaces the vCenters, which are identified by name. Sessions and watches survive unless a
+// change affects them. Removed vCenters disappear from States at once.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
 	existing := make(map[string]*vCenter)
@@ -74,8 +70,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.rebuildStates(true)
 }
 
-// CredentialsChanged requests a check of all credentials. A watch survives if its vCenter accepts new
-// credentials.
+// CredentialsChanged requests a check of all credentials.
 func (f *Fleet) CredentialsChanged() {
 	for _, v := range *f.vcenters.Load() {
 		v.credentialsChanged.Notify()
@@ -131,7 +126,6 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
-// rebuildStates rebuilds the states, and notifies subscribers if announce is set.
 func (f *Fleet) rebuildStates(announce bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,8 +152,7 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
-// Probe requests proof that a vCenter answers. The state gets a new LastContact or an error, and
-// subscribers are notified. If no watch is running, the next watch does this.
+// Probe requests proof that a vCenter answers: a new LastContact or an error.
 func (f *Fleet) Probe(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.Probe()
@@ -167,15 +160,15 @@ func (f *Fleet) Probe(vcenter string) {
 }
 
 // ReadTags requests a read of tags, and of relevant names older than half the refresh interval.
-// Subscribers are then notified, also of a failure. If no watch is running, the next watch reads them.
+// Subscribers are notified of the result.
 func (f *Fleet) ReadTags(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.ReadTags()
 	}
 }
 
-// AskHome requests a check whether a Node's last managed object, which the snapshot lacks, exists. A
-// later snapshot contains the reply in Homes. Repeated requests are limited.
+// AskHome requests a check whether a Node's last managed object exists. A later snapshot contains
+// the reply in Homes.
 func (f *Fleet) AskHome(vcenter, id string) {
 	if i := f.inbox(vcenter); i != nil {
 		i.AskHome(id)

@@ -16,13 +16,11 @@ const (
 	watchStarted
 	timerFired
 	contextDone
-	// reconfigured (a spec requires a restart) and credentialsToCheck repeat until applySpec or
-	// readCredentials handles them.
+	// reconfigured and credentialsToCheck repeat until applySpec or readCredentials handles them.
 	reconfigured
 	credentialsToCheck
 )
 
-// awaited selects the events of a wait.
 type awaited struct {
 	task, started, done  <-chan struct{}
 	timer                <-chan time.Time
@@ -66,13 +64,12 @@ func (m *monitor) await(ctx context.Context, f func()) {
 	wait()
 }
 
-// setSpec keeps the session unless the address changes, and the watch unless a restart is required.
 func (m *monitor) setSpec(s *spec) {
 	previous := m.wanted
 	m.wanted = s
 	d := previous.cfg.Diff(&s.cfg)
 	if d.ChangesAddress() {
-		// It may be another vCenter. Further updates from the previous vCenter are dropped.
+		// It may be another vCenter.
 		m.current.spec = s
 		m.current.state = inventory.State{VCenter: m.name}
 		m.current.tags = TagsNotRead
@@ -89,10 +86,9 @@ func (m *monitor) setSpec(s *spec) {
 	m.checkCredentials = true // The account may differ.
 }
 
-// An update changes the status in the monitor's goroutine. announce notifies subscribers.
+// An update changes the status in the monitor's goroutine.
 type update func(*monitor) (announce bool)
 
-// update drops u if the configured address changed.
 func (m *monitor) update(u update) {
 	if m.cfg.Diff(&m.wanted.cfg).ChangesAddress() {
 		return

@@ -30,23 +30,21 @@ type Options struct {
 	Requirements
 	// Timeout bounds each remote call except logins; 15 s if zero.
 	Timeout time.Duration
-	// LoginTimeout bounds each login, which may depend on a directory service; 90 s if zero.
+	// LoginTimeout bounds each login; 90 s if zero.
 	LoginTimeout time.Duration
-	// LoginLimits limit the rate of failing logins.
-	LoginLimits session.LoginLimits
+	LoginLimits  session.LoginLimits
 	// TagRefresh is the interval between reads of tags; 30 s if zero.
 	TagRefresh time.Duration
 	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s if zero.
 	RetryMin, RetryMax time.Duration
 	// PollTime bounds an idle long poll, in whole seconds; 25 s if zero.
 	PollTime time.Duration
-	// FirstPage bounds the wait for the first page, for which the vCenter collects all VMs; 5 min
-	// if zero.
+	// FirstPage bounds the wait for the first page, which contains all VMs; 5 min if zero.
 	FirstPage time.Duration
 	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// AbsenceHold is the minimum duration of a reading before a missing VM is absent. If it is not
-	// zero, all hosts must also have been connected at once. See inventory.Reading.
+	// AbsenceHold is the minimum duration of a reading before a missing VM is absent; see
+	// inventory.Reading.
 	AbsenceHold time.Duration
 	// Observer may be nil.
 	Observer Observer
@@ -74,7 +72,6 @@ func (o Options) withDefaults() Options {
 // An Observer records requests to vCenters. Its methods are called concurrently and must not block.
 type Observer interface {
 	session.Observer
-	// WatchStarted is called for each start of a vCenter's watch.
 	WatchStarted(vcenter string)
 }
 

@@ -13,9 +13,8 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// SearchOutside searches for a VM outside the configured datacenters. If a vCenter has it, the error is
-// inventory.ErrOutside with the VM's location. Nil proves nothing. It skips vCenters without configured
-// datacenters, whose index is complete.
+// SearchOutside searches for a VM outside the configured datacenters. If a vCenter has it, the error
+// is inventory.ErrOutside with the VM's location. Nil proves nothing.
 func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
 	vcenters := *f.vcenters.Load()
 	found := make([]error, len(vcenters))
@@ -47,11 +46,11 @@ func (v *vCenter) searchOutside(ctx context.Context, id inventory.Identity) erro
 	}
 	ref, _, err := v.withUUID(ctx, s, id.UUIDs)
 	if err != nil || ref == nil {
-		return nil //nolint:nilerr // that nothing is said is documented
+		return nil //nolint:nilerr // nil proves nothing
 	}
 	t := model.NewTree(s.Client().ServiceContent.RootFolder)
 	if err := watch.ReadMachines(ctx, s, []types.ManagedObjectReference{*ref}, model.HostFacts{}, t); err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // nil proves nothing
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrOutside},
 		"%s is in none of the configured datacenters: add its datacenter to the key datacenters of the configuration",

@@ -8,7 +8,7 @@ import (
 )
 
 // While a vCenter was neither read nor failed, it may have a second VM with the same UUID, so Nodes of
-// other vCenters stay uninitialized. These bound that time. A vCenter without answers may hang.
+// other vCenters stay uninitialized. These bound that time.
 const (
 	// silentTime bounds the time without an answer.
 	silentTime = 1500 * time.Millisecond
@@ -18,11 +18,9 @@ const (
 
 // A deadline limits the time until the first read or failure of a vCenter.
 type deadline struct {
-	// configuredAt is when the current address was set.
 	configuredAt time.Time
 }
 
-// remaining returns the time left. lastAnswer may be zero.
 func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 	silentSince := d.configuredAt
 	if lastAnswer.After(silentSince) {
@@ -31,7 +29,6 @@ func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 	return min(time.Until(silentSince.Add(silentTime)), time.Until(d.configuredAt.Add(readTime)))
 }
 
-// untilOverdue fires when the vCenter may be overdue. It is nil if that is decided.
 func (m *monitor) untilOverdue() <-chan time.Time {
 	if s := &m.current.state; s.Overdue || s.Snapshot != nil || s.Err != nil {
 		return nil

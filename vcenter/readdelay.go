@@ -48,12 +48,10 @@ func (d *readDelay) log(ctx context.Context) {
 		"wait", d.wait.Round(time.Second), "err", faults.Printable{Err: d.cause})
 }
 
-// randomPart returns a random part of a duration.
 func randomPart(limit time.Duration) time.Duration { return rand.N(max(1, limit)) }
 
-// waitToRead waits for the read delay, or until the configuration or the credentials change. Meanwhile the
-// state has its snapshot and an error, since changes are unknown. A Probe does not end the wait: every
-// daemon with a missing Node would read at once.
+// waitToRead keeps the snapshot in the state, with an error, since changes are unknown. A Probe does
+// not end the wait: every daemon with a missing Node would read at once.
 func (m *monitor) waitToRead(ctx context.Context) error {
 	delay := m.readDelay.take()
 	if delay.wait <= 0 {
@@ -80,7 +78,6 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 	}
 }
 
-// publishReadDelay publishes that the read is pending, unless the vCenter still fails.
 func (m *monitor) publishReadDelay() {
 	if m.current.state.Err != nil && !m.loginSucceeded {
 		return // It may not be readable at all.

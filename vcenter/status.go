@@ -11,15 +11,13 @@ import (
 // A status is immutable once published.
 type status struct {
 	// spec is the configuration the other fields were read with.
-	spec  *spec
-	state inventory.State
-	// reader is the watch that read state.Snapshot.
+	spec   *spec
+	state  inventory.State
 	reader reader
 	tags   TagReading
 	// session may be nil, or belong to another address.
-	session  *session.Session
-	endpoint *session.Endpoint
-	// credentialsErr is the error of the last read of credentials.
+	session        *session.Session
+	endpoint       *session.Endpoint
 	credentialsErr error
 	// reading is never nil.
 	reading *reading
@@ -27,17 +25,14 @@ type status struct {
 
 // A reader describes the watch that read a snapshot. It is zero without a snapshot.
 type reader struct {
-	// spec is the spec at the start of the watch.
-	spec *spec
-	// running reports whether the watch updates the snapshot.
+	spec    *spec
 	running bool
 }
 
-// hasAddressOf reports whether the status belongs to the address of a spec.
 func (s *status) hasAddressOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
-// stateFor returns the state for a spec with the same address. Nothing else decides whether a snapshot
-// is current: without an error, the watch that read it is running and meets the spec.
+// stateFor expects a spec with the same address. Without an error, the watch that read the snapshot
+// is running and meets the spec.
 func (s *status) stateFor(v *spec) inventory.State {
 	state := s.state
 	if state.Snapshot == nil {
@@ -70,13 +65,11 @@ type Health struct {
 	// Rejected reports whether SOAP or the tagging API rejected the last credentials. An open session
 	// stays valid.
 	Rejected bool
-	// CredentialsErr is the error if the configured credentials are missing or unreadable. An open
-	// session stays valid.
+	// CredentialsErr is set if the configured credentials are missing or unreadable.
 	CredentialsErr error
 	// Answered reports whether the vCenter has answered at its current address.
 	Answered bool
-	// Tags is the result of the last read of tags.
-	Tags TagReading
+	Tags     TagReading
 	// CertificateEnds is the earliest expiry in the vCenter's verified certificate chain. It is zero
 	// before the first connection, and if any certificate is accepted or the thumbprint is trusted.
 	CertificateEnds time.Time

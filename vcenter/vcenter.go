@@ -13,13 +13,11 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// A vCenter is safe for concurrent use. Its monitor connects to it.
+// A vCenter is safe for concurrent use.
 type vCenter struct {
-	name  string
-	guard *faults.Guard
-	// throttle decides when the vCenter may receive credentials.
-	throttle *session.LoginThrottle
-	// slots bound concurrent searches for single VMs.
+	name        string
+	guard       *faults.Guard
+	throttle    *session.LoginThrottle
 	slots       watch.Slots
 	absenceHold time.Duration
 
@@ -27,8 +25,7 @@ type vCenter struct {
 	specChanged, credentialsChanged signal.Signal
 
 	// spec is written by the fleet and read by the monitor.
-	spec atomic.Pointer[spec]
-	// status is the monitor's last published status.
+	spec   atomic.Pointer[spec]
 	status atomic.Pointer[status]
 }
 
@@ -59,7 +56,6 @@ func (v *vCenter) configure(s *spec) {
 	v.specChanged.Notify()
 }
 
-// state returns the state at the configured address.
 func (v *vCenter) state() inventory.State {
 	published := v.status.Load()
 	configured := v.spec.Load()
@@ -87,8 +83,7 @@ type spec struct {
 	Requirements
 }
 
-// needsRestart reports whether a watch with the spec before must restart. d is the difference.
-// Changed credentials and address families need no restart.
+// needsRestart reports whether a watch with the previous spec must restart. d is the difference.
 func (s *spec) needsRestart(previous *spec, d config.Effect) bool {
 	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
 		previous.Tags != s.Tags || previous.HostGroups != s.HostGroups || previous.FaultDomains != s.FaultDomains

@@ -14,8 +14,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// watch runs a watch until it fails or must restart. Meanwhile it logs in with changed credentials; on
-// success it ends the watch and returns the new session.
+// watch returns a new session if it logs in with changed credentials, which ends the watch.
 func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	watchSpec := &spec{*m.cfg, m.wanted.Requirements}
@@ -97,7 +96,6 @@ func (m *monitor) watchOptions(watchSpec *spec) watch.Options {
 	}
 }
 
-// read adopts a snapshot from the running watch and ends the outage.
 func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication) {
 	m.current.endpoint.RecordUseful()
 	if lasted, ended := m.readOutage.End(); ended {
@@ -112,14 +110,12 @@ func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication
 
 // A reporter sends a watch's results to its monitor.
 type reporter struct {
-	name     string
-	observer Observer
-	spec     *spec
-	// updates and credentialsChanged belong to the monitor.
+	name               string
+	observer           Observer
+	spec               *spec
 	updates            chan<- update
 	credentialsChanged signal.Signal
-	// started is closed when the watch has started.
-	started chan struct{}
+	started            chan struct{}
 }
 
 func (r *reporter) send(ctx context.Context, u update) {
@@ -141,7 +137,6 @@ func (r *reporter) Started() {
 	r.observer.WatchStarted(r.name)
 }
 
-// Contact sends the time of an answer. Only a probe notifies subscribers.
 func (r *reporter) Contact(ctx context.Context, answered time.Time, probed bool) {
 	r.send(ctx, func(m *monitor) bool {
 		m.current.endpoint.RecordUseful()

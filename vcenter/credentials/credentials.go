@@ -31,7 +31,7 @@ type Credentials struct {
 	SessionManagerURL   string
 	SessionManagerToken config.Password
 
-	// Revision changes with each write of the Secret or the files. Equal ignores it.
+	// Revision changes with each write of the Secret or the files.
 	Revision string
 }
 

@@ -9,9 +9,8 @@ import (
 	"vzones/config"
 )
 
-// FromDirectory is Find for a directory with one file for each key, such as a mounted Secret.
-// Hidden files and other vCenters' files are ignored. If dir does not exist, the error wraps
-// fs.ErrNotExist.
+// FromDirectory is Find for a directory with one file for each key, such as a mounted Secret. If dir
+// does not exist, the error wraps fs.ErrNotExist.
 func FromDirectory(dir, server string) (Credentials, error) {
 	for tries := 3; ; tries-- {
 		versionDir := currentVersion(dir)

@@ -122,7 +122,7 @@ func TestDirectoryErrors(t *testing.T) {
 		"too large": {func(t *testing.T, dir string) string {
 			write(t, dir, "vc.username", strings.Repeat("x", config.MaxSize+1))
 			return dir
-		}, nil, "vc.username: is too large: it has 1048577 bytes, at most 1048576 are read"},
+		}, nil, "vc.username: is too large: it has 1048577 bytes, the limit is 1048576"},
 		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
 	} {
 		t.Run(name, func(t *testing.T) {

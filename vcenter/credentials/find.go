@@ -96,7 +96,6 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	return unambiguous(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
 }
 
-// unambiguous rejects sets with different values and returns the first set.
 func unambiguous(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -130,7 +129,6 @@ func (k keys) equal(other keys, data map[string][]byte) bool {
 	return slices.EqualFunc(k.names(), other.names(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
 }
 
-// addressOf returns the address in a key.
 func addressOf(key string) (string, bool) {
 	for _, kind := range []string{keyUser, keyPassword, keyURL, keyToken} {
 		if prefix, ok := strings.CutSuffix(key, "."+kind); ok && prefix != "" {
@@ -216,7 +214,7 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 
 // CheckURL rejects a session manager's URL that is not https: http exposes the token and reaches
 // servers that listen only on the daemon's Node, and the author of a Secret may choose the URL.
-// The error continues a sentence and does not contain the URL.
+// The error continues a sentence.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {

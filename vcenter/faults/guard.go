@@ -46,7 +46,6 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 		}
 		err = &panicError{where, value}
 		if trace := stack(); g.isNew(trace) {
-			// A panic from Go contains the stack of its origin.
 			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" {
 				trace = origin + "; " + trace
 			}
@@ -69,7 +68,6 @@ func (g *Guard) isNew(trace string) bool {
 	return true
 }
 
-// stack returns the calls that led to the current panic, innermost first.
 func stack() string {
 	var counters [24]uintptr
 	frames := runtime.CallersFrames(counters[:runtime.Callers(4, counters[:])]) // This skips the recovery and gopanic.

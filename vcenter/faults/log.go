@@ -11,9 +11,8 @@ import (
 	"vzones/internal/quote"
 )
 
-// BoundedLog returns a logger that writes each message and value on one line of at most
-// quote.LongestLine bytes, without unprintable characters. All log lines of the daemon go through it,
-// so no vCenter, kubelet or guest can fill the log, forge a line or reach a terminal.
+// BoundedLog returns a logger that bounds and escapes each message and value, so that no vCenter,
+// kubelet or guest can fill the log or forge a line.
 func BoundedLog(l klog.Logger) klog.Logger {
 	if l.GetSink() == nil {
 		return l
@@ -54,7 +53,6 @@ func (s *boundedSink) WithCallDepth(depth int) klog.LogSink {
 	return s
 }
 
-// boundedPairs also bounds the keys, which are constants.
 func boundedPairs(keysAndValues []any) []any {
 	pairs := make([]any, len(keysAndValues))
 	for i, v := range keysAndValues {
@@ -63,7 +61,6 @@ func boundedPairs(keysAndValues []any) []any {
 	return pairs
 }
 
-// bounded returns the value itself if it prints within the bounds, otherwise text.
 func bounded(value any) (result any) {
 	switch v := value.(type) {
 	case nil, bool, time.Duration, time.Time, klog.ObjectRef:

@@ -76,7 +76,6 @@ func addresses(metadata string) ([]netip.Addr, error) {
 	return r.found, nil
 }
 
-// document returns the root mapping, nil for an empty text.
 func document(text string) (*node, error) {
 	plain, err := decode(strings.TrimSpace(text))
 	if err != nil || len(plain) == 0 {

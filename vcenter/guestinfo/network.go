@@ -68,7 +68,6 @@ func (r *reader) get(mapping *node, key string) *node {
 	return nil
 }
 
-// pairs iterates over a mapping. Any other node is empty.
 func (r *reader) pairs(n *node) iter.Seq2[*node, *node] {
 	return func(yield func(_, _ *node) bool) {
 		if n = follow(n); n == nil || n.Kind != mappingNode {
@@ -82,7 +81,6 @@ func (r *reader) pairs(n *node) iter.Seq2[*node, *node] {
 	}
 }
 
-// items iterates over a list. Any other node is empty.
 func (r *reader) items(n *node) iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		if n = follow(n); n == nil || n.Kind != sequenceNode {
@@ -101,7 +99,6 @@ func (r *reader) take() bool {
 	return r.budget >= 0
 }
 
-// follow resolves an alias.
 func follow(n *node) *node {
 	if n != nil && n.Kind == aliasNode {
 		return n.Alias

@@ -24,8 +24,8 @@ const (
 type Client struct {
 	http    *soap.Client
 	session string
-	// legacy selects the root of requests, initially loginRoot. confirmed means that a response
-	// showed that it exists.
+	// legacy selects the root of requests, initially loginRoot. confirmed is set once a response
+	// has shown that the root exists.
 	legacy, confirmed atomic.Bool
 	loginRoot         root
 }
@@ -86,8 +86,7 @@ type Request struct {
 	Resource, ID, Action string
 	// LegacyID is an ID for /rest only.
 	LegacyID string
-	// Body is encoded as JSON.
-	Body any
+	Body     any
 	// NotNull rejects the response null.
 	NotNull bool
 
@@ -117,8 +116,7 @@ func (r *Request) address(base root) (path, query string) {
 }
 
 // Do sends a request and decodes the response into answer, which may be nil. The error for an
-// unsuccessful HTTP status is a *StatusError. Until a request succeeds, Do also tries the second
-// root if the path does not exist, and keeps the root where it exists.
+// unsuccessful HTTP status is a *StatusError. Until a request succeeds, Do also tries the second root.
 func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
 	base := root(c.legacy.Load())
 	err := c.send(ctx, base, r, answer)
@@ -136,7 +134,7 @@ func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
 	return err
 }
 
-// isPathMissing reports whether the path does not exist. A login names no object that could be missing.
+// isPathMissing includes NotFound for a login, which names no object.
 func isPathMissing(err error, r *Request) bool {
 	class := ClassOf(err)
 	return class == NoSuchPath || class == NotFound && r.Resource == resourceSession

@@ -2,6 +2,5 @@
 //
 // A [Client] is one session. It uses /api, or /rest with a vCenter that has only /rest. The caller's
 // transport bounds responses. Errors contain nothing from a body, which may be a proxy's page, except
-// the API's error type. The package knows only the session resource, never logs in on its own, and
-// never retries, except at the second root.
+// the API's error type. A client never logs in on its own and never retries, except at the second root.
 package rest

@@ -68,10 +68,8 @@ const (
 type StatusError struct {
 	// Call is the method and path of the request.
 	Call string
-	// Code is the HTTP status.
 	Code int
 	// Type is the vAPI error type, such as NOT_FOUND, or empty if the response is not from the API.
-	// A missing path yields OPERATION_NOT_FOUND.
 	Type string
 	// RetryAfter is the requested pause, or zero.
 	RetryAfter time.Duration
@@ -81,7 +79,6 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.Call, e.Code, http.StatusText(e.Code))
 }
 
-// notAPIError is a successful response that is not from the API.
 type notAPIError struct{ call string }
 
 func (e *notAPIError) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
@@ -140,7 +137,6 @@ func newStatusError(res *http.Response) *StatusError {
 	return e
 }
 
-// retryAfter parses the header: seconds or a date.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(0, min(seconds, 24*60*60))) * time.Second

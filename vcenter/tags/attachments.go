@@ -29,7 +29,7 @@ type Attachments struct {
 	RefreshErr error
 	// NamesRead is the time of the oldest read of a relevant name.
 	NamesRead time.Time
-	// Incomplete reports whether the next read should come soon, because objects are still queued.
+	// Incomplete reports whether objects are still queued.
 	Incomplete bool
 
 	// Every requested object has an entry in tags or in errs.
@@ -78,7 +78,7 @@ func (a Attachments) Covers(refs []Ref) bool {
 // Len returns the number of objects with known tags, even if none.
 func (a Attachments) Len() int { return len(a.tags) }
 
-// NotPermitted returns the objects with unreadable tags, sorted. The service may also not know them.
+// NotPermitted returns the objects with unreadable tags, sorted.
 func (a Attachments) NotPermitted() []Ref {
 	var refs []Ref
 	for ref, err := range a.errs {

@@ -26,14 +26,12 @@ type cache struct {
 	objects    objects
 	tags       names
 	categories names
-	// listedAt is the time of the last list of all categories.
-	listedAt time.Time
+	listedAt   time.Time
 
 	// attached are the tag IDs at the last read. withheld disappeared because the account lost access.
 	attached map[Ref][]string
 	withheld map[Ref]map[string]bool
-	// used are the categories of the attached tags.
-	used map[string]bool
+	used     map[string]bool
 }
 
 func newCache(refresh time.Duration, parallel int) *cache {
@@ -138,8 +136,7 @@ func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	return gone, nil
 }
 
-// remember stores the attachments, and the tags in gone that are unreadable. Objects that this read did
-// not list keep their previous entries.
+// remember keeps the previous entries of objects that this read did not list.
 func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
 	attached := l.attached
 	withheld := make(map[Ref]map[string]bool)
@@ -291,7 +288,6 @@ func (c *cache) hasName(category string, ids map[string]bool) bool {
 	return false
 }
 
-// unknownOf returns the requested categories that are unknown.
 func (c *cache) unknownOf(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
 		for _, known := range c.categories.byID {

@@ -14,7 +14,6 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// maxLoggedObjects bounds the objects in the log for one read.
 const maxLoggedObjects = 20
 
 // A changeLog logs problems of reading tags, once for each change.
@@ -26,7 +25,6 @@ type changeLog struct {
 	unreadable map[Ref]string
 }
 
-// failed returns the error with a stable text, and logs it once for each outage and cause.
 func (l *changeLog) failed(ctx context.Context, err error) error {
 	cause := faults.CauseOf(err)
 	if rest.ClassOf(err) == rest.Busy {
@@ -47,7 +45,6 @@ func (busyError) Error() string {
 
 func (b busyError) Unwrap() error { return b.error }
 
-// read logs the changes since the last read.
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	if lasted, ended := l.outage.End(); ended {
@@ -60,7 +57,6 @@ func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]strin
 	l.logUnreadable(ctx, a, paths)
 }
 
-// logUnreadable logs objects whose tags became unreadable or readable.
 func (l *changeLog) logUnreadable(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	unreadable := make(map[Ref]string)

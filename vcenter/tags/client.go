@@ -18,12 +18,11 @@ type Client struct {
 	caller Caller
 }
 
-// NewClient returns the Service of a session. The caller makes each request.
+// NewClient returns the Service of a session.
 func NewClient(session *rest.Client, caller Caller) Client { return Client{session, caller} }
 
 var _ Service = Client{}
 
-// call makes one call and validates the answer with check, unless check is nil.
 func (c Client) call(ctx context.Context, name string, r *rest.Request, answer any, check func() error) error {
 	return c.caller(ctx, name, func(ctx context.Context) error {
 		if err := c.rest.Do(ctx, r, answer); err != nil || check == nil {

@@ -77,7 +77,6 @@ func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	return result
 }
 
-// stale returns the IDs to read.
 func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
 	now := time.Now()
 	stale := make(map[string]bool)

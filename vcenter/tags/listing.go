@@ -40,9 +40,8 @@ type objects struct {
 	recheckAt time.Time
 	pause     time.Duration
 	// barred reports whether the account may not list tags. probe counts the attempts to list one object.
-	barred bool
-	probe  int
-	// halvings reduces the batch size.
+	barred   bool
+	probe    int
 	halvings int
 }
 
@@ -61,9 +60,8 @@ type listing struct {
 	// requests counts the lists, answered the successful lists. lastErr is the last rejection.
 	requests, answered int
 	lastErr            error
-	// tooLarge reports whether an answer was too large. tags counts attachments.
-	tooLarge bool
-	tags     int
+	tooLarge           bool
+	tags               int
 }
 
 // list requests a batch. rejected means that it must be divided.
@@ -170,7 +168,6 @@ func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (rejected 
 	return l.list(ctx, []Ref{refs[o.probe%len(refs)]})
 }
 
-// narrow requests the queue, and divides rejected batches further.
 func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration) error {
 	for ; len(o.queue) > 0 && l.requests < requestsPerReading; o.queue = o.queue[1:] {
 		if l.answered == 0 && l.requests >= requestsWithoutAnswer {
@@ -212,8 +209,6 @@ func (o *objects) markUnreadable(ref Ref, l *listing, refresh time.Duration) {
 	o.unreadable[ref] = unreadableObject{err, l.now}
 }
 
-// recheckUnreadable requests the unreadable objects in one batch. If that is rejected, it requests the objects
-// with the oldest requests one by one.
 func (o *objects) recheckUnreadable(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.unreadable) == 0 || l.now.Before(o.recheckAt) {
 		return nil
@@ -254,7 +249,6 @@ func (o *objects) dropReadable(l *listing) {
 	}
 }
 
-// forget drops objects that are no longer requested.
 func (o *objects) forget(wanted map[Ref]bool) {
 	for ref := range o.unreadable {
 		if !wanted[ref] {
@@ -268,7 +262,6 @@ func (o *objects) forget(wanted map[Ref]bool) {
 	o.queue = slices.DeleteFunc(o.queue, func(batch []Ref) bool { return len(batch) == 0 })
 }
 
-// errs returns the errors of objects that were not listed.
 func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
 	errs := make(map[Ref]error)
 	for _, ref := range refs {

@@ -34,7 +34,6 @@ type names struct {
 	byID map[string]cachedName
 }
 
-// stale reports whether an ID must be read.
 func (n *names) stale(id string, now time.Time, unreadablePause, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {

@@ -13,7 +13,6 @@ type Reader struct {
 	cache *cache
 	log   changeLog
 	rest  *session.REST
-	// creds are the credentials of the last read.
 	creds credentials.Credentials
 }
 

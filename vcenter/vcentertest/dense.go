@@ -22,10 +22,8 @@ type DenseType struct {
 	Size int
 }
 
-// element returns the shortest XML of an element of the field.
 func (d DenseType) element() string { return "<" + d.Path[len(d.Path)-1] + "/>" }
 
-// density is the memory for each byte of XML.
 func (d DenseType) density() float64 { return float64(d.Size) / float64(len(d.element())) }
 
 // Value returns the XML content of a value with that many elements.
@@ -59,7 +57,6 @@ func Densest(t *testing.T, registry types.Func) DenseType {
 	return densest
 }
 
-// findDense calls found for each repeatable field of a type.
 func findDense(kind reflect.Type, path []string, seen map[reflect.Type]bool, found func(path []string, size int)) {
 	if seen[kind] {
 		return

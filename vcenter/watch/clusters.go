@@ -67,7 +67,6 @@ func (r *clusterReader) readOne(ctx context.Context, ref types.ManagedObjectRefe
 	return nil
 }
 
-// separate returns LargeConfigurations if a cluster's configuration may have caused err, else err.
 func (r *clusterReader) separate(ctx context.Context, err error, groups bool, memory *Memory) error {
 	if r.enabled || !groups || !errors.Is(err, session.LargeAnswer) {
 		return err

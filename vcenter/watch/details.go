@@ -35,7 +35,7 @@ type detailList struct {
 
 	view   types.ManagedObjectReference
 	listed map[string]*listing
-	// rejected contains the times of rejections. A rejected VM does not exist or is hidden.
+	// rejected maps VMs that do not exist or are hidden to the time of the rejection.
 	rejected map[string]time.Time
 }
 
@@ -67,9 +67,8 @@ func (d *detailList) expireRejections() {
 	maps.DeleteFunc(d.rejected, func(_ string, at time.Time) bool { return time.Since(at) >= rejectedFor })
 }
 
-// outside returns the VMs outside the configured datacenters, sorted. departed are VMs of Nodes
-// that have left the index and are still reported. annotatedOnly apply only to the Nodes with the
-// annotation.
+// outside returns VMs outside the configured datacenters, sorted. departed VMs have left the index and
+// are still reported. annotatedOnly apply only to the Nodes with the annotation.
 func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	for id := range annotated {
 		if !d.model.Has(id) && d.rejected[id].IsZero() {
@@ -149,8 +148,7 @@ func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedOb
 	return d.read(ctx, listed, goneOrDenied)
 }
 
-// addAnnotated adds VMs known only from annotations. They may not exist or have another type, so no
-// fault ends the watch.
+// addAnnotated tolerates every fault: the VMs may not exist or have another type.
 func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
 	listed, err := d.tryAll(ctx, machines, annotatedRequestsMax, isFault, p)
@@ -164,7 +162,7 @@ func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedO
 }
 
 // tryAll returns the accepted VMs. Some vCenters return the rejected VMs. If the whole request is
-// rejected, its halves are tried, down to single VMs. The rest is tried later.
+// rejected, tryAll tries its halves.
 func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(machines) == 0 {
 		return nil, nil
@@ -213,7 +211,6 @@ func (d *detailList) rejectsAll(err error) bool {
 	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
-// readRest reads the details that the filter has not reported.
 func (d *detailList) readRest(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
 	for id, l := range d.listed {
@@ -250,8 +247,7 @@ func (d *detailList) checkDoubtful(ask func(id string)) {
 	}
 }
 
-// takeReply forgets a doubtful VM that is gone. It retries an existing VM once, which may have
-// been rejected while it was being created.
+// takeReply retries an existing VM once: it may have been rejected while it was being created.
 func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
 	switch {
 	case !d.isDoubtful(id):

@@ -15,10 +15,8 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// progressTime is the time between log lines about the initial read.
 const progressTime = 10 * time.Second
 
-// syncTime bounds the wait for the filter to report details.
 const syncTime = 5 * time.Second
 
 type phase int
@@ -33,9 +31,8 @@ type progress struct {
 	phase phase
 	// startedAt is zero once the duration of the initial read was logged.
 	startedAt time.Time
-	// timer ends a wait for details. It is nil if there is none.
-	timer <-chan time.Time
-	// expired reports whether the wait before the first snapshot was too long.
+	// timer ends a wait for details.
+	timer   <-chan time.Time
 	expired bool
 }
 
@@ -84,7 +81,6 @@ func (w *Watch) runModel(ctx context.Context) error {
 	}
 }
 
-// next handles one event and reports whether the model has to be reconciled.
 func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool, err error) {
 	select {
 	case page := <-w.poller.updates:
@@ -135,7 +131,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 	return true, nil
 }
 
-// receive reports whether there is something to publish. The page may be nil.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed bool, err error) {
 	w.lastContact = time.Now()
 	relevant, err := w.apply(page)
@@ -220,7 +215,6 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 	}
 }
 
-// vanished returns a SessionLostError if an object that the session created is missing.
 func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
 		if err := faults.InAnswer(&m.Fault); err != nil {
@@ -252,7 +246,6 @@ func (w *Watch) matchNames(ctx context.Context) error {
 	return err
 }
 
-// reportContact reports an answer unless the last snapshot is out of date.
 func (w *Watch) reportContact(ctx context.Context, probed bool) {
 	if w.progress.phase == ready && !w.partial && !w.unpublished {
 		w.reporter.Contact(ctx, w.lastContact, probed)

@@ -15,9 +15,8 @@ import (
 
 // Requirements select the data besides VMs.
 type Requirements struct {
-	// Tags enables tags, which only rules need.
 	Tags bool
-	// Categories are the tag categories in use. Snapshots list the missing ones.
+	// Categories are the tag categories in use.
 	Categories []string
 	// Paths select the objects whose tags are read, all if empty.
 	Paths []topology.PathKind

@@ -126,7 +126,6 @@ func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]
 	return found
 }
 
-// update reports whether the result of find has changed.
 func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *model.Model) (changed bool, err error) {
 	n.hasUpdates = false
 	switch {

@@ -34,8 +34,8 @@ type feed struct {
 	pageSize int32
 }
 
-// next returns the next page, nil if nothing changes within maxWait. The first page has a longer
-// deadline, because it contains everything. A page that is too large is retried with fewer objects.
+// next returns nil if nothing changes within maxWait. A page that is too large is retried with fewer
+// objects.
 func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSet, error) {
 	seconds := int32(maxWait / time.Second)
 	deadline := maxWait + f.timeout
@@ -182,12 +182,11 @@ func (a *alarm) run(ctx context.Context) error {
 	}
 }
 
-// isPartial reports whether more pages of the change follow. The page may be nil.
+// isPartial reports whether more pages of the change follow.
 func isPartial(page *types.UpdateSet) bool {
 	return page != nil && page.Truncated != nil && *page.Truncated
 }
 
-// A prober checks that the vCenter answers.
 type prober struct {
 	session   Session
 	requested signal.Signal

@@ -36,8 +36,7 @@ type tagLoop struct {
 	postponed     <-chan time.Time
 }
 
-// run reads tags when the objects change, at an interval, on request, and sooner after a failure. A
-// failing tagging service makes tags unknown; if SOAP fails too, the watch ends.
+// run ends the watch only if SOAP fails, too: a failing tagging service makes tags unknown.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }()
 	next := time.NewTimer(l.refresh)
@@ -71,7 +70,6 @@ func (l *tagLoop) run(ctx context.Context) error {
 	}
 }
 
-// wait prepares the next query and reports whether it was requested.
 func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bool, err error) {
 	for {
 		l.query.MaxNameAge = tags.NameLifetime
@@ -101,7 +99,6 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (requested bo
 	}
 }
 
-// fatalError returns an error if a failed read ends the watch.
 func (l *tagLoop) fatalError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

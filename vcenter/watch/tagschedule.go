@@ -20,7 +20,7 @@ const (
 
 type tagReading struct {
 	tags.Attachments
-	// categories are the categories that Named applies to.
+	// categories are the categories that NamesRead applies to.
 	categories []string
 	requested  bool
 }
@@ -39,7 +39,7 @@ type tagSchedule struct {
 	// wanted contains at most the latest objects.
 	wanted chan tagObjects
 	found  chan tagReading
-	// tagNames is the age of the model's tag names, unpublished whether to publish it.
+	// tagNames is the age of the model's tag names.
 	tagNames    inventory.TagNames
 	unpublished bool
 	// pace limits reads caused by changes of the inventory. nextAllowed is nil if none is pending.
@@ -68,7 +68,6 @@ func (t *tagSchedule) setObjects(refs []types.ManagedObjectReference, tree *mode
 	}
 }
 
-// request requests a read now or as soon as the pace allows.
 func (t *tagSchedule) request() {
 	t.nextAllowed = nil
 	reservation := t.pace.Reserve()
@@ -84,7 +83,6 @@ func (t *tagSchedule) request() {
 	t.wanted <- tagObjects{t.refs, t.paths}
 }
 
-// apply reports whether the model has changed.
 func (t *tagSchedule) apply(r tagReading, m *model.Model) (changed bool) {
 	tagNames := inventory.TagNames{ReadAt: r.NamesRead, Categories: r.categories}
 	t.unpublished = t.unpublished || r.requested || tagNames.ReadAt != t.tagNames.ReadAt || !slices.Equal(tagNames.Categories, t.tagNames.Categories)

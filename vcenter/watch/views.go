@@ -120,10 +120,9 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 }
 
 type datacenters struct {
-	vcenter string
-	wanted  []string
-	tree    *model.Tree
-	// hasChanged reports whether tree has changed since the last comparison.
+	vcenter    string
+	wanted     []string
+	tree       *model.Tree
 	hasChanged bool
 	// roots are the watched datacenters, or the root folder.
 	roots   []types.ManagedObjectReference
@@ -180,7 +179,6 @@ func (d *datacenters) changed() bool {
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)
 }
 
-// log logs the missing datacenters if they differ from last, and returns them.
 func (d *datacenters) log(ctx context.Context, last string) string {
 	missing := ""
 	if d.missing != nil {
@@ -197,7 +195,6 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	return missing
 }
 
-// incomplete returns why the index may lack VMs, nil if it is complete.
 func (d *datacenters) incomplete() error {
 	if d.missing == nil {
 		return nil
@@ -205,8 +202,6 @@ func (d *datacenters) incomplete() error {
 	return fmt.Errorf("vCenter %q: %w", d.vcenter, d.missing)
 }
 
-// matching returns the wanted datacenters, the entries without a match, and the paths of all
-// datacenters, sorted.
 func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
 	var found []config.Datacenter
 	for _, ref := range t.OfType("Datacenter") {

@@ -110,7 +110,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 }
 
 // Run watches the vCenter until an error or the end of the context. All its goroutines end before
-// it returns. A [Restart] is not a failure.
+// it returns.
 func (w *Watch) Run(ctx context.Context) error {
 	return w.session.Classify(w.run(ctx))
 }
@@ -179,16 +179,13 @@ type Publication struct {
 // A Reporter receives the results of a watch. It must be safe for concurrent use, and its methods
 // must return when the context is done.
 type Reporter interface {
-	// Publish receives each snapshot.
 	Publish(ctx context.Context, p Publication)
 	// Started is called once all objects of the watch exist on the server.
 	Started()
 	// Contact is called when the vCenter answers, if the last snapshot is up to date. probed reports
 	// whether a probe was requested.
 	Contact(ctx context.Context, at time.Time, probed bool)
-	// TagNames receives the age of the tag names in the last snapshot.
 	TagNames(ctx context.Context, tagNames inventory.TagNames)
-	// TagsRead receives the outcome of each read of tags.
 	TagsRead(ctx context.Context, err error)
 	// CredentialsRejected is called when the tagging API rejects the credentials.
 	CredentialsRejected()

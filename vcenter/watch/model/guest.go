@@ -116,7 +116,6 @@ func nicOf(n *types.GuestNicInfo) inventory.NIC {
 	return nic
 }
 
-// addressSet contains each valid address once.
 type addressSet struct {
 	list []netip.Addr
 	seen map[netip.Addr]bool
@@ -170,7 +169,7 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 	return isFine
 }
 
-// staticOf returns the addresses in the VM's metadata, none if it is invalid. The text is bounded.
+// staticOf returns the addresses in the VM's metadata, none if it is invalid.
 func staticOf(value any) []netip.Addr {
 	if option, whole := value.(types.OptionValue); whole {
 		value = option.Value

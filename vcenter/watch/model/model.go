@@ -27,8 +27,7 @@ type Model struct {
 	// annotated contains the VMs in withoutUUID that annotations name.
 	annotated map[string]inventory.Entry
 	tags      tags.Attachments
-	// complete is set after the initial read.
-	complete bool
+	complete  bool
 	// previousModel is nil once the model is complete.
 	previousModel *Model
 
@@ -39,13 +38,13 @@ type Model struct {
 	// touched contains the VMs that changed since recent was built, by each old and new UUID.
 	touched    map[inventory.UUID][]string
 	touchCount int
-	// lostAt contains the Nodes' UUIDs seen in the index, and when they left it, zero if they have not.
+	// lostAt maps Nodes' UUIDs seen in the index to the time when they left it, zero if they have not.
 	lostAt   map[inventory.UUID]time.Time
 	previous previousSnapshot
 }
 
 // New returns an empty model. If previous is of the same vCenter, its UUIDs remain valid for VMs
-// whose configuration cannot be read now. It may be nil.
+// whose configuration cannot be read now.
 func New(vcenter string, about types.ServiceContent, previous *Model) *Model {
 	instance := about.About.InstanceUuid
 	if previous != nil && previous.instance != instance {
@@ -208,7 +207,7 @@ func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id)
 
 const recentMax = 1000
 
-// Entries returns the VMs with a UUID that this watch or an earlier one has read, sorted by ID.
+// Entries returns the VMs with a UUID, sorted by ID.
 func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
 	m.refreshIndex()
 	if changed, ok := m.recent[u]; ok {
@@ -341,7 +340,6 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 	return slices.Compact(ids)
 }
 
-// haveLost reports whether any UUID has left the index within lostWindow.
 func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lostAt, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
@@ -361,8 +359,7 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	return lost
 }
 
-// watchedWithoutUUID returns up to withoutUUIDMax VMs, sorted by ID. If lost is set, the newest VMs
-// come first, without a grace period.
+// watchedWithoutUUID returns the newest VMs first, without a grace period, if lost is set.
 func (m *Model) watchedWithoutUUID(lost bool) []string {
 	var ids []string
 	for _, id := range slices.SortedFunc(maps.Keys(m.withoutUUID), func(a, b string) int {

@@ -208,7 +208,7 @@ func (p properties) power() inventory.Power {
 
 const faultTolerance = "config.ftInfo"
 
-// roleOf returns the role in a Fault Tolerance pair. The primary is 1.
+// roleOf returns 1 for the primary of a Fault Tolerance pair.
 func roleOf(value any) any {
 	switch info := value.(type) {
 	case types.BaseFaultToleranceConfigInfo:

@@ -22,8 +22,7 @@ type View struct {
 	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from annotations.
 	Outside, AnnotatedOnly []string
 	// Names are the VMs with the name of a Node that has no UUID.
-	Names map[string][]inventory.NameEntry
-	// Incomplete names the missing datacenters.
+	Names      map[string][]inventory.NameEntry
 	Incomplete error
 	Hosts      HostFacts
 }
@@ -101,7 +100,6 @@ type previousSnapshot struct {
 	machines map[string]*inventory.Machine
 }
 
-// unchanged returns previous if both are equal.
 func unchanged[T any](previous, current *T) *T {
 	if previous != nil && reflect.DeepEqual(previous, current) {
 		return previous

@@ -219,7 +219,6 @@ func (t *Tree) Parent(vcenter string, ref types.ManagedObjectReference) (types.M
 	return above, nil
 }
 
-// pathToRoot returns the objects from ref to the root, or up to an error.
 func (t *Tree) pathToRoot(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
 	for range maxDepth {
