@@ -16,8 +16,8 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0 after a signal, and
-// otherwise 1. The framework exits with 255 if the API server does not answer.
+// run returns the exit status of the daemon: 0 after SIGTERM or SIGINT, and otherwise 1. The framework exits
+// with 255 if the API server does not answer.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

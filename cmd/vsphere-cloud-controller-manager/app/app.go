@@ -1,7 +1,6 @@
 // Package app is the daemon: it starts the framework's controllers and its own goroutines, and stops both.
 //
-// A process runs one daemon, since the framework, klog and client-go keep state in global variables. The
-// framework ends the process through klog.OsExit after a fatal error.
+// A process runs one daemon, since the framework, klog and client-go keep state in global variables.
 package app
 
 import (
@@ -25,8 +24,7 @@ import (
 	"vzones/provider/nodes"
 )
 
-// stopTimeout limits the shutdown. Logging out of all vCenters takes at most 3 s, and the whole process
-// has 5 s.
+// stopTimeout leaves 1 s of the 5 s that the whole process has. Logging out of all vCenters takes at most 3 s.
 const stopTimeout = 4 * time.Second
 
 var errEnded = errors.New("the controllers have ended without a signal: start the daemon again")
@@ -35,8 +33,7 @@ var errEnded = errors.New("the controllers have ended without a signal: start th
 type Options struct {
 	// Metrics is the framework's registry by default.
 	Metrics metrics.Registry
-	// KeepLogging ignores the logging flags. A process that logs before Run needs it, since klog has one
-	// logger per process.
+	// KeepLogging ignores the logging flags. A process that logs before Run needs it.
 	KeepLogging bool
 }
 
@@ -71,8 +68,7 @@ func New(args []string, o Options) *App {
 	return &App{Options: o, args: args, cancel: func() {}}
 }
 
-// Run runs the daemon until the context is done, and stops everything that it started. It returns the error
-// that ended the daemon, if any.
+// Run runs the daemon until the context is done, and returns the error that ended it, if any.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -113,8 +109,8 @@ func (a *App) fail(err error) {
 	a.cancel()
 }
 
-// Stop stops everything that Run started, within stopTimeout. Run calls it at its end; a caller that exits
-// the process calls it first. The Lease is released once no write is in flight and no session is left.
+// Stop stops everything that Run started, within stopTimeout. A caller that exits the process calls it
+// first. The Lease is released once no write is in flight and no session is left.
 func (a *App) Stop(ctx context.Context) {
 	a.stop.Do(func() {
 		a.cancel()

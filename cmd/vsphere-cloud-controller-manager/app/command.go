@@ -37,7 +37,6 @@ func (a *App) execute(cmd *cobra.Command) error {
 	return cmd.Execute()
 }
 
-// newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
 	// The command's own Run is not used, since runFramework makes the provider.
 	cmd := app.NewCloudControllerManagerCommand(opts, nil, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
@@ -73,8 +72,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	return cmd
 }
 
-// runFramework replaces the Run of the framework's command, which prints errors itself and not in the
-// format of the log.
+// runFramework replaces the Run of the framework's command, which prints errors outside of the log.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
 	logProxy(ctx, opts)
@@ -95,9 +93,8 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }
 
-// setDefaults sets the defaults of flags. The framework's own (1 worker, 20 requests per second)
-// protect cloud APIs that are called for every Node. Here the answers are in memory, and the API server
-// protects itself.
+// setDefaults raises the framework's defaults, which protect cloud APIs that are called for every Node.
+// Here the answers are in memory, and the API server protects itself.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
 	opts.NodeController.ConcurrentNodeSyncs = 30
@@ -107,7 +104,7 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.Generic.ClientConnection.Burst = 2000
 }
 
-// setFlagDefaults sets the default of a flag whose default is not in the options.
+// setFlagDefaults sets a default that is not in the options.
 func setFlagDefaults(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup("concurrent-node-status-updates"); f != nil {
 		f.DefValue = "4"
@@ -115,8 +112,8 @@ func setFlagDefaults(cmd *cobra.Command) {
 	}
 }
 
-// printVersion prints the version for --version, and reports whether it did. Only --version=raw prints
-// the framework's line, which presents it as a version of Kubernetes.
+// printVersion handles --version. Only --version=raw prints the framework's line, which presents it as a
+// version of Kubernetes.
 func printVersion(cmd *cobra.Command) (printed bool, err error) {
 	if f := cmd.Flags().Lookup("version"); f == nil || f.Value.String() != "true" {
 		verflag.PrintAndExitIfRequested()

@@ -17,13 +17,12 @@ import (
 	"vzones/provider"
 )
 
-// topologyController is the name of the daemon's own controller in --controllers.
+// topologyController is a name in --controllers.
 const topologyController = "topology-controller"
 
-// aliases are the older names that --controllers accepts.
 func aliases() map[string]string { return names.CCMControllerAliases() }
 
-// controllers returns the controllers by name. Deployments of the incumbent list the controllers for
+// controllers returns the controllers by name. Manifests of the incumbent also list the controllers for
 // load balancers and routes, so their names stay valid.
 func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFuncConstructor {
 	defaults := app.DefaultInitFuncConstructors
@@ -43,7 +42,6 @@ func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFunc
 	}
 }
 
-// nodeController is the framework's, with an informer through which the provider can requeue a Node.
 func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		n, err := nodecontroller.NewCloudNodeController(
@@ -62,7 +60,6 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 	}
 }
 
-// lifecycleController is the framework's, with an informer that contains only managed Nodes with an answer.
 func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
@@ -80,8 +77,7 @@ func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.C
 	}
 }
 
-// topologyController keeps the topology labels of initialized Nodes current until the daemon's context
-// is done. Stop waits for it.
+// topologyController runs until the daemon's context is done. Stop waits for it.
 func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	return func(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {

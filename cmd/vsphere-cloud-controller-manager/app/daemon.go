@@ -21,12 +21,10 @@ import (
 	"vzones/provider"
 )
 
-// addressWait is the limit for provider.Options.AddressWait: a restarting guest reports all its
-// addresses sooner. A shorter --node-status-update-frequency takes precedence.
+// addressWait limits provider.Options.AddressWait: a restarting guest reports all its addresses sooner.
 const addressWait = 3 * time.Minute
 
-// configure reads the configuration file and the environment variables that override it. A Secret is
-// read later, since configure does no network I/O.
+// configure does no network I/O, so a configuration in a Secret is read later.
 func (a *App) configure(ctx context.Context, name, file string) error {
 	if name != provider.Name {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
@@ -48,8 +46,8 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 	return err
 }
 
-// prepare makes the provider and starts the goroutines beside the framework. open are the paths of the
-// secure port that need no credentials.
+// prepare starts the goroutines beside the framework. open are the paths of the secure port that need no
+// credentials.
 func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []string) error {
 	a.prepareClients(ctx, c)
 	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
@@ -86,7 +84,6 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 	return nil
 }
 
-// prepareClients puts all clients behind the fence. They have the daemon's own account.
 func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
 		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
@@ -94,8 +91,7 @@ func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) 
 	c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: a.fence.Config(c.Kubeconfig)}
 }
 
-// prepareElection prepares an election if the flags require it. During a migration of controllers from
-// another binary, the framework holds two Leases itself and keeps them when the process ends.
+// prepareElection leaves a migration of controllers to the framework, which holds two Leases for it.
 func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig, watchdog *leaderelection.HealthzAdaptor) error {
 	generic := &c.ComponentConfig.Generic
 	if !generic.LeaderElection.LeaderElect {

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// filePollPeriod is the polling interval for files.
 	filePollPeriod = time.Second
-	// fileResyncPeriod is the interval between reports without a change. A changed file may not have
-	// been readable at first.
+	// fileResyncPeriod is the interval of notifications without a change: a changed file may not have been
+	// readable at first.
 	fileResyncPeriod = time.Minute
 )
 
@@ -26,7 +25,7 @@ type fileWatcher struct {
 	paths atomic.Pointer[[]string]
 	// applied wakes run.
 	applied signal.Signal
-	// changes receives a value within about a second of a change of a file or a directory entry, once a minute
+	// changes is notified within about a second of a change of a file or a directory entry, once a minute
 	// without a change, and after apply.
 	changes signal.Signal
 }
@@ -37,7 +36,7 @@ func newFileWatcher() *fileWatcher {
 	return w
 }
 
-// apply sets the watched files and directories. They need not exist.
+// apply sets the watched files and directories, which need not exist.
 func (w *fileWatcher) apply(paths []string) {
 	w.paths.Store(&paths)
 	w.applied.Notify()
@@ -68,7 +67,6 @@ func (w *fileWatcher) run(ctx context.Context) error {
 	}
 }
 
-// fingerprint changes with the files.
 func (w *fileWatcher) fingerprint() string {
 	var b strings.Builder
 	add := func(path string) {
@@ -84,7 +82,6 @@ func (w *fileWatcher) fingerprint() string {
 		add(path)
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			// This is most likely a file.
 			continue
 		}
 		for _, e := range entries {

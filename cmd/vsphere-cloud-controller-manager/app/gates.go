@@ -14,7 +14,6 @@ import (
 // after its feature is stable, and a command line that still sets it must not end the daemon.
 type gates struct {
 	pflag.Value
-	// unknown are the ignored gates with their values.
 	unknown []string
 }
 
@@ -25,7 +24,7 @@ func ignoreUnknownGates(set *pflag.FlagSet) *gates {
 	return g
 }
 
-// Set sets the known gates. Only the framework rejects invalid syntax.
+// Set leaves invalid syntax to the framework.
 func (g *gates) Set(value string) error {
 	allGates := utilfeature.DefaultMutableFeatureGate.GetAll()
 	var knownGates []string

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// connectionsMax limits the open connections. Probes and scrapes need a handful.
+	// Probes and scrapes need a handful of connections.
 	connectionsMax = 64
-	// remotePerSecond and remoteBurst limit new connections from other hosts: each failed handshake is logged.
+	// These limit new connections from other hosts: each failed handshake is logged.
 	remotePerSecond = 10
 	remoteBurst     = 100
 )
 
-// A boundedListener limits the connections of the secure port, which anyone can open without
-// credentials. Beyond the limit it closes the oldest connection of the address with the most
-// connections, so that idle connections, of one client or many, keep no probe or scrape away.
+// A boundedListener limits the connections of the secure port, which need no credentials. Beyond the limit
+// it closes the oldest connection of the address with the most connections, so that idle connections, of
+// one client or many, keep no probe or scrape away.
 type boundedListener struct {
 	net.Listener
 	remote *rate.Limiter
 
 	mu sync.Mutex
-	// open is ordered by age, oldest first.
+	// Oldest first.
 	open []*boundedConn
 }
 
@@ -39,7 +39,6 @@ func newBoundedListener(l net.Listener) *boundedListener {
 	return &boundedListener{Listener: l, remote: rate.NewLimiter(remotePerSecond, remoteBurst)}
 }
 
-// Accept implements net.Listener.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -59,7 +58,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add records a connection. It returns a connection to close, or nil if there is room.
+// add returns a connection to close if there are too many.
 func (l *boundedListener) add(conn *boundedConn) (surplus *boundedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +77,6 @@ func (l *boundedListener) add(conn *boundedConn) (surplus *boundedConn) {
 	return surplus
 }
 
-// Close implements net.Conn.
 func (c *boundedConn) Close() error {
 	c.listener.mu.Lock()
 	c.listener.open = slices.DeleteFunc(c.listener.open, func(other *boundedConn) bool { return other == c })

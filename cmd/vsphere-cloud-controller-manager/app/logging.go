@@ -20,8 +20,7 @@ import (
 // responses, which contain Secrets and the tokens of clients of /metrics.
 const maxVerbosity = 7
 
-// applyLogging applies the logging flags, and limits the verbosity to maxVerbosity. It must run before
-// the first log line, since klog has one logger per process.
+// applyLogging must run before the first log line, since klog has one logger per process.
 func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
 	loggingFlags := pflag.NewFlagSet("logging", pflag.ContinueOnError)
@@ -53,12 +52,11 @@ func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 // boundLog needs.
 type contextualGate struct{ featuregate.FeatureGate }
 
-// Enabled implements featuregate.FeatureGate.
 func (c contextualGate) Enabled(f featuregate.Feature) bool {
 	return f == logsapi.ContextualLogging || c.FeatureGate.Enabled(f)
 }
 
-// boundLog replaces the logger of the process by a logger that writes lines of limited length to l.
+// boundLog limits the length of the process's log lines.
 func boundLog(l klog.Logger) {
 	options := []klog.LoggerOption{klog.ContextualLogger(true)}
 	if text, ok := l.GetSink().(textlogger.KlogBufferWriter); ok {
@@ -75,7 +73,7 @@ func boundBuffer(write func([]byte)) func([]byte) {
 	}
 }
 
-// limitLevel lowers a verbosity to maxVerbosity, and reports whether it was higher.
+// limitLevel reports whether the verbosity was above maxVerbosity.
 func limitLevel(v *logsapi.VerbosityLevel) bool {
 	if *v <= maxVerbosity {
 		return false

@@ -24,8 +24,8 @@ type podRecorder struct {
 	recorder report.Recorder
 }
 
-// newPodRecorder returns the recorder for the Pod in the environment, which the manifest sets from the
-// downward API, and a function that stops it. Without a Pod it records nothing.
+// newPodRecorder returns the recorder for the Pod that the downward API names in the environment, and a
+// function that stops it.
 func newPodRecorder(ctx context.Context, client kubernetes.Interface) (*podRecorder, func()) {
 	name := os.Getenv("POD_NAME")
 	namespace := os.Getenv("POD_NAMESPACE")
@@ -37,22 +37,19 @@ func newPodRecorder(ctx context.Context, client kubernetes.Interface) (*podRecor
 	return &podRecorder{pod: pod, recorder: recorder}, end
 }
 
-// record records an Event of a type (Normal or Warning).
 func (r *podRecorder) record(eventType, reason, message string) {
 	if r.pod != nil {
 		r.recorder.Event(r.pod, eventType, reason, message)
 	}
 }
 
-// Reasons of the Events about vCenters.
 const (
 	reasonVCenterUnreadable   = "VCenterUnreadable"
 	reasonCredentialsRejected = "CredentialsRejected"
 	reasonCredentialsMissing  = "CredentialsMissing"
 	reasonDatacenterNotFound  = "DatacenterNotFound"
 	reasonInstanceShared      = "VCenterInstanceShared"
-	// reasonVCenterRecovered is the reason of the Event at the end of a problem. Its text has the form
-	// `vCenter "NAME" has recovered from REASON after DURATION`.
+	// The text of its Event has the form `vCenter "NAME" has recovered from REASON after DURATION`.
 	reasonVCenterRecovered = "VCenterRecovered"
 )
 
@@ -60,23 +57,22 @@ const (
 var problemReasons = []string{reasonVCenterUnreadable, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
 
 const (
-	// healthPeriod is the interval of health checks.
 	healthPeriod = 5 * time.Second
-	// problemDelay is the time from a problem to its Event: a vCenter that restarts a service is back sooner.
+	// problemDelay exceeds the time in which a vCenter restarts a service.
 	problemDelay = 30 * time.Second
 )
 
 const outageEffect = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
 
-// vcenterEvents records each lasting problem of a vCenter on the daemon's Pod, about once an hour, and
-// its end. Only one goroutine uses it.
+// vcenterEvents records each lasting problem of a vCenter, about once an hour, and its end. Only one
+// goroutine uses it.
 type vcenterEvents struct {
 	health func() []vcenter.Health
 	record func(eventType, reason, message string)
 
 	trackers map[problemKey]*report.Tracker
-	// addresses are the previous addresses of the vCenters. An entry with a new address may be another
-	// vCenter, so its problems start anew.
+	// addresses are from the previous check. An entry with a new address may be another vCenter, so its
+	// problems start anew.
 	addresses map[string]string
 }
 
@@ -95,7 +91,6 @@ func (e *vcenterEvents) run(ctx context.Context) error {
 	}
 }
 
-// observe records the Events that are due, and forgets vCenters that are no longer configured.
 func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
 	states := make([]inventory.State, len(vcenters))
 	for i := range vcenters {
@@ -156,7 +151,6 @@ func (e *vcenterEvents) recordEnd(key problemKey, tracker *report.Tracker, now t
 	}
 }
 
-// problemsOf returns the problems of a vCenter by the reason of their Event, except reasonInstanceShared.
 func problemsOf(h *vcenter.Health) map[string]report.Problem {
 	problems := map[string]report.Problem{}
 	add := func(reason, cause, text string) {

@@ -11,29 +11,27 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// verboseReadyPath is the path of /readyz?verbose, which needs a permission: system:monitoring allows
-// it, but not system:public-info-viewer. /readyz is open to everyone.
+// verboseReadyPath is the path of /readyz?verbose, which needs a permission. system:monitoring allows it,
+// but not system:public-info-viewer.
 const verboseReadyPath = "/readyz/verbose"
 
 // A readyHandler serves /readyz: 200 once each vCenter was either read or has failed, or while another
 // instance leads. A failing vCenter never makes the daemon unready, since a restart would not help. The
-// response is public, so it names no vCenter.
+// response is public and names no vCenter.
 type readyHandler struct {
 	// leading is closed when this instance leads.
 	leading <-chan struct{}
 	health  func() []vcenter.Health
-	// isRefused reports whether the configuration in the source is rejected. It may be nil.
+	// isRefused reports whether the configuration in the source is rejected; optional.
 	isRefused func() bool
 }
 
-// ServeHTTP responds with one line.
 func (h *readyHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	code, text, _ := h.status()
 	writePlain(w, code, text+"\n")
 }
 
-// serveVerbose adds a rejected configuration and each vCenter, with its state and the cause of a
-// failure. The errors themselves are only in the log.
+// serveVerbose adds each vCenter and a rejected configuration.
 func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	code, text, vcenters := h.status()
 	var b strings.Builder

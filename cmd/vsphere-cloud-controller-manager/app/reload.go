@@ -14,7 +14,7 @@ import (
 	"vzones/provider/report"
 )
 
-// Reasons of the Events on the daemon's own Pod. Alerts depend on them.
+// Alerts depend on these reasons of Events on the daemon's own Pod.
 const (
 	reasonConfigApplied = "ConfigurationApplied"
 	reasonConfigRefused = "ConfigurationRejected"
@@ -25,15 +25,13 @@ const (
 type reloader struct {
 	read  func(context.Context) (*config.Config, error)
 	apply func(*config.Config)
-	// watchFiles watches files besides the files of the current configuration: a rejected configuration
-	// may be corrected in them.
+	// watchFiles also watches files in which a rejected configuration may be corrected.
 	watchFiles func(current *config.Config, files []string)
 	record     func(eventType, reason, message string)
 	counts     reloadCounts
 
 	// current is in force. It is immutable.
 	current *config.Config
-	// refused tracks the error of the source.
 	refused report.Tracker
 }
 
@@ -43,8 +41,6 @@ type reloadCounts interface {
 	Refused()
 }
 
-// reload reads the source and applies its changes. The errors of the source are logged and recorded at
-// first and about once an hour.
 func (r *reloader) reload(ctx context.Context) {
 	next, err := r.read(ctx)
 	if ctx.Err() != nil {
@@ -91,7 +87,7 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 		"correct that: the previous configuration stays in force until then"))
 }
 
-// revert ends a rejection after the source contains the current configuration again.
+// revert ends a rejection.
 func (r *reloader) revert(ctx context.Context) {
 	if !r.refused.End() {
 		return
@@ -102,8 +98,7 @@ func (r *reloader) revert(ctx context.Context) {
 	r.record(v1.EventTypeNormal, reasonConfigApplied, "The configuration is the one in force again.")
 }
 
-// applyChange applies a changed configuration, even if Nodes are not affected, since its files have to
-// be watched.
+// applyChange applies even a change that affects no Node, since its files have to be watched.
 func (r *reloader) applyChange(ctx context.Context, next *config.Config, changes string) {
 	previous := r.current
 	r.current = next

@@ -19,7 +19,6 @@ import (
 	"vzones/vcenter"
 )
 
-// configTimeout limits a read of the configuration.
 const configTimeout = 10 * time.Second
 
 // services are built from the configuration, and apply its changes.
@@ -37,7 +36,6 @@ type services struct {
 	secretChanged signal.Signal
 }
 
-// newServices makes the services and starts none.
 func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Options) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: newFileWatcher(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
@@ -90,14 +88,13 @@ func (s *services) sources(cfg *config.Config) (paths []string, refs []config.Se
 	return paths, refs
 }
 
-// watchFiles watches files besides the files of the current configuration.
 func (s *services) watchFiles(current *config.Config, files []string) {
 	paths, _ := s.sources(current)
 	s.files.apply(append(paths, files...))
 }
 
-// start starts the goroutines beside the framework. A standby applies changes of its configuration, but
-// reads no vCenter.
+// start starts the goroutines beside the framework. A standby reloads its configuration, but reads no
+// vCenter.
 func (a *App) start(ctx context.Context, s *services) {
 	a.group.Go(func() error { return s.nodes.Run(ctx) })
 	a.group.Go(func() error { return s.reloadChanges(ctx) })
@@ -109,7 +106,6 @@ func (a *App) start(ctx context.Context, s *services) {
 	})
 }
 
-// reloadChanges applies changes of files and Secrets until the context is done.
 func (s *services) reloadChanges(ctx context.Context) error {
 	pod, end := newPodRecorder(ctx, s.client)
 	defer end()

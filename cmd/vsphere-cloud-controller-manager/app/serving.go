@@ -25,12 +25,10 @@ import (
 	"k8s.io/controller-manager/pkg/healthz"
 )
 
-// shutdownTimeout limits the requests in flight when the daemon stops.
 const shutdownTimeout = time.Second
 
-// serve serves the framework's paths and /readyz, which the framework's own server does not support, on
-// the secure port until stop is closed. It removes the listener from the configuration, so that the
-// framework does not use it. open are the paths without credentials, in the form of
+// serve serves the framework's paths and /readyz, which the framework's own server does not support, until
+// stop is closed. It takes the listener from the framework. open has the form of
 // --authorization-always-allow-paths.
 func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readyHandler, open []string, stop <-chan struct{}) error {
 	secure := c.SecureServing
@@ -90,8 +88,8 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 			accepted.Add(credentials, nil, acceptedFor)
 		case err != nil || !ok:
 			accepted.Remove(credentials)
-			// Many requests may fail at once. They count beyond the limits, but only so far that the client is
-			// accepted again within a minute.
+			// Many requests may fail at once. They exceed the limits only so far that the client is accepted
+			// again within a minute.
 			if failures.Tokens() > -50 {
 				failures.Reserve()
 			}
@@ -103,8 +101,7 @@ func limitFailures(next authenticator.Request) authenticator.Request {
 	})
 }
 
-// rejectAnonymous rejects requests without accepted credentials, except for open paths. The API server
-// is not asked to authorize them.
+// rejectAnonymous rejects anonymous requests, except for open paths, without a call to the API server.
 func rejectAnonymous(next authenticator.Request, open authorizer.Authorizer) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		res, ok, err := next.AuthenticateRequest(r)

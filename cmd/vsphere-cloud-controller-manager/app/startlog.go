@@ -37,7 +37,7 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName))
 }
 
-// credentialsOf returns the sources of a vCenter's credentials in the order of precedence.
+// credentialsOf returns the sources in the order of precedence.
 func credentialsOf(v *config.VCenter) (from []string) {
 	if v.Secret != (config.SecretRef{}) {
 		from = append(from, "Secret "+v.Secret.Namespace+"/"+v.Secret.Name)
@@ -51,9 +51,8 @@ func credentialsOf(v *config.VCenter) (from []string) {
 	return from
 }
 
-// logProxy logs the proxy for the API server. HTTPS_PROXY is usually set for vCenters, but also applies
-// to the API server unless NO_PROXY excludes it. Errors are left to the framework, which reads the same
-// settings next.
+// logProxy logs the proxy for the API server. HTTPS_PROXY is usually meant for vCenters, but also applies
+// to the API server unless NO_PROXY excludes it. The framework reports errors in these settings.
 func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) {
 	read := rest.InClusterConfig
 	if kubeconfig := opts.Generic.ClientConnection.Kubeconfig; opts.Master != "" || kubeconfig != "" {
@@ -64,7 +63,6 @@ func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) 
 		return
 	}
 	if cfg.Proxy != nil {
-		// The kubeconfig sets a proxy.
 		return
 	}
 	server, _, err := rest.DefaultServerUrlFor(cfg)

@@ -32,10 +32,8 @@ import (
 const RetryPeriod = 750 * time.Millisecond
 
 const (
-	// releaseTimeout limits the release of the Lease.
 	releaseTimeout = 700 * time.Millisecond
-	// WatchdogTime is the time from the end of a Lease that its leader cannot renew until /healthz fails, as in
-	// the framework.
+	// WatchdogTime is the time from the end of an unrenewed Lease until /healthz fails, as in the framework.
 	WatchdogTime = 20 * time.Second
 )
 
@@ -141,9 +139,8 @@ func (e *Election) Run(ctx context.Context) {
 	}()
 }
 
-// giveUp removes this process as the holder of the Lease. The elector could do that, but it would also
-// do it after a failed renewal, before it reports the loss. While the API server does not answer,
-// another instance may lead by then.
+// giveUp removes this process as the holder of the Lease. The elector would also do so after a failed
+// renewal, when another instance may already lead.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -165,8 +162,7 @@ func (e *Election) giveUp(ctx context.Context) {
 	}
 }
 
-// Release gives up the Lease if this process holds it, so that another instance leads at once. The
-// caller has ended everything that the Lease protects.
+// Release gives up the Lease if this process holds it. Everything that the Lease protects must have ended.
 func (e *Election) Release(ctx context.Context) {
 	if isLost := e.isOver.Swap(true); isLost || !e.began.Load() {
 		return

@@ -41,7 +41,6 @@ var vcenterGauges = []struct {
 	}, "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint."},
 }
 
-// snapshotGauges are the gauges of each snapshot.
 var snapshotGauges = []struct {
 	name  string
 	value func(*inventory.Snapshot) int

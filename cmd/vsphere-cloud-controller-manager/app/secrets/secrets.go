@@ -89,9 +89,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Get returns a watched Secret, which the caller must not change. It waits until the Secret was read
-// once or cannot be read, or the context is done. If the Secret does not exist, apierrors.IsNotFound is
-// true for the error.
+// Get returns a watched Secret, which the caller must not change. It waits until the Secret was read once
+// or cannot be read. If the Secret does not exist, apierrors.IsNotFound is true for the error.
 func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, error) {
 	w.mu.Lock()
 	s := w.secrets[ref]
@@ -145,7 +144,7 @@ type watched struct {
 	dropped chan struct{}
 
 	mu sync.Mutex
-	// err is the error of the last attempt to read the Secret.
+	// err is from the last attempt to read the Secret.
 	err error
 	// failed is closed while err is not nil.
 	failed chan struct{}
@@ -158,7 +157,6 @@ func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
 
 func (s *watched) run(ctx context.Context, changed func()) {
 	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(s.ref.Namespace, s.ref.Name))
-	// The receiver compares the data.
 	report := func() {
 		s.record(log, nil)
 		changed()
@@ -175,8 +173,8 @@ func (s *watched) run(ctx context.Context, changed func()) {
 	s.informer.RunWithContext(ctx)
 }
 
-// record records the result of an attempt to read the Secret, and logs an error that differs from the
-// previous error. It ignores an expired watch, since the informer lists the Secret at once.
+// record logs an error that differs from the previous error. It ignores an expired watch, since the
+// informer then lists the Secret at once.
 func (s *watched) record(log klog.Logger, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
@@ -187,7 +185,6 @@ func (s *watched) record(log klog.Logger, err error) {
 	}
 }
 
-// setError returns the previous error.
 func (s *watched) setError(err error) (previous error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +199,6 @@ func (s *watched) setError(err error) (previous error) {
 	return previous
 }
 
-// synced waits until the Secret was read, is known not to exist, or cannot be read.
 func (s *watched) synced(ctx context.Context) error {
 	for !s.informer.HasSynced() {
 		s.mu.Lock()

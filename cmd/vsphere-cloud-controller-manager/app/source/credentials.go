@@ -68,13 +68,12 @@ func (f *CredentialFinder) fromSecret(ctx context.Context, cfg *config.VCenter) 
 	return c, nil
 }
 
-// missingError means that a Secret has no credentials for a vCenter.
 type missingError struct{ error }
 
 func (m missingError) Unwrap() error { return m.error }
 
-// isMissing reports whether a source has no credentials. It is false if they cannot be read, since they
-// may differ from the credentials of the next source.
+// isMissing is false for credentials that cannot be read, since they may differ from the credentials of
+// the next source.
 func isMissing(err error) bool {
 	var m missingError
 	return errors.As(err, &m) || errors.Is(err, credentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)

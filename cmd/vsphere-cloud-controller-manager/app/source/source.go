@@ -18,14 +18,12 @@ import (
 	"vzones/config/load"
 )
 
-// csiKey is the key of the configuration in the CSI driver's Secret.
 const csiKey = "csi-vsphere.conf"
 
 // A Source is the location of the configuration: a file, or a key of a Secret.
 type Source struct {
 	// File is empty for a Secret.
-	File string
-	// Secret is zero for a file.
+	File   string
 	Secret config.SecretRef
 	// key is empty for csiKey or the only key of the Secret.
 	key     string
@@ -70,7 +68,7 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// ReadFilesBy sets the function that reads files, for example from a Pod; see load.Options.ReadFile.
+// ReadFilesBy sets the function that reads files, see load.Options.ReadFile.
 func (s *Source) ReadFilesBy(read func(path string, limit int64) ([]byte, error)) { s.readFile = read }
 
 // InSecret reports whether the source is a Secret.
@@ -108,7 +106,6 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
 		}
 	}
-	// The flag overrides the file, as an environment variable does.
 	labels := make(map[string]string, len(cfg.NodeLabels)+len(s.labels))
 	maps.Copy(labels, cfg.NodeLabels)
 	maps.Copy(labels, s.labels)
