@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the table of findings")
 func TestFindingsAreCurrent(t *testing.T) {
 	const page, begin = "reference/findings.md", "<!-- written by go test ./docs -run TestFindingsAreCurrent -update -->\n"
 	var b strings.Builder
-	b.WriteString("\nID|severity|what is wrong|what to do\n-|-|-|-\n")
+	b.WriteString("\nID|Severity|Problem|Fix\n-|-|-|-\n")
 	for _, k := range check.Kinds() {
 		fmt.Fprintf(&b, "<a id=\"%s\"></a>%s|%s|%s|%s\n", strings.ToLower(k.ID), k.ID, k.Severity, k.Title, k.Fix)
 	}

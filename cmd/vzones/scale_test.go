@@ -41,7 +41,7 @@ var scaled = []struct {
 	{"nodes", []string{"nodes"}, "\nn9-c11--0040 ", findings, 10 * time.Second},
 	{"map", []string{"map"}, "10 vCenters, 10 regions, 10 zones, 120 clusters, 1,440 hosts, 5,000 Nodes", 0, 10 * time.Second},
 	{"map as a page", []string{"map", "-o", "html"}, "<!doctype html>", 0, 10 * time.Second},
-	{"check", []string{"check"}, "ERROR VZ301 a Node has the region or zone of another place (500 Nodes)", findings, 20 * time.Second},
+	{"check", []string{"check"}, "ERROR VZ301 a Node has an incorrect region or zone (500 Nodes)", findings, 20 * time.Second},
 	{"explain", []string{"explain", "n9-c11--0040"}, "Node n9-c11--0040 ", findings, 2 * time.Second},
 }
 
