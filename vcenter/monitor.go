@@ -23,27 +23,21 @@ type monitor struct {
 	credentials CredentialSource
 	opts        Options
 	onChange    func(announce bool)
-	// memory passes from one watch to the next.
-	memory *watch.Memory
-	// updates come from the running watch.
-	updates chan update
+	memory      *watch.Memory
+	updates     chan update
 
-	// current is the status to publish next.
 	current status
 	// wanted is the latest spec, cfg the configuration since the last applySpec.
-	wanted       *spec
-	cfg          *config.VCenter
-	readDeadline deadline
-	needsRestart bool
-	// checkCredentials reports whether the credentials may have changed since they were read.
+	wanted           *spec
+	cfg              *config.VCenter
+	readDeadline     deadline
+	needsRestart     bool
 	checkCredentials bool
 	tags             *tags.Reader
 	// credentialsOutage is about changed credentials while a session is open.
 	readOutage, credentialsOutage faults.Outage
-	// loginSucceeded reports whether a login succeeded since the last failure.
-	loginSucceeded bool
-	// readDelay applies to the next watch.
-	readDelay readDelay
+	loginSucceeded                bool
+	readDelay                     readDelay
 }
 
 func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed func(bool)) *monitor {
@@ -55,7 +49,6 @@ func newMonitor(v *vCenter, credentials CredentialSource, opts Options, changed 
 	}
 }
 
-// run watches the vCenter until ctx is done and logs out. It retries with backoff and jitter.
 func (m *monitor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", m.name))
 	m.readDeadline = deadline{configuredAt: time.Now()}
@@ -97,7 +90,6 @@ func (m *monitor) loop(ctx context.Context) {
 		lost := faults.SessionLost(err)
 		delay := retries.next(time.Since(began), m.current.state.Err == nil, lost)
 		if delay == 0 {
-			// vCenters end sessions. The first loss is not an error.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 			continue
 		}
@@ -109,10 +101,8 @@ func (m *monitor) loop(ctx context.Context) {
 	}
 }
 
-// jittered adds up to half of the delay.
 func jittered(delay time.Duration) time.Duration { return delay + rand.N(delay/2+1) }
 
-// sooner shortens a delay to end at a future moment.
 func sooner(delay time.Duration, moment time.Time) time.Duration {
 	if left := time.Until(moment); left > 0 {
 		return min(delay, left)
@@ -138,7 +128,6 @@ func (m *monitor) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// follow watches until that fails. The session survives unless it is lost or replaced.
 func (m *monitor) follow(ctx context.Context) error {
 	s, err := m.ensureSession(ctx)
 	if err != nil {
@@ -162,7 +151,6 @@ func (m *monitor) follow(ctx context.Context) error {
 	return err
 }
 
-// applySpec adopts the wanted spec between two watches.
 func (m *monitor) applySpec(ctx context.Context) {
 	m.needsRestart = false
 	d := m.cfg.Diff(&m.wanted.cfg)
@@ -182,7 +170,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.current.endpoint = m.newEndpoint(m.cfg, m.opts)
 	m.current.tags = TagsNotRead
 	m.interrupt()
-	m.throttle.Moved()
+	m.throttle.Reset()
 	m.tags = m.newTagReader(m.opts)
 	m.readOutage = faults.Outage{}
 	m.credentialsOutage = faults.Outage{}
@@ -194,7 +182,6 @@ func (m *monitor) interrupt() {
 	m.publish(false)
 }
 
-// fail publishes the error and logs it once for each cause.
 func (m *monitor) fail(ctx context.Context, err error) {
 	m.loginSucceeded = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})

@@ -60,8 +60,9 @@ type postponedError struct {
 	nextAttempt time.Time
 	// delays is zero if the last attempt had other credentials.
 	delays delays
-	// silent reports whether the last attempt was unanswered, tried whether the error is from an attempt.
-	silent, tried bool
+	// wasAttempted reports whether the error is from an attempt, wasUnanswered whether the last attempt was
+	// unanswered.
+	wasUnanswered, wasAttempted bool
 }
 
 func (p *postponedError) Error() string {
@@ -69,7 +70,7 @@ func (p *postponedError) Error() string {
 		return p.err.Error()
 	}
 	left := ""
-	if p.silent {
+	if p.wasUnanswered {
 		left = "; it may have left a session in the vCenter"
 	}
 	if p.delays.min >= Never {
@@ -103,7 +104,7 @@ func NextAttempt(err error) time.Time {
 
 func notAttempted(err error) bool {
 	var p *postponedError
-	return errors.As(err, &p) && !p.tried
+	return errors.As(err, &p) && !p.wasAttempted
 }
 
 // A LockoutError postpones a login with possibly valid credentials.
@@ -121,8 +122,8 @@ func (LockoutError) Cause() inventory.Cause { return inventory.CausePostponed }
 // An unansweredError is a login without an answer. It may still open a session.
 type unansweredError struct {
 	error
-	// long reports whether the login took longer than other calls may.
-	long bool
+	// wasSlow reports whether the login took longer than other calls may.
+	wasSlow bool
 }
 
 func (u *unansweredError) Unwrap() error { return u.error }

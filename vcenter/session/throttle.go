@@ -93,9 +93,9 @@ type failure struct {
 	creds credentials.Credentials
 	// broken includes a first broken connection, which unanswered does not.
 	rejected, unanswered, broken int
-	silent                       bool
-	// denied reports whether any attempt was rejected.
-	denied bool
+	wasUnanswered                bool
+	// wasRejected reports whether any attempt was rejected.
+	wasRejected bool
 	// err is the last result, until the time of the next attempt.
 	err         error
 	nextAttempt time.Time
@@ -192,14 +192,14 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	case errors.Is(err, ErrRejected):
 		f := t.findOrAddFailure(l)
 		f.rejected++
-		f.silent = false
-		f.denied = true
+		f.wasUnanswered = false
+		f.wasRejected = true
 		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
 	case errors.As(err, &silence):
 		f := t.findOrAddFailure(l)
-		f.silent = true
+		f.wasUnanswered = true
 		// A single broken connection causes no delay.
-		if f.broken++; !silence.long && f.broken == 1 {
+		if f.broken++; !silence.wasSlow && f.broken == 1 {
 			return err
 		}
 		f.unanswered++
@@ -217,7 +217,7 @@ func (t *LoginThrottle) recordSuccess(l login) {
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
 			// The record only keeps a watch from sending these replaced credentials again.
-			f.denied = false
+			f.wasRejected = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
 	})
@@ -225,12 +225,12 @@ func (t *LoginThrottle) recordSuccess(l login) {
 
 // forgetRejection reports whether the failure is empty afterwards.
 func (f *failure) forgetRejection() bool {
-	f.denied = false
-	return !f.silent
+	f.wasRejected = false
+	return !f.wasUnanswered
 }
 
-// Moved forgets all failures, because a new address may lead to another vCenter.
-func (t *LoginThrottle) Moved() {
+// Reset forgets all failures, because a new address may lead to another vCenter.
+func (t *LoginThrottle) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures = nil
@@ -245,7 +245,7 @@ func (t *LoginThrottle) forget(isForgotten func(*failure) bool) {
 func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withREST || f.api != loginREST) })
+	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.wasRejected && (withREST || f.api != loginREST) })
 }
 
 func (t *LoginThrottle) findFailure(api loginAPI, creds credentials.Credentials) *failure {
@@ -273,7 +273,7 @@ func (f *failure) postpone(err error, now time.Time, n int, between delays) {
 }
 
 func (f *failure) asError(tried bool) *postponedError {
-	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, silent: f.silent, tried: tried}
+	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, wasAttempted: tried}
 }
 
 // delayAfter doubles from minDelay to maxDelay. Jitter keeps many clusters from logging in at the same time.

@@ -102,7 +102,7 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 			case 1:
 				_ = a.Offer(creds, creds, now)
 			case 2:
-				a.Moved()
+				a.Reset()
 			default:
 				api := loginAPI(r.IntN(2))
 				end := now.Add(time.Duration(r.Int64N(int64(90 * time.Second))))
@@ -182,7 +182,7 @@ func TestWhatIsForgotten(t *testing.T) {
 		"the session's a is written again": {func(a *LoginThrottle) { a.offered = a1; _ = a.Offer(a2, a1, time.Now()) }, true, true, true},
 		"b is as it was, c is in use":      {func(a *LoginThrottle) { a.offered = b2; _ = a.Offer(b2, credsOf("c"), time.Now()) }, false, false, false},
 		"tags accept a":                    {accepts(loginREST, a1), false, false, true},
-		"another address":                  {(*LoginThrottle).Moved, true, true, true},
+		"another address":                  {(*LoginThrottle).Reset, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()

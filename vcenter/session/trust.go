@@ -55,10 +55,10 @@ func (t *trust) set(cfg *config.VCenter) error {
 // as in the incumbent. The host is the default server name.
 func (t *trust) tlsConfig(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
-		ends, err := t.current.Load().verify(cs, host)
+		expiry, err := t.current.Load().verify(cs, host)
 		// Token services and proxies have other names. ServerName has no trailing dot.
 		if err == nil && t.expiry != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
-			t.expiry.Store(ends)
+			t.expiry.Store(expiry)
 		}
 		return err
 	})
