@@ -15,8 +15,8 @@ const anyDepth = "..."
 var datacenterID = regexp.MustCompile(`^(?:Datacenter:)?(datacenter-[0-9]+)$`)
 
 var (
-	errPattern = errors.New("is a malformed pattern: close each [ with ], have something between the two, and write \\ before one that is meant itself")
-	errUpwards = errors.New("leads upwards by ..: write the path from the root folder on")
+	errPattern = errors.New("is a malformed pattern: close each [ with ], put characters between them, and write \\ before a literal [ or ]")
+	errUpwards = errors.New("contains ..: write the path from the root folder")
 )
 
 // datacenter is an element of VCenter.Datacenters: a name or managed object ID, a path, a pattern of

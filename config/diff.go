@@ -30,7 +30,7 @@ func Diff(prev, next *Config) string {
 	}
 	for i := range prev.VCenters {
 		if name := prev.VCenters[i].Name; next.vCenter(name) == nil {
-			parts = append(parts, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
+			parts = append(parts, fmt.Sprintf("vCenter %q removed (its Nodes remain)", name))
 		}
 	}
 	ref := func(f *Field) (any, any) { return f.Ref(prev, nil), f.Ref(next, nil) }

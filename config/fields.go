@@ -153,8 +153,8 @@ func words[T any](values ...T) []string {
 }
 
 const (
-	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
-		"and leave them to a controller of their own"
+	noNSXT = "vzones does not support NSX-T load balancers or routes: remove this section, " +
+		"and use a separate controller for them"
 	noAPI = "has no effect: vzones does not serve the API of the vSphere CPI"
 )
 

@@ -50,7 +50,7 @@ func readable(path string, info fs.FileInfo, limit int64) error {
 	case mode.IsRegular() && info.Size() <= limit:
 		return nil
 	case mode.IsRegular():
-		err = fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), limit)
+		err = fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrTooLarge, info.Size(), limit)
 	case mode.IsDir():
 		err = fmt.Errorf("%w, but a directory: write the path of a file in it", ErrNotRegular)
 	case mode&fs.ModeNamedPipe != 0:

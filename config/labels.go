@@ -32,13 +32,13 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 			value = unquoted(value)
 			if paired && kubernetesLabel.MatchString(key) {
 				_, name, _ := strings.Cut(key, "/")
-				warnings = append(warnings, fmt.Sprintf("label %s is dropped: no Node keeps a cloud provider's label in kubernetes.io and k8s.io: "+
-					"remove it, or write a prefix of your own, such as %s", quote.Value(key), quote.Plain("example.com/"+name)))
+				warnings = append(warnings, fmt.Sprintf("label %s is dropped: a cloud provider cannot set labels in kubernetes.io or k8s.io: "+
+					"remove it, or use your own prefix, such as %s", quote.Value(key), quote.Plain("example.com/"+name)))
 				continue
 			}
 			wrong := cmp.Or(ParseLabelKey(key), ParseLabelValue(value))
 			if !paired {
-				wrong = &ValueError{Message: "has no = behind its key: write key=value, with a comma between two of them"}
+				wrong = &ValueError{Message: "has no = after its key: write key=value, with commas between labels"}
 			}
 			if wrong != nil {
 				errs = append(errs, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.Message, wrong.Found))
@@ -77,24 +77,24 @@ func unquoted(s string) string {
 
 // ParseLabelKey returns an error for an invalid or reserved label key.
 func ParseLabelKey(key string) *ValueError {
-	const instead = ": write one with a prefix of your own, such as example.com/rack"
+	const instead = ": use your own prefix, such as example.com/rack"
 	reserved := topology.ReservedDomain(key)
 	switch {
 	case len(validation.IsQualifiedName(key)) > 0:
-		return &ValueError{"is not a valid label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", Found(key)}
+		return &ValueError{"is not a valid label key: write up to 63 letters, digits, -, _ and ., after a prefix such as example.com/", Found(key)}
 	case key == topology.LabelRegion:
-		return &ValueError{Message: "is the label of labels.region: write there what gives it"}
+		return &ValueError{Message: "is the label of labels.region: set its source there"}
 	case key == topology.LabelZone:
-		return &ValueError{Message: "is the label of labels.zone: write there what gives it"}
+		return &ValueError{Message: "is the label of labels.zone: set its source there"}
 	case reserved == topology.CSIDomain:
-		return &ValueError{Message: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
+		return &ValueError{Message: "is reserved: the kubelet sets it for the CSI driver, whose registration fails if it is already set" + instead}
 	case strings.HasPrefix(key, "topology.kubernetes.io/"):
-		return &ValueError{Message: "is reserved: of topology.kubernetes.io, rack alone can be the label of a level besides region and zone" + instead}
+		return &ValueError{Message: "is reserved: in topology.kubernetes.io, only rack can be the label of a level besides region and zone" + instead}
 	case reserved != "":
-		return &ValueError{Message: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
-			"and no cloud provider's label in them is kept" + instead}
+		return &ValueError{Message: "is reserved: kubernetes.io and k8s.io belong to Kubernetes, " +
+			"and a cloud provider cannot set labels in them" + instead}
 	case strings.HasPrefix(key, "vzones/"):
-		return &ValueError{Message: "is reserved: vzones/ is for what vzones itself notes on a Node" + instead}
+		return &ValueError{Message: "is reserved: vzones/ is for vzones' own data on a Node" + instead}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func ParseLabelValue(value string) *ValueError {
 		return nil
 	}
 	if why := topology.InvalidLabelValue(value); why != "" {
-		return &ValueError{"is not a valid label value: " + why + ": write another one", Found(value)}
+		return &ValueError{"is not a valid label value: " + why + ": write a different value", Found(value)}
 	}
 	return nil
 }

@@ -66,11 +66,11 @@ func ParseTemplate(text, label string, labels []string) (Template, error) {
 	for rest := text; rest != ""; {
 		literal, tail, opened := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			return nil, fmt.Errorf("has a } without a { before it: write the name of a source between the two")
+			return nil, fmt.Errorf("has a } without a { before it: write the name of a source in braces")
 		}
 		if literal != "" {
 			if InvalidLabelValue("a"+literal+"a") != "" {
-				return nil, fmt.Errorf("has the text %q, which no label value can have: write letters, digits, -, _ and . around the braces", literal)
+				return nil, fmt.Errorf("contains %q, which no label value can contain: use only letters, digits, -, _ and . outside the braces", literal)
 			}
 			t = append(t, Part{Text: literal})
 		}
@@ -79,7 +79,7 @@ func ParseTemplate(text, label string, labels []string) (Template, error) {
 		}
 		name, behind, closed := strings.Cut(tail, "}")
 		if !closed || strings.Contains(name, "{") {
-			return nil, fmt.Errorf("has a { without a } behind it: write the name of a source between the two")
+			return nil, fmt.Errorf("has a { without a } after it: write the name of a source in braces")
 		}
 		part, err := parsePart(name, label, labels)
 		if err != nil {
@@ -89,7 +89,7 @@ func ParseTemplate(text, label string, labels []string) (Template, error) {
 		rest = behind
 	}
 	if !slices.ContainsFunc(t, Part.isSource) {
-		return nil, fmt.Errorf("names no source, so that all Nodes had the same value: write one in braces, such as {region}")
+		return nil, fmt.Errorf("names no source, so all Nodes would have the same value: add a source in braces, such as {region}")
 	}
 	return t, nil
 }
@@ -109,7 +109,7 @@ func parsePart(name, label string, labels []string) (Part, error) {
 	case slices.Contains(labels, key):
 		return Part{Label: key}, nil
 	case key == LabelRegion, key == LabelZone:
-		return Part{}, fmt.Errorf("names {%s}, and nothing gives that label a value: write what does under labels", name)
+		return Part{}, fmt.Errorf("uses {%s}, but that label has no source: add it under labels", name)
 	case isTag && strings.TrimSpace(category) != "" && strings.TrimSpace(category) == category:
 		return Part{Category: category}, nil
 	case slices.Contains(Inventories(), Inventory(name)):
@@ -119,7 +119,7 @@ func parsePart(name, label string, labels []string) (Part, error) {
 	for i, inventory := range Inventories() {
 		known[i] = "{" + string(inventory) + "}"
 	}
-	return Part{}, fmt.Errorf("names the source {%s}, which is not known: write {region}, {zone}, the label of a level in braces, {tag:CATEGORY} or one of %s",
+	return Part{}, fmt.Errorf("uses the unknown source {%s}: write {region}, {zone}, the label of a level in braces, {tag:CATEGORY} or one of %s",
 		quote.Name(name), strings.Join(known, ", "))
 }
 
@@ -206,11 +206,11 @@ func (c *composition) label(rule *Rule) {
 	switch {
 	case errors.Is(failure, ErrMissing) && !rule.Required, c.placement.WhyUndecided(rule.Label) != nil:
 	case failure != nil:
-		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), failure))
+		c.fail(rule, fmt.Errorf("label %s with value %q: %w", rule.Label, rule.Value.format(rule.Label), failure))
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
 		c.conflict(ConflictInvalidValue, rule.Label, why.text, why.objects()...)
-		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label of fewer parts", why.problem()))
+		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label from fewer parts", why.problem()))
 	default:
 		c.placement.Decisions = append(c.placement.Decisions, whole)
 	}
@@ -244,9 +244,9 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 			return Decision{}, err
 		}
 		if c.inProgress[label] && !c.done[label] {
-			return Decision{}, Errorf(ErrUnknown, "its value is made of itself: correct it in the configuration")
+			return Decision{}, Errorf(ErrUnknown, "its value refers to itself: correct it in the configuration")
 		}
-		return Decision{}, Errorf(ErrMissing, "nothing gives label %s a value: compose the value without it", label)
+		return Decision{}, Errorf(ErrMissing, "label %s has no value: compose the value without it", label)
 	}
 	switch {
 	case part.Own:
@@ -315,12 +315,12 @@ func (v invalidComposed) problem() string {
 		if part.Own {
 			part = Part{Label: v.rule.Label}
 		}
-		sources = append(sources, fmt.Sprintf("%s by %s", part, p.decision.By))
+		sources = append(sources, fmt.Sprintf("%s from %s", part, p.decision.By))
 	}
 	return fmt.Sprintf("%s, which is composed as %q, cannot be the value of label %s: %s (%s)",
 		quote.Value(v.value), v.rule.Value.format(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(sources, ", "))
 }
 
 func (v invalidComposed) text() string {
-	return v.problem() + ". Rename one of them, or compose the label of fewer parts."
+	return v.problem() + ". Rename one of them, or compose the label from fewer parts."
 }

@@ -102,8 +102,8 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 // vCenter may change it.
 func (p Policy) noCategoryConflict(category string, r Rule) Conflict {
 	key := func() string {
-		return fmt.Sprintf("No vCenter has the tag category %q that the account can see%s, which label %s is to come from. "+
-			"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
+		return fmt.Sprintf("No vCenter has a tag category %q that the account can see%s, but label %s needs it. "+
+			"Correct its name in the configuration, create the category and attach its tags, or give the account the role Read-only in the global permissions.",
 			category, suggestion(category, p.Visible), r.Label)
 	}
 	text := func() string {
@@ -118,7 +118,7 @@ func (p Policy) noCategoryConflict(category string, r Rule) Conflict {
 
 func suggestion(category string, candidates []string) string {
 	if near := quote.Nearest(category, candidates); near != "" {
-		return " (is " + quote.Value(near) + " meant?)"
+		return " (did you mean " + quote.Value(near) + "?)"
 	}
 	return ""
 }
@@ -139,8 +139,8 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 		}
 		slices.Sort(lacking)
 		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: func() string {
-			return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The vSphere CSI driver needs the category in each of its vCenters: "+
-				"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
+			return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, but other vCenters do. The vSphere CSI driver needs the category in each of its vCenters: "+
+				"without it, its topology service does not start for the Nodes of any vCenter. Create the category there, or give the account the role Read-only in the global permissions.",
 				quoted(lacking), category)
 		}})
 	}

@@ -32,11 +32,11 @@ func (f Fate) Text() string {
 	case FateFarther:
 		return "lost to a tag nearer to the VM"
 	case FateBeyond:
-		return "not reached: every category had a value farther down, where the walk ends"
+		return "not reached: the walk ended farther down, where every category had a value"
 	case FateOtherPath:
-		return "lost to a path that comes first"
+		return "lost to an earlier path"
 	case FateIncomplete:
-		return "lost to a later path: its own lacks a required category"
+		return "lost to a later path: its own path lacks a required category"
 	}
 	return "nothing decides the label"
 }

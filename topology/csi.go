@@ -43,10 +43,10 @@ func (r Rule) notSeenByCSI() string {
 	}
 	composed := fmt.Sprintf("Label %s is composed as %q, which the CSI driver does not see", r.Label, r.Value.format(r.Label))
 	if r.Category == "" {
-		return composed + ": it reads tags alone. Without the driver this is of no matter; with it, take region and zone from tags."
+		return composed + ": it reads only tags. Without the driver this does not matter; with it, take region and zone from tags."
 	}
-	return fmt.Sprintf("%s: StorageClasses and volumes go by the names of the tags of category %q, each of which has to be in one vCenter. "+
-		"If the tags can be renamed, give them these values as names, and remove value from the configuration.", composed, r.Category)
+	return fmt.Sprintf("%s: StorageClasses and volumes use the tag names of category %q, each of which must be in one vCenter. "+
+		"If the tags can be renamed, rename them to these values, and remove value from the configuration.", composed, r.Category)
 }
 
 // compare records values that the operator may not expect, or that the CSI driver may not find.
@@ -100,9 +100,9 @@ func (r *resolution) reportUnread() {
 		labels := c.Labels
 		objects := c.Objects
 		c.why = func() string {
-			clause := "it counts"
+			clause := "it is treated"
 			if len(objects) > 1 {
-				clause = "they count"
+				clause = "they are treated"
 			}
 			return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 				"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
@@ -195,7 +195,7 @@ func (d disagreement) tagOrder() string {
 	if d.nearest {
 		value = t.near.name
 	}
-	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
+	return fmt.Sprintf("%s The CSI driver takes %s or %s, depending on the order in which vCenter lists the tags of %s. %s is %s. %s",
 		d.levels(d.objects()...), d.alternatives(t.overwritten), d.alternatives(t.far), t.far.object.inVCenter(), capitalized(d.subject), quote.Value(value), detachOthers)
 }
 
@@ -214,7 +214,7 @@ func (o offPath) text() string {
 		d := u.decision
 		get := fmt.Sprintf("%s is %s", u.subject, quote.Value(d.Value))
 		if i == len(o)-1 || o[i+1].decision.By != d.By {
-			get += fmt.Sprintf(" by %s", d.By)
+			get += fmt.Sprintf(" (tag on %s)", d.By)
 		}
 		gets = append(gets, get)
 		if u.driver == nil {
@@ -399,14 +399,14 @@ func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	slices.Sort(vcenters)
 	deciders := d.objects()
 	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: deciders, why: func() string {
-		where := "vCenter"
+		subject := "vCenter %s has"
 		if len(vcenters) > 1 {
-			where = "vCenters"
+			subject = "vCenters %s have"
 		}
-		return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
-			"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
-			"Give one of the tags another name in one of the vCenters, or detach it there.",
-			pair.described(), deciders[0].Ref.VCenter, deciders[0], where, quoted(vcenters), d.list())
+		return fmt.Sprintf("%s is in vCenter %q (%s), and %s tags named %s too, though no Node there has this region and zone. "+
+			"The CSI driver searches for each name separately, finds them in several vCenters, and places no volume. "+
+			"Rename one of the tags in one of the vCenters, or detach it there.",
+			pair.described(), deciders[0].Ref.VCenter, deciders[0], fmt.Sprintf(subject, quoted(vcenters)), d.list())
 	}}}
 }
 
@@ -430,8 +430,8 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 		conflicts = append(conflicts, Conflict{
 			Kind: ConflictRegionAndZone, Labels: []string{LabelRegion, LabelZone}, Objects: d.objects(),
 			why: func() string {
-				return fmt.Sprintf("Tag name %s is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
-					"so that the objects of one hide those of the other: it may place volumes on the wrong hosts, or none. Rename one of the two tags.",
+				return fmt.Sprintf("Tag name %s is a region in vCenter %s and a zone in vCenter %s. The CSI driver identifies tags only by name, "+
+					"so objects with one tag hide objects with the other: it may place volumes on the wrong hosts, or nowhere. Rename one of the two tags.",
 					quote.Value(name), quoted(slices.Sorted(maps.Keys(regions))), quoted(slices.Sorted(maps.Keys(zones))))
 			},
 		})

@@ -97,8 +97,8 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 				for i, o := range objects {
 					where[i] = o.String()
 				}
-				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-					"Give the zone or the region a name of its own in each vCenter.", pair.described(), len(objects), quote.Some(where, maxNamed))
+				return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver cannot place volumes in a zone that spans vCenters. "+
+					"Give the zone or the region a different name in each vCenter.", pair.described(), len(objects), quote.Some(where, maxNamed))
 			}}
 		}
 	}
@@ -202,18 +202,18 @@ func notNestedConflict(v Value, outer string, deciders outerValues) Conflict {
 	c.why = func() string {
 		where := make([]string, len(values))
 		for i, value := range values {
-			where[i] = fmt.Sprintf("in %q by %s", value, deciders[value])
+			where[i] = fmt.Sprintf("in %q (%s)", value, deciders[value])
 			if value == "" {
-				where[i] = "in none by " + deciders[value].String()
+				where[i] = "in none (" + deciders[value].String() + ")"
 			}
 		}
 		places := quote.Some(where, maxNamed)
 		if v.Label == LabelZone {
-			return fmt.Sprintf("Zone %q is not in one region only: %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
-				`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, places)
+			return fmt.Sprintf("Zone %q is not in exactly one region: %s. The scheduler, Services and volumes look only at the zone's value and treat it as one zone. "+
+				`Give the zone a different name in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, v.Value, places)
 		}
-		return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
-			"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", v.Value, v.Label, outer, places)
+		return fmt.Sprintf("Value %q of label %s is not in exactly one value of label %s: it is %s. Spreading Pods across its values treats it as one place. "+
+			"Give it a different name in each, compose it, or set nested: false for this level in the configuration.", v.Value, v.Label, outer, places)
 	}
 	return c
 }

@@ -65,10 +65,10 @@ func TestUnnested(t *testing.T) {
 func TestUnnestedTexts(t *testing.T) {
 	placed := []Placement{at("b", "us", "az1", "r1"), at("a", "eu", "az1", "r1"), at("c", "eu", "az1", "r2"), at("d", "eu", "az2", "r2"), at("e", "", "az3"), at("f", "eu", "az3")}
 	want := map[Value]string{
-		{LabelZone, "az1"}: `Zone "az1" is not in one region only: in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
-		{LabelZone, "az3"}: `Zone "az3" is not in one region only: in none by host /dc/host/e of vCenter "east", in "eu" by host /dc/host/f of vCenter "east".`,
-		{"rack", "r1"}:     `Value "r1" of label rack does not lie in one value of label ` + LabelRegion + `: it is in "eu" by host /dc/host/a of vCenter "east", in "us" by host /dc/host/b of vCenter "east".`,
-		{"rack", "r2"}:     `Value "r2" of label rack does not lie in one value of label ` + LabelZone + `: it is in "az1" by host /dc/host/c of vCenter "east", in "az2" by host /dc/host/d of vCenter "east".`,
+		{LabelZone, "az1"}: `Zone "az1" is not in exactly one region: in "eu" (host /dc/host/a of vCenter "east"), in "us" (host /dc/host/b of vCenter "east").`,
+		{LabelZone, "az3"}: `Zone "az3" is not in exactly one region: in none (host /dc/host/e of vCenter "east"), in "eu" (host /dc/host/f of vCenter "east").`,
+		{"rack", "r1"}:     `Value "r1" of label rack is not in exactly one value of label ` + LabelRegion + `: it is in "eu" (host /dc/host/a of vCenter "east"), in "us" (host /dc/host/b of vCenter "east").`,
+		{"rack", "r2"}:     `Value "r2" of label rack is not in exactly one value of label ` + LabelZone + `: it is in "az1" (host /dc/host/c of vCenter "east"), in "az2" (host /dc/host/d of vCenter "east").`,
 	}
 	for range 2 {
 		got := map[Value]string{}
@@ -122,9 +122,9 @@ func TestSpanning(t *testing.T) {
 
 	want := map[Pair]string{
 		{"eu", "a"}: `Zone "a" of region "eu" is in 2 vCenters: cluster /dc/host/c1 of vCenter "milan", cluster /dc/host/c1 of vCenter "paris". ` +
-			`The CSI driver can place no volume in a zone that spans vCenters. Give the zone or the region a name of its own in each vCenter.`,
+			`The CSI driver cannot place volumes in a zone that spans vCenters. Give the zone or the region a different name in each vCenter.`,
 		{"", "z"}: `Zone "z" is in 2 vCenters: cluster /dc/host/c1 of vCenter "milan", cluster /dc/host/c1 of vCenter "paris". ` +
-			`The CSI driver can place no volume in a zone that spans vCenters. Give the zone or the region a name of its own in each vCenter.`,
+			`The CSI driver cannot place volumes in a zone that spans vCenters. Give the zone or the region a different name in each vCenter.`,
 	}
 	for _, order := range []string{"as it is", "reversed"} {
 		got := map[Pair]string{}

@@ -88,7 +88,7 @@ func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown st
 	case InventoryDatacenter:
 		return a.findAbove(typeDatacenter, "", "the VM is in no datacenter")
 	case InventoryCluster:
-		return a.findAbove(typeCluster, typeStandalone, "the VM is in no cluster but on a standalone host")
+		return a.findAbove(typeCluster, typeStandalone, "the VM is not in a cluster but on a standalone host")
 	case InventoryHost:
 		if p := a.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
 			return p.Objects[0], "", ""
@@ -99,7 +99,7 @@ func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown st
 	case InventoryFolder:
 		return a.findFolder()
 	}
-	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(inventory))
+	return nil, "", fmt.Sprintf("%q is not an inventory source", string(inventory))
 }
 
 // findAbove returns the nearest object of a type on the first path that can be read far enough. An
@@ -135,10 +135,10 @@ func (a ancestors) findPool() (*Object, string, string) {
 		return nil, "", "the VM's resource pool cannot be read: give the account the role Read-only there"
 	}
 	if len(p.Objects) == 1 {
-		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[0], p.Broken)
+		return nil, "", fmt.Sprintf("the parent of %s cannot be read: %v", p.Objects[0], p.Broken)
 	}
 	if !isPool(p.Objects[1]) {
-		return nil, "the VM is in no resource pool besides the one of its cluster or host", ""
+		return nil, "the VM is only in the default resource pool of its cluster or host", ""
 	}
 	return p.Objects[0], "", ""
 }
@@ -155,10 +155,10 @@ func (a ancestors) findFolder() (*Object, string, string) {
 		return nil, "the VM is in a vApp, and so in no VM folder", ""
 	}
 	if len(p.Objects) == 2 {
-		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[1], p.Broken)
+		return nil, "", fmt.Sprintf("the parent of %s cannot be read: %v", p.Objects[1], p.Broken)
 	}
 	if p.Objects[2].Ref.Type == typeDatacenter {
-		return nil, "the VM is in no VM folder besides the one of its datacenter", ""
+		return nil, "the VM is only in the default VM folder of its datacenter", ""
 	}
 	return p.Objects[1], "", ""
 }
@@ -184,10 +184,10 @@ func (r *resolution) decideByMembership(rule *Rule) {
 	case len(names) == 0:
 	case len(names) > 1:
 		r.conflict(ConflictTwoGroups, rule.Label, func() string {
-			return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
+			return fmt.Sprintf("Of the DRS host groups that match %q, %s is in %d: %s. Label %s takes one: remove the host from the others, or narrow the pattern.",
 				rule.HostGroup, host, len(names), quoted(names), rule.Label)
 		}, host)
-		r.fail(rule, Errorf(ErrAmbiguous, "%s is in %d DRS host groups that %q stands for (%s), and label %s takes one: take the host out of the others",
+		r.fail(rule, Errorf(ErrAmbiguous, "%s is in %d DRS host groups that match %q (%s), and label %s takes one: remove the host from the others",
 			host, len(names), rule.HostGroup, quoted(names), rule.Label))
 	default:
 		r.decideByGroup(rule, names[0], cluster)
@@ -224,11 +224,11 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 	host = p.Objects[0]
 	switch {
 	case len(p.Objects) == 1:
-		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read, which is tried again: %v", host, p.Broken)
+		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read, retrying: %v", host, p.Broken)
 	case p.Objects[1].Ref.Type == typeStandalone:
-		return nil, nil, fmt.Sprintf("the VM is in no cluster but on the standalone %s: take the label from a tag", host), ""
+		return nil, nil, fmt.Sprintf("the VM is not in a cluster but on the standalone %s: take the label from a tag", host), ""
 	case p.Objects[1].Ref.Type != typeCluster:
-		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
+		return nil, nil, "", fmt.Sprintf("the parent of %s is not a cluster: %s", host, p.Objects[1])
 	}
 	return host, p.Objects[1], "", ""
 }
@@ -246,11 +246,11 @@ func memberships(rule *Rule, host, cluster *Object) ([]string, error) {
 	}
 	switch {
 	case membership == nil:
-		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not read yet, and read next: %s", subject)
+		return nil, Errorf(Kinds{ErrUnknown, ErrNotRead}, "not yet read, will be read next: %s", subject)
 	case errors.Is(membership.Err, ErrNotPermitted):
 		return nil, Errorf(ErrUnknown, "%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", subject, holder)
 	case membership.Err != nil:
-		return nil, Errorf(ErrUnknown, "%s cannot be read, which is tried again: %v", subject, membership.Err)
+		return nil, Errorf(ErrUnknown, "%s cannot be read, retrying: %v", subject, membership.Err)
 	}
 	var names []string
 	for _, name := range membership.Names {
@@ -263,13 +263,13 @@ func memberships(rule *Rule, host, cluster *Object) ([]string, error) {
 
 func notInGroup(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
-		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
+		return fmt.Sprintf("%s is in no vSAN fault domain: add it to one", host)
 	}
 	groups := "it is in none"
 	if len(host.HostGroups.Names) > 0 {
 		groups = "it is in " + quoted(host.HostGroups.Names)
 	}
-	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, groups)
+	return fmt.Sprintf("%s is in no DRS host group that matches %q (%s): add it to one", host, rule.HostGroup, groups)
 }
 
 // fits reports whether a name matches a pattern in which * stands for any characters or none.

@@ -15,10 +15,10 @@ func InvalidLabelValue(s string) string {
 			continue
 		}
 		if i == 0 || i == len(s)-1 {
-			return "it has to begin and end with a letter or digit"
+			return "it must begin and end with a letter or digit"
 		}
 		if s[i] != '-' && s[i] != '_' && s[i] != '.' {
-			return "it may hold only letters, digits, '-', '_' and '.'"
+			return "it may contain only letters, digits, '-', '_' and '.'"
 		}
 	}
 	return ""

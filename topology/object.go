@@ -170,7 +170,7 @@ type Path struct {
 
 type ancestors []Path
 
-var errNoPath = errors.New("the VM is not said to have one")
+var errNoPath = errors.New("none was reported for the VM")
 
 // path returns an empty, broken path if the kind is unknown.
 func (a ancestors) path(kind PathKind) *Path {

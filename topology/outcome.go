@@ -28,7 +28,7 @@ var ErrNoCategory = errors.New("no such tag category that the account can see")
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
 // ErrNotRead means that the first read has not completed or failed yet.
-var ErrNotRead = errors.New("not read yet")
+var ErrNotRead = errors.New("not yet read")
 
 // Errorf returns an error of a kind, such as ErrUnknown, for errors.Is.
 func Errorf(kind error, format string, args ...any) error {

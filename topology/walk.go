@@ -136,12 +136,12 @@ func (s *search) notSeen(traces []trace, includeOptional bool) []string {
 
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
-		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
+		return Errorf(ErrUnknown, "the tags of %s cannot be read, retrying: %w", r.unreadable, r.unreadable.TagsErr)
 	}
 	if r.isEmpty {
-		return Errorf(ErrUnknown, "the VM's %s path is not known: %w", kind, r.broken)
+		return Errorf(ErrUnknown, "the VM's %s path is unknown: %w", kind, r.broken)
 	}
-	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
+	return Errorf(ErrUnknown, "no tag of category %s on the readable part of the %s path: %w", quoted(categories), kind, r.broken)
 }
 
 // missingError returns the error of categories without a tag, which lacked lists for each path.
@@ -366,8 +366,8 @@ func IsSystemFolder(p *Path, i int) bool {
 }
 
 func permissionError(categories []string, passed skipped) error {
-	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
-		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, Named(passed.union()))
+	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s on readable objects; in vCenter %q the account lacks the privilege System.Read on %s: "+
+		"attach one to a readable object, or give the account the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, Named(passed.union()))
 }
 
 // Uncertainty returns an error if unreadable objects might have decided otherwise.
@@ -421,7 +421,7 @@ func (s *search) categoryError(category string) error {
 type unseenCategory struct{ where, category, suggestion string }
 
 func (u unseenCategory) Error() string {
-	return fmt.Sprintf("%s has no tag category %q that the account can see%s: correct its name in the configuration, make the category there, "+
+	return fmt.Sprintf("%s has no tag category %q that the account can see%s: correct its name in the configuration, create the category there, "+
 		"or give the account the role Read-only in the global permissions", u.where, u.category, u.suggestion)
 }
 

@@ -59,16 +59,16 @@ func parseCA(data string) *config.ValueError {
 	sound, damaged := Certificates([]byte(data))
 	switch {
 	case strings.Contains(data, privateKey+"-----"):
-		return &config.ValueError{Message: "holds a private key: write certificates alone"}
+		return &config.ValueError{Message: "contains a private key: write only certificates"}
 	case strings.HasPrefix(strings.TrimSpace(data), encoded):
-		return &config.ValueError{Message: "is in base64: write the certificate as it is, with " + beginCertificate}
+		return &config.ValueError{Message: "is in base64: write the PEM certificate itself, which begins with " + beginCertificate}
 	case damaged > 0:
-		return &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
-			"each line of it on a line of its own, indented, after caData: |", damaged)}
+		return &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: copy it unchanged from its file, "+
+			"each line on a separate line, indented, after caData: |", damaged)}
 	case !strings.Contains(data, beginPEM):
-		return &config.ValueError{Message: "is not a PEM certificate: write one with " + beginCertificate + ", or the path of its file under caFile"}
+		return &config.ValueError{Message: "is not a PEM certificate: write one that begins with " + beginCertificate + ", or the path of its file under caFile"}
 	case len(sound) != strings.Count(data, beginPEM):
-		return &config.ValueError{Message: "holds something else than certificates: write only what begins with " + beginCertificate}
+		return &config.ValueError{Message: "contains more than certificates: write only blocks that begin with " + beginCertificate}
 	}
 	return nil
 }
@@ -89,17 +89,17 @@ func parseKey(data, certificate string) string {
 	case block == nil:
 		return "is not a private key, but the user is a certificate" + write
 	case block.Type == "ENCRYPTED "+privateKey || block.Headers["DEK-Info"] != "":
-		return "is a private key behind a passphrase" + write + ", without one"
+		return "is a private key with a passphrase" + write + ", without one"
 	}
 	pair, err := tls.X509KeyPair([]byte(certificate), pem.EncodeToMemory(block))
 	_, isRSA := pair.PrivateKey.(*rsa.PrivateKey)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "does not match"):
-		return "is the private key of another certificate" + write
+		return "is the private key of a different certificate" + write
 	case err != nil:
 		return "is a damaged private key" + write
 	case !isRSA:
-		return "is not an RSA key, the only kind with which a token can be requested: write the key of a certificate with an RSA key, and that certificate in user"
+		return "is not an RSA key, but a token can be requested only with an RSA key: write an RSA key, and its certificate in user"
 	}
 	return ""
 }
@@ -119,7 +119,7 @@ type caReader struct {
 func (a *caReader) certificates(file, data *Value) *Value {
 	if file.Set && data.Set {
 		if file.At.Line != InEnvironment {
-			a.Errorf(data.At, "stands beside caFile: write one of the two")
+			a.Errorf(data.At, "conflicts with caFile: write only one of them")
 			return &Value{At: data.At, Set: true, Bad: true}
 		}
 		a.Warnf(data.At, "has no effect: the %s overrides it", file.At.Path)
@@ -151,11 +151,11 @@ func (a *caReader) fromFiles(path *Value) *Value {
 	files := filepath.SplitList(path.Text)
 	switch {
 	case strings.Contains(path.Text, beginPEM):
-		a.bad(v, "is a certificate: write %sthe path of a file that holds it", a.Dialect.InlineCA)
+		a.bad(v, "is a certificate: write %sthe path of a file that contains it", a.Dialect.InlineCA)
 	case slices.Contains(files, ""):
-		a.bad(v, "names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)
+		a.bad(v, "contains an empty path: write %c only between two paths", filepath.ListSeparator)
 	case len(files) > maxFiles:
-		a.bad(v, "names %d files: write at most %d, several certificates can be in one", len(files), maxFiles)
+		a.bad(v, "lists %d files: write at most %d, one file can contain several certificates", len(files), maxFiles)
 	}
 	if v.Bad {
 		return v
@@ -196,7 +196,7 @@ func (a *caReader) readList(path *Value, files []string) (data []byte, bad bool)
 		}
 		data = append(data, file.data...)
 		if a.bytes += len(data) - start; a.bytes > maxCABytes {
-			a.stop(path.At, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
+			a.stop(path.At, "the CA files together exceed %d bytes: use fewer or smaller files", maxCABytes)
 		}
 	}
 	if !bad {
@@ -213,7 +213,7 @@ func (a *caReader) badFile(path *Value, files []string, i int, file caFile) {
 	if len(files) > 1 {
 		subject = fmt.Sprintf("file %d of %d: ", i+1, len(files))
 		if !file.exists {
-			hint = fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
+			hint = fmt.Sprintf("; %c separates two paths and cannot be part of one", filepath.ListSeparator)
 		}
 	}
 	if !path.Hidden && (file.exists || certainPath.MatchString(files[i])) {
@@ -234,15 +234,15 @@ func readCA(read Reader, path string) caFile {
 	switch {
 	case errors.Is(err, config.ErrNotRegular) || errors.Is(err, config.ErrTooLarge):
 		f.exists = true
-		f.invalid.Message = "is not a file of certificates: write the path of a PEM file"
+		f.invalid.Message = "is not a certificate file: write the path of a PEM file"
 	case ok:
 		f.invalid.Message = "the file cannot be read: " + pathError.Err.Error() + ": write the path of a PEM file"
 	case err != nil:
 		f.invalid.Message = "the file cannot be read: " + err.Error() + ": write the path of a PEM file"
 	case damaged > 0:
-		f.invalid.Message = fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)
+		f.invalid.Message = fmt.Sprintf("certificate %d of the file is damaged: write the path of a valid file", damaged)
 	case len(sound) == 0:
-		f.invalid.Message = "the file has no PEM certificate: write the path of one with " + beginCertificate
+		f.invalid.Message = "the file contains no PEM certificate: write the path of a file with " + beginCertificate
 	default:
 		return caFile{data: data}
 	}
@@ -265,7 +265,7 @@ func (c values) password(password *Value, _ *config.Field) (any, *config.ValueEr
 	case IsPEM(secret):
 		return config.NewPassword(strings.TrimSpace(secret)), nil
 	case strings.HasSuffix(secret, "\n"):
-		c.Warnf(password.At, "ends with a line break, which counts as part of the password: %s", c.Dialect.NoBreak)
+		c.Warnf(password.At, "ends with a line break, which becomes part of the password: %s", c.Dialect.NoBreak)
 	}
 	return password.Data, nil
 }
@@ -275,13 +275,13 @@ func (c values) leaf(user string) (*x509.Certificate, *config.ValueError) {
 	first, _ := pem.Decode([]byte(user))
 	switch {
 	case strings.Contains(user, privateKey+"-----"):
-		return nil, &config.ValueError{Message: "holds a private key: write the certificate here, and its key as the password alone"}
+		return nil, &config.ValueError{Message: "contains a private key: write the certificate here, and its key only as the password"}
 	case damaged > 0:
-		return nil, &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, %s", damaged, c.Dialect.Lines)}
+		return nil, &config.ValueError{Message: fmt.Sprintf("certificate %d is damaged: copy it unchanged from its file, %s", damaged, c.Dialect.Lines)}
 	case len(sound) == 0:
 		return nil, &config.ValueError{Message: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
 	case first.Type != "CERTIFICATE":
-		return nil, &config.ValueError{Message: "has something else before its certificate: write what begins with " + beginCertificate + " first"}
+		return nil, &config.ValueError{Message: "does not begin with a certificate: write the block that begins with " + beginCertificate + " first"}
 	}
 	return sound[0], nil
 }
@@ -292,7 +292,7 @@ func (c values) pair(user, password *Value) {
 	switch {
 	case !user.Usable() || !password.Usable():
 	case !IsPEM(user.Text) && IsPEM(key):
-		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
+		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the private key's certificate here")
 	case IsPEM(user.Text):
 		leaf, _ := c.leaf(user.Text) // user has checked it.
 		if wrong := parseKey(key, user.Text); wrong != "" {

@@ -30,8 +30,8 @@ func must[T any](v T, err error) T {
 // expire. No message may contain a line of them.
 func TestAccountsThatAreCertificates(t *testing.T) {
 	const (
-		notRSA  = "password: is not an RSA key, the only kind with which a token can be requested: "
-		another = "password: is the private key of another certificate: write the PEM private key of the certificate in user"
+		notRSA  = "password: is not an RSA key, but a token can be requested only with an RSA key: "
+		another = "password: is the private key of a different certificate: write the PEM private key of the certificate in user"
 		damaged = "password: is a damaged private key"
 	)
 	now := time.Now()
@@ -58,7 +58,7 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 		"not yet valid":             {future.Certificate, future.Key, "user: is a certificate that is not valid before 2090-02-03: the vCenter will reject it until then"},
 		"another key":               {ours.Certificate, other.Key, another},
 		"key of an issuer":          {other.Certificate + ours.Certificate, ours.Key, another},
-		"something before it":       {configtest.Armor("PKCS7", []byte{6}) + ours.Certificate, ours.Key, "user: has something else before its certificate: "},
+		"something before it":       {configtest.Armor("PKCS7", []byte{6}) + ours.Certificate, ours.Key, "user: does not begin with a certificate: "},
 		"P-256":                     {ofCurve.Certificate, ofCurve.Key, notRSA},
 		"SEC 1":                     {ofCurve.Certificate, sec1, notRSA},
 		"Ed25519":                   {ofEdwards.Certificate, ofEdwards.Key, notRSA},
@@ -168,7 +168,7 @@ func TestLargeCAFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const too = "vcenter.%s.caFile: the CA files have more than 67108864 bytes together: write fewer or smaller ones"
+	const too = "vcenter.%s.caFile: the CA files together exceed 67108864 bytes: use fewer or smaller files"
 	for name, c := range map[string]struct{ text, want string }{
 		"in one list": {manyCAFiles(1, 17, path), "f:3: " + fmt.Sprintf(too, "v000")},
 		"one each":    {manyCAFiles(17, 1, func(v, _ int) string { return path(0, v) }), "f:19: " + fmt.Sprintf(too, "v016")},

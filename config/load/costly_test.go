@@ -138,7 +138,7 @@ func TestLargest(t *testing.T) {
 		}
 	}
 	_, err := Parse("f", make([]byte, config.MaxSize+1))
-	if want := "f:1: the file has 1048577 bytes: at most 1048576 can be read, which is what a ConfigMap holds"; err == nil || err.Error() != want {
+	if want := "f:1: the file has 1048577 bytes: the limit is 1048576, the size of a ConfigMap"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -146,12 +146,12 @@ func TestLargest(t *testing.T) {
 // TestBounds checks that each limit gives one error.
 func TestBounds(t *testing.T) {
 	for says, text := range map[string]string{
-		"f:1000: there may be more mistakes than these 1000: correct these first":       manyKeys(5000, "k%08d: 1\n"),
+		"f:1000: there may be more errors than these 1000: correct these first":         manyKeys(5000, "k%08d: 1\n"),
 		"vcenter.a001000: there are more than 1000 vCenters: write fewer":               costly["vCenters"](200),
 		"topology.levels[100]: there are more than 100 levels: write fewer":             costly["levels"](200),
 		`["vc001000"]: there are more than 1000 vCenters: write fewer`:                  "[Global]\nuser = u\npassword = p\n" + manyKeys(2000, "[VirtualCenter \"vc%06d\"]\n"),
 		"nodes.networks[1000]: there are more than 1000 names of networks: write fewer": "vcenter: {10.0.0.1: {user: u, password: p}}\n" + costly["networks"](100),
-		"f:1: the aliases (*) and merges (<<) make the file stand for more than":        "global: {datacenters: &x [" + strings.Repeat("a, ", 2000) + "]}\nvcenter:\n" + manyKeys(900, "  v%06d: {datacenters: *x}\n"),
+		"f:1: the aliases (*) and merges (<<) expand to more than":                      "global: {datacenters: &x [" + strings.Repeat("a, ", 2000) + "]}\nvcenter:\n" + manyKeys(900, "  v%06d: {datacenters: *x}\n"),
 	} {
 		_, err := Parse("f", []byte(text))
 		if err == nil || strings.Count(err.Error(), says) != 1 && !strings.Contains(says, `["vc`) || strings.Count(err.Error(), "\n") > 1000 {

@@ -17,9 +17,9 @@ const (
 )
 
 const (
-	invalidName     = "is not a valid name of a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
+	invalidName     = "is not a valid name for a vCenter: use at most 253 bytes, without line breaks or surrounding blanks, such as its address"
 	notText         = "is not plain text: put the value in quotes"
-	isCutShort      = "ends where a comment begins, or goes on in the next line: put the value in quotes"
+	isCutShort      = "is cut off by a comment, or continues on the next line: put the value in quotes"
 	keyWithoutValue = "has a key without a value: write key: value, and put a value with a comma in quotes"
 )
 
@@ -118,7 +118,7 @@ func (d *decoder) text(raw *rawValue) *Value {
 	v := &Value{At: raw.pos, Hidden: raw.has(shared)}
 	switch {
 	case raw.isText() && raw.has(noValue):
-		d.bad(v, "has no value: write %s = and the value behind it", raw.key)
+		d.bad(v, "has no value: write %s = and the value after it", raw.key)
 	case raw.shape == mapping || raw.shape == sequence:
 		d.bad(v, "is %s: write text", raw.describe())
 	case raw.isForeign():
@@ -158,7 +158,7 @@ func (d *decoder) number(raw *rawValue) *Value {
 		v.Set = decimal != 0
 	case raw.tag == "!!int":
 		// Some YAML readers take a leading 0 for octal.
-		d.bad(v, "is not a number that fits: write it in decimal digits, without a leading 0")
+		d.bad(v, "is not a valid number: write it in decimal digits, without a leading 0")
 	case raw.shape == scalar && err == nil && !raw.isForeign():
 		d.bad(v, "is text: write the number without quotes")
 	default:
@@ -183,7 +183,7 @@ func (d *decoder) toggle(raw *rawValue) *Value {
 	switch {
 	case raw.shape == null:
 	case raw.isText() && err != nil && !raw.has(noValue):
-		d.bad(v, "is neither true nor false: write one of the two")
+		d.bad(v, "is neither true nor false: write one of them")
 	case raw.isText():
 		v.Data = isTrue || raw.has(noValue)
 	case raw.tag == "!!bool" && isWord:
@@ -253,7 +253,7 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 	v := &Value{At: raw.pos}
 	if raw.shape != sequence && raw.shape != null {
-		d.Errorf(raw.pos, "is %s: write a list of mappings, each behind a -", raw.describe())
+		d.Errorf(raw.pos, "is %s: write a list of mappings, each after a -", raw.describe())
 	}
 	if raw.shape != sequence {
 		return v
@@ -287,7 +287,7 @@ func (d *decoder) isMapping(raw *rawValue) bool {
 	if raw.shape == mapping || raw.shape == null {
 		return true
 	}
-	d.Errorf(raw.pos, "is %s: write a mapping, its keys indented below it", raw.describe())
+	d.Errorf(raw.pos, "is %s: write a mapping, with its keys indented below it", raw.describe())
 	return false
 }
 
@@ -295,8 +295,8 @@ func (d *decoder) isMapping(raw *rawValue) bool {
 func (d *decoder) visit() {
 	const slack = 100_000
 	if d.visits++; d.visits > d.size+slack {
-		d.stop(Position{}, "the aliases (*) and merges (<<) make the file stand for more than %d values: "+
-			"write out fewer of them", d.size+slack)
+		d.stop(Position{}, "the aliases (*) and merges (<<) expand to more than %d values: "+
+			"use fewer of them", d.size+slack)
 	}
 }
 
@@ -317,7 +317,7 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 		case c.has(invalidMerge):
 			d.Errorf(c.pos, "merges (<<) %s: only mappings can be merged", c.describe())
 		case c.has(damaged) && !c.isText():
-			d.Errorf(c.pos, "there is a key that is not plain text: write each key out")
+			d.Errorf(c.pos, "contains a key that is not plain text: write out each key")
 		case first == nil:
 			seen[id] = c
 			all = append(all, c)
@@ -325,7 +325,7 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 		case !c.isText() && c.has(noValue):
 			d.withoutValue(c, raw)
 		default:
-			d.Errorf(c.pos, "is written twice, first at line %d: remove one of the two", first.pos.Line)
+			d.Errorf(c.pos, "is set twice, first in line %d: remove one of them", first.pos.Line)
 		}
 	}
 	return all

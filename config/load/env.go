@@ -44,7 +44,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		isTrue, notBool := strconv.ParseBool(text)
 		if f.Env == config.SkipDeletionVariable && isGiven {
 			if !isTrue {
-				c.Warnf(n.pos, "counts as true, as in the vSphere CPI: any value does")
+				c.Warnf(n.pos, "means true, as in the vSphere CPI, where any value does")
 			}
 			n.text = "true"
 		} else if f.Kind == config.KindBool && notBool == nil {
@@ -66,13 +66,13 @@ func (c *checker) applyEnvironment(environ []string) {
 		case !f.Inherited && f.Key != "server":
 			d.value(n, f, sections[f.In])
 		case isNamed && f.Key == "insecureFlag" && isTrue:
-			c.Warnf(n.pos, "has no effect, because the file names vCenters: remove it, and trust the certificate by %s", c.Dialect.Trust)
+			c.Warnf(n.pos, "has no effect, because the file defines vCenters: remove it, and trust the certificate with %s", c.Dialect.Trust)
 		case isNamed:
-			c.Warnf(n.pos, "has no effect, because the file names vCenters: remove it, or write %s %s", write, c.Dialect.Global)
+			c.Warnf(n.pos, "has no effect, because the file defines vCenters: remove it, or write %s %s", write, c.Dialect.Global)
 		case f.Kind == config.KindInt && (notInt != nil || number < f.Min || number > f.Max):
-			c.Warnf(n.pos, "is ignored, because it is not a %s: write %s, or remove it", f.What, f.Limits())
+			c.Warnf(n.pos, "is ignored, because it is not a valid %s: write %s, or remove it", f.What, f.Limits())
 		case f.Kind == config.KindBool && notBool != nil:
-			c.Warnf(n.pos, "is ignored, because it is neither true nor false: write one of the two, or remove it")
+			c.Warnf(n.pos, "is ignored, because it is neither true nor false: write one of them, or remove it")
 		default:
 			if d.value(n, f, g); f.Key == "insecureFlag" && isTrue { // warnUnverified reports it.
 				continue
@@ -81,13 +81,13 @@ func (c *checker) applyEnvironment(environ []string) {
 			if previous.Set {
 				effect = "overrides " + previous.At.Key()
 			}
-			c.Warnf(n.pos, "%s, because the file names no vCenter: write %s %s instead", effect, instead, c.Dialect.Global)
+			c.Warnf(n.pos, "%s, because the file defines no vCenter: write %s %s instead", effect, instead, c.Dialect.Global)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		id, isOfVCenter := strings.CutPrefix(name, "VSPHERE_VCENTER_")
 		if isOfVCenter && id != "" && values[name] != "" && !slices.Contains(Variables(), name) {
-			c.Errorf(variable(name), "is not read: write the vCenter into the file")
+			c.Errorf(variable(name), "is not supported: add the vCenter to the file")
 		}
 	}
 }
@@ -106,8 +106,8 @@ func (c *checker) checkProxy(environ map[string]string) {
 			continue
 		}
 		if !isProxyURL(environ[name]) {
-			c.Warnf(variable(name), "is not the URL of a proxy, so that connections use none or a wrong one: "+
-				"write one such as http://proxy.example.com:3128, with %%XX for special characters in a password")
+			c.Warnf(variable(name), "is not a valid proxy URL, so connections use no proxy or the wrong one: "+
+				"write a URL such as http://proxy.example.com:3128, with %%XX for special characters in a password")
 		}
 		return
 	}

@@ -57,7 +57,7 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 			sameAddress := byAddress[vc.Address()]
 			if first := slices.IndexFunc(sameAddress, func(o int) bool { return isSameVCenter(&vc, &fleet[o]) }); first >= 0 {
 				c.Errorf(server.At, "is the same vCenter as %v, with the same account and the same datacenters: "+
-					"remove one of the two, or give them different ones", entries[sameAddress[first]].At)
+					"remove one of them, or change its account or datacenters", entries[sameAddress[first]].At)
 			}
 			byAddress[vc.Address()] = append(sameAddress, i)
 		}
@@ -84,7 +84,7 @@ func (c *fleetChecker) secret(name, namespace *Value) *Value {
 		if v.At.Line == InEnvironment {
 			key = config.FieldOf(config.SectionGlobal, lacks).Env
 		}
-		c.bad(v, "has no %s beside it: write both in the same place", key)
+		c.bad(v, "is set without %s: write both in the same place", key)
 	}
 	return v
 }
@@ -110,7 +110,7 @@ func (c *fleetChecker) entryServer(e *Section) {
 		c.underscore(e.At, address)
 	default:
 		c.Errorf(e.At, "has no server: write server with a host name or an IP address "+
-			"(the name of the entry stands for it only if it is an IP address or a full host name)")
+			"(the entry's name replaces it only if it is an IP address or a full host name)")
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *fleetChecker) isGlobalSeparate(entries []*Section) bool {
 	}
 	for _, e := range entries {
 		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.Global) {
-			c.Warnf(server.At, "has no effect: the vCenter is the one of %s", e.At.Key())
+			c.Warnf(server.At, "has no effect: the vCenter is already defined by %s", e.At.Key())
 			return false
 		}
 	}
@@ -189,9 +189,9 @@ func (c *fleetChecker) credentials(e, inherited *Section) {
 	case password.Set && given:
 		c.Warnf(password.At, "has no effect without a user: the credentials come from %s", elsewhere)
 	case user.Set:
-		c.Errorf(user.At, "has no password beside it: write password, or %s instead", c.Dialect.secret())
+		c.Errorf(user.At, "is set without a password: write password, or %s instead", c.Dialect.secret())
 	case password.Set:
-		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Dialect.secret())
+		c.Errorf(password.At, "is set without a user: write user, or %s instead", c.Dialect.secret())
 	case !given:
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there",
 			c.Dialect.secret(), c.Dialect.Global, c.Dialect.Key("secretsDirectory"))
@@ -238,10 +238,10 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 		subject = "the vCenter of " + e.At.Key()
 	}
 	if trust := e.V("authority"); trust.Data != nil {
-		c.Warnf(trust.At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", subject, setting)
+		c.Warnf(trust.At, "has no effect for %s except on a session manager: %s disables verification of the vCenter's certificate", subject, setting)
 	}
 	if e.V("thumbprint").Text != "" {
-		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", subject, setting)
+		c.Warnf(e.V("thumbprint").At, "has no effect for %s: %s disables verification of the vCenter's certificate", subject, setting)
 	}
 }
 
@@ -263,8 +263,8 @@ func (c *fleetChecker) warnUnverified() {
 		if len(names[setting]) > 1 {
 			subject = "vCenters "
 		}
-		c.Warnf(setting, "switches the verification of the server's certificate off for %s%s: whoever is between vzones and the vCenter gets the password: "+
-			"remove it, and trust the certificate by %s", subject, quote.Some(names[setting], 5), c.Dialect.Trust)
+		c.Warnf(setting, "disables certificate verification for %s%s: anyone between vzones and the vCenter can capture the password: "+
+			"remove it, and trust the certificate with %s", subject, quote.Some(names[setting], 5), c.Dialect.Trust)
 	}
 }
 
@@ -277,7 +277,7 @@ func (c *fleetChecker) warnVerified(entries []*Section) {
 	}
 	for _, e := range entries {
 		if flag := e.V("insecureFlag"); flag.Usable() && !flag.IsOn() {
-			c.Warnf(flag.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
+			c.Warnf(flag.At, "the server's certificate is verified, although %s is true: %strust the certificate with %s if no public CA has signed it",
 				global.At.Key(), c.Dialect.Unverified, c.Dialect.Trust)
 		}
 	}

@@ -100,7 +100,7 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 		if k.field.Of == config.SectionEntry {
 			example = "vc.example.com"
 		}
-		d.Errorf(b.pos, "has no name: write it as in [%s %q]", k.name, example)
+		d.Errorf(b.pos, "has no name: write it like [%s %q]", k.name, example)
 		vcenters.Bad = true
 	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
 		d.Errorf(b.pos, invalidName)
@@ -212,9 +212,9 @@ const notClosed = "string not terminated"
 func (r *scan) faultText() string {
 	switch {
 	case r.fault == notClosed:
-		return `a quote is not closed: close it, and write \" for one that belongs to the text`
+		return `a quote is not closed: close it, and write \" for a quote in the text`
 	case strings.HasPrefix(r.fault, "unknown escape"):
-		return `a \ in quotes begins an escape that the INI format does not have: write \\ for it`
+		return `a \ in quotes begins an unknown escape: write \\ for it`
 	case strings.HasPrefix(r.fault, "unquoted '\\'"):
 		return `there is a \ outside of quotes: put the value in quotes, and write \\ for it`
 	case strings.HasSuffix(r.fault, "UTF-8 encoding"):
@@ -281,7 +281,7 @@ func (r *scan) key() {
 	b := r.current()
 	if len(r.blocks) == 1 && !b.isBad {
 		b.isBad = true
-		r.Errorf(pos, "the key stands before any section: write [Global] above it")
+		r.Errorf(pos, "the key is not in a section: write [Global] above it")
 	}
 	k := &rawValue{key: r.lit, pos: pos}
 	r.next()

@@ -98,7 +98,7 @@ const (
 	wrongName   = "write a name without line breaks, nor blanks at its ends"
 	wrongServer = "write a host name or an IP address, without a scheme, a port or a path"
 	wrongSecret = "write lower-case letters, digits, - and ."
-	wrongLabel  = "write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/"
+	wrongLabel  = "write up to 63 letters, digits, -, _ and ., after a prefix such as example.com/"
 )
 
 // jsonRules returns the constraints of each key, by its path.
@@ -120,7 +120,7 @@ func jsonRules() map[string]func(*jsonSchema) {
 		"both.caFile":   all(pattern(`[^:]+(:[^:]+){0,63}`, "write the path of a PEM file, or of at most 64 with : between them", "/etc/vzones/ca.pem"), unless(beginPEM, "is a certificate: write it under caData")),
 		"both.caData":   all(unless(`PRIVATE KEY-----|BEGIN CERTIFICATE REQUEST-----`, "write certificates alone"), pattern(`\s*`+systemCA+`\s*|[^\x00]*-----BEGIN [^\x00]*`, "write certificates with "+beginCertificate+", or "+systemCA)),
 		"both.thumbprint": pattern(`\s*([Nn][Oo][Nn][Ee]|(`+hexPair+`:){19}`+hexPair+`|(`+hexPair+`:){31}`+hexPair+`|(`+hexPair+`){20}|(`+hexPair+`){32})\s*`,
-			"write the SHA-1 or SHA-256 fingerprint, 20 or 32 pairs of hexadecimal digits, with colons between them or without",
+			"write the SHA-1 or SHA-256 fingerprint, 20 or 32 pairs of hexadecimal digits, with or without colons",
 			"BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:15:AD", NoThumbprint),
 		"both.datacenters":        datacenterRules,
 		"both.ipFamily":           familyRules,
@@ -208,7 +208,7 @@ func sameSource(s *jsonSchema) {
 				Type: "object", Required: []string{"inventory"}, Properties: jsonProperties{{"inventory", &jsonSchema{Const: string(i)}}},
 			}})
 		}
-		s.AllOf = append(s.AllOf, &jsonSchema{Not: same, ErrorMessage: "region and zone are the same part of the inventory: write another one for one of them"})
+		s.AllOf = append(s.AllOf, &jsonSchema{Not: same, ErrorMessage: "region and zone use the same inventory object: change one of them"})
 	}
 }
 
@@ -220,7 +220,7 @@ func ruleRules(s *jsonSchema) {
 	})
 	for _, pair := range [][2]string{{"tag", "inventory"}, {"tag", "hostGroup"}, {"inventory", "hostGroup"}} {
 		both := notBoth(hasValue(pair[0]), hasValue(pair[1]))
-		both.ErrorMessage = pair[0] + " stands beside " + pair[1] + ": write one of the two"
+		both.ErrorMessage = pair[0] + " conflicts with " + pair[1] + ": write only one of them"
 		s.AllOf = append(s.AllOf, both)
 	}
 }
@@ -247,13 +247,13 @@ func notSome(s *jsonSchema, once bool) {
 func familyRules(s *jsonSchema) {
 	s.Examples = []any{[]string{"ipv4"}, []string{"ipv6", "ipv4"}}
 	s.Items.Type = []string{"string", "null"}
-	s.Items.Pattern, s.Items.PatternErrorMessage = `^\s*([iI][pP][vV][46])?\s*$`, "write ipv4 or ipv6, each as an element of its own"
+	s.Items.Pattern, s.Items.PatternErrorMessage = `^\s*([iI][pP][vV][46])?\s*$`, "write ipv4 or ipv6, each as a separate element"
 	notSome(s, true)
 }
 
 func pathRules(s *jsonSchema) {
 	s.UniqueItems = true
-	s.Items = &jsonSchema{ErrorMessage: "write compute, resourcePool or folder, each as an element of its own"}
+	s.Items = &jsonSchema{ErrorMessage: "write compute, resourcePool or folder, each as a separate element"}
 	for _, word := range config.PathWords {
 		s.Items.Enum = append(s.Items.Enum, word)
 	}

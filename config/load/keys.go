@@ -29,15 +29,15 @@ type key struct {
 
 // Reasons why a neighbor's key has no effect.
 const (
-	forVolumes   = "has no effect: it is about volumes, which are the CSI driver's"
-	forDriver    = "has no effect: it is the CSI driver's"
-	forCPI       = "has no effect: it is the vSphere CPI's"
-	inTree       = "has no effect: it is the in-tree provider's"
+	forVolumes   = "has no effect: it configures volumes, which the CSI driver manages"
+	forDriver    = "has no effect: it belongs to the CSI driver"
+	forCPI       = "has no effect: it belongs to the vSphere CPI"
+	inTree       = "has no effect: it belongs to the in-tree provider"
 	noSwitch     = "has no effect: several IP families need no switch"
 	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
-	onlyYAML     = "only the YAML format has this: write the file in that format"
+	onlyYAML     = "is supported only in the YAML format: write the file in that format"
 	ofSession    = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
-		"write it there, under the server's address with .NAME behind it"
+		"write it there, under the server's address followed by .NAME"
 	ofINI = "has no effect, as in the vSphere CPI: it is the INI format's spelling of NAME: write NAME"
 )
 
@@ -74,7 +74,7 @@ var neighborKeys = []struct {
 	{config.SectionGlobal, nil, forDriver + ": write server instead", "vcenterip"},
 	{config.SectionGlobal, nil, ofSession, sessionURL + " " + sessionToken},
 	{config.SectionGlobal, nil, inTree, "working-dir vm-uuid vm-name secret-not-managed"},
-	{config.SectionGlobal, nil, inTree + ", and all datacenters count: write datacenters instead", "datacenter"},
+	{config.SectionGlobal, nil, inTree + ", and all datacenters are used: write datacenters instead", "datacenter"},
 	{config.SectionGlobal, nil, forVolumes, "datastore default-datastore"},
 	{config.SectionGlobal, nil, forCPI, "service-account"},
 	{config.SectionEntry, nil, forVolumes, "targetvSANFileShareDatastoreURLs targetvSANFileShareClusters migration-datastore-url default-datastore"},

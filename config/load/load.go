@@ -95,7 +95,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	p := &Problems{File: file, Dialect: &YAML, stops: true}
 	readText := readYAML
 	if len(data) > config.MaxSize {
-		p.Errorf(Position{}, "the file has %d bytes: at most %d can be read, which is what a ConfigMap holds", len(data), config.MaxSize)
+		p.Errorf(Position{}, "the file has %d bytes: the limit is %d, the size of a ConfigMap", len(data), config.MaxSize)
 		return nil, p.Err()
 	}
 	defer func() {
@@ -128,7 +128,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 	}
 	c.Config.Warnings = Sorted(p.Warnings)
 	if p.omitted > 0 {
-		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(c.Config.Warnings[maxProblems-1].Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.omitted)})
+		c.Config.Warnings = append(c.Config.Warnings, config.Warning{File: file, Line: max(c.Config.Warnings[maxProblems-1].Line, 1), Message: fmt.Sprintf("%d more warnings are omitted", p.omitted)})
 	}
 	return c.Document, nil
 }

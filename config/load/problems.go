@@ -109,7 +109,7 @@ func (p *Problems) Err() error {
 	messages = Sorted(append(messages, p.Errors...))
 	if len(p.Errors) == maxProblems {
 		messages = append(messages, config.Error{File: p.File, Line: max(messages[len(messages)-1].Line, 1),
-			Message: fmt.Sprintf("there may be more mistakes than these %d: correct these first", maxProblems)})
+			Message: fmt.Sprintf("there may be more errors than these %d: correct these first", maxProblems)})
 	}
 	return config.Errors(messages)
 }
@@ -202,12 +202,12 @@ var YAML = Dialect{
 	Global:     "under global",
 	Entry:      "entry under vcenter",
 	VCenters:   "vcenter",
-	Several:    "each as an element of its own",
-	NoBreak:    "after | write |-, or write it on one line in quotes",
+	Several:    "each as a separate element",
+	NoBreak:    "write |- instead of |, or write it on one line in quotes",
 	InlineCA:   "it under caData, or ",
-	Lines:      "each line of it on a line of its own",
+	Lines:      "each line on a separate line",
 	Trust:      "caData, caFile or thumbprint",
-	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
+	Unverified: "the vSphere CPI applies that to every vCenter and does not verify this one: ",
 	Key:        func(name string) string { return name },
 }
 
@@ -218,11 +218,11 @@ var INI = Dialect{
 	Element:    "[%s \"NAME\"]",
 	Global:     "in [Global]",
 	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
-	Several:    "with a comma between the two",
+	Several:    "separated by a comma",
 	NoBreak:    `remove the \n`,
 	Lines:      `in quotes and with \n for each line break`,
 	Trust:      "ca-file or thumbprint",
-	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
+	Unverified: "the vSphere CPI and the CSI driver apply that to every vCenter and do not verify this one: ",
 	Key:        Dash,
 }
 

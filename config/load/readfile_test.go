@@ -74,7 +74,7 @@ func TestReadOddFiles(t *testing.T) {
 	}
 	for _, name := range []string{"pipe", "huge", "large", "to-zero"} {
 		_, err := Parse("f", []byte("global: {user: u, password: p, caFile: "+path(name)+"}\nvcenter: {10.0.0.1: }\n"))
-		if err == nil || !strings.Contains(err.Error(), `f:1: global.caFile: "`+path(name)+`": is not a file of certificates`) {
+		if err == nil || !strings.Contains(err.Error(), `f:1: global.caFile: "`+path(name)+`": is not a certificate file`) {
 			t.Errorf("CA file %s: %v", name, err)
 		}
 	}

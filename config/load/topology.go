@@ -52,7 +52,7 @@ func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 		switch {
 		case r.Bad || c.reject(&Value{At: r.At}, config.ParseLabelKey(r.Key)):
 		case level >= 0:
-			c.Errorf(r.At, "is the label of %v too: remove one of the two", c.Levels[level].At)
+			c.Errorf(r.At, "is also the label of %v: remove one of them", c.Levels[level].At)
 		case c.reject(r, config.ParseLabelValue(r.Text)):
 		default:
 			labels[r.Key] = r.Text
@@ -67,7 +67,7 @@ func (c *policyChecker) nodeLabels(v *Value) map[string]string {
 func (c *policyChecker) excludedNetworks(rules *config.AddressRules) {
 	for _, key := range []string{"internalVmNetworkName", "externalVmNetworkName"} {
 		if name := c.Nodes.V(key); name.Set && (!name.Bad || name.Text != "") && !rules.Considers(name.Text) {
-			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks leaves out: change one of the two"})
+			c.reject(name, &config.ValueError{Message: "is a network that networks or excludeNetworks excludes: change one of them"})
 		}
 	}
 }
@@ -89,8 +89,8 @@ func (c *policyChecker) makeRules() topology.Rules {
 		counterpart := pair[1]
 		_, word, _ := strings.Cut(r.Name, "/")
 		if _, without, _ := strings.Cut(counterpart.Name, "/"); isGiven(r) && !isGiven(counterpart) && !counterpart.Bad {
-			c.Warnf(r.At, "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %[2]s too, "+
-				"or remove this key if Nodes are to get neither", word, without)
+			c.Warnf(r.At, "Nodes get a %s and no %s, while the vSphere CPI would set neither label: write %[2]s too, "+
+				"or remove this key if Nodes should get neither", word, without)
 		}
 		tag := r.V("tag")
 		value := r.V("value")
@@ -104,9 +104,9 @@ func (c *policyChecker) makeRules() topology.Rules {
 		}
 		switch {
 		case value.Usable():
-			c.warn(value.At, true, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+			c.warn(value.At, true, "differs from the CSI driver's value: volumes and StorageClasses use the plain tags, whose names must be unique in the fleet by themselves")
 		case ok && (r.V("inventory").Usable() || r.V("hostGroup").Usable()):
-			c.warn(r.At, true, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
+			c.warn(r.At, true, "is not from a tag: if the CSI driver runs in the cluster, it does not see this value and places volumes by tags only")
 		}
 	}
 	return rules
@@ -122,7 +122,7 @@ func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 		c.Errorf(r.At, "has no tag, inventory or hostGroup: write one of them")
 	}
 	for i := 1; i < len(given); i++ {
-		c.Errorf(r.V(given[i]).At, "stands beside %s: write one of the two", given[0])
+		c.Errorf(r.V(given[i]).At, "conflicts with %s: write only one of them", given[0])
 	}
 	return topology.Rule{
 		Label:     r.Name,
@@ -137,9 +137,9 @@ func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 // oneTag warns of one category for region and zone. The CPI's LookupZoneByMoref takes each tag of
 // the category for the zone and fails without a region. The CSI driver's getNodeTopologyInfo sets
 // only the zone.
-const oneTag = "region and zone have the same tag category, so that both labels come from one tag and each region is one zone: " +
-	"the vSphere CPI loads that and initializes no Node, and the CSI driver, which allows no name to be both, gives its topology the zone alone: " +
-	"write one category for each unless that is meant"
+const oneTag = "region and zone have the same tag category, so both labels come from one tag and each region is one zone: " +
+	"the vSphere CPI accepts that but initializes no Node, and the CSI driver, where no name can be both, reports only the zone: " +
+	"write a category for each unless this is intended"
 
 // sameSource rejects a region that always equals the zone, but not a common tag: the CPI loads that.
 func (c *policyChecker) sameSource(region, zone *Section) {
@@ -154,9 +154,9 @@ func (c *policyChecker) sameSource(region, zone *Section) {
 	case isSame("tag"):
 		c.Warnf(later.At, oneTag)
 	case isSame("inventory"):
-		c.Errorf(later.At, "region and zone are the same part of the inventory: write another one for one of them")
+		c.Errorf(later.At, "region and zone use the same inventory object: change one of them")
 	case isSame("hostGroup"):
-		c.Errorf(later.At, "region and zone are the same host groups: write another name for one of them")
+		c.Errorf(later.At, "region and zone use the same host groups: change one of them")
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *policyChecker) makeLevels() topology.Rules {
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
 		case label.Bad || !topology.IsReservedLevel(l.Name) && c.reject(label, config.ParseLabelKey(l.Name)):
 		case isRepeated:
-			c.Errorf(label.At, "is the label of %v too: remove one of the two", first)
+			c.Errorf(label.At, "is also the label of %v: remove one of them", first)
 		default:
 			seen[l.Name] = l.At
 		}
@@ -198,11 +198,11 @@ func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 		if why == "" {
 			continue
 		}
-		instead := "give the entry another name, and write the address under server"
+		instead := "rename the entry, and write the address under server"
 		if pos == c.Global.V("server").At {
-			instead = "write an entry under vcenter for it, with a name that is one"
+			instead = "add an entry for it under vcenter, with a valid name"
 		}
-		c.Errorf(pos, "is not a valid label value, which %v makes of it: %s: %s", rules[index].At, why, instead)
+		c.Errorf(pos, "is not a valid label value, but %v uses it as one: %s: %s", rules[index].At, why, instead)
 	}
 }
 
@@ -221,13 +221,13 @@ func (c *policyChecker) template(r *Section) topology.Template {
 	source := len(sources(r)) > 0
 	switch {
 	case err != nil && value.Hidden:
-		c.bad(value, "is not made of text and names of sources in braces, such as {region}: write it so")
+		c.bad(value, "is not a valid template: write text and names of sources in braces, such as {region}")
 	case err != nil:
 		c.bad(value, "%v", err)
 	case template.UsesOwn() && !source:
-		c.bad(value, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
+		c.bad(value, "uses its own label in braces, but the rule has no tag, inventory or hostGroup: write one of them, or use another source")
 	case source && !template.UsesOwn():
-		c.bad(value, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
+		c.bad(value, "does not use its own label in braces, so the rule's source has no effect: use it, or remove the source")
 	}
 	return template
 }
@@ -239,7 +239,7 @@ func (c *policyChecker) cycle(policy topology.Policy) {
 	if labels := policy.Cycle(); labels != nil {
 		rules := c.rules()
 		r := rules[slices.IndexFunc(rules, func(r *Section) bool { return r.Name == labels[0] })]
-		c.Errorf(r.V("value").At, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
+		c.Errorf(r.V("value").At, "is composed of itself: %s: remove one of them from the value that uses it", strings.Join(append(labels, labels[0]), " -> "))
 	}
 }
 
@@ -248,10 +248,10 @@ func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	precedence := c.Topology.V("precedence")
 	paths := c.Topology.V("paths")
 	if precedence.Usable() && len(tags) < 2 {
-		c.Warnf(precedence.At, "has no effect unless region and zone are both from tags")
+		c.Warnf(precedence.At, "has no effect unless region and zone both come from tags")
 	}
 	if paths.Usable() && len(policy.Categories()) == 0 {
-		c.Warnf(paths.At, "has no effect: no label is from a tag")
+		c.Warnf(paths.At, "has no effect: no label comes from a tag")
 	}
 }
 
@@ -279,7 +279,7 @@ func (c *policyChecker) makeCategories() topology.Rules {
 		}
 	}
 	if len(rules) == 0 && len(names) > 0 {
-		c.Warnf(c.Categories.At, "names neither a region nor a zone: Nodes get none: "+
+		c.Warnf(c.Categories.At, "names neither a region nor a zone, so Nodes get neither: "+
 			`write a section such as [TopologyCategory "NAME"] with label = %s`, topology.LabelZone)
 	}
 	for _, name := range names {
@@ -287,8 +287,8 @@ func (c *policyChecker) makeCategories() topology.Rules {
 			continue
 		}
 		if config.ParseLabelKey(name) != nil {
-			c.Errorf(c.Categories.At, "has a category that is neither region nor zone, and whose name can be no label's: "+
-				"write the YAML format, and a label for it under topology.levels%s", config.Found(name))
+			c.Errorf(c.Categories.At, "has a category that is neither region nor zone, and whose name is not a valid label key: "+
+				"use the YAML format, and write a label for it under topology.levels%s", config.Found(name))
 		}
 		rules = append(rules, topology.Rule{Label: name, Category: name, Required: true})
 	}
@@ -298,14 +298,14 @@ func (c *policyChecker) makeCategories() topology.Rules {
 func (c *policyChecker) categoryNames() []string {
 	for _, r := range []*Section{c.Region, c.Zone} {
 		if r.V("tag").Set {
-			c.Errorf(r.At, "stands beside topology-categories: write one of the two")
+			c.Errorf(r.At, "conflicts with topology-categories: write only one of them")
 		}
 	}
 	names := elements(c.values, c.Categories, parseName, func(e *Value) {
 		c.Errorf(e.At, "names a category twice: remove one of the two%s", config.Found(e.Text))
 	})
 	if len(names) > maxCategories {
-		c.Errorf(c.Categories.At, "names %d categories: write at most %d, as many as the CSI driver takes", len(names), maxCategories)
+		c.Errorf(c.Categories.At, "names %d categories: write at most %d, the CSI driver's limit", len(names), maxCategories)
 	}
 	return names
 }
@@ -321,15 +321,15 @@ func (c *policyChecker) categoryLabels(names []string) map[string]string {
 		first, isRepeated := positions[label]
 		switch {
 		case !slices.Contains(names, given.Name):
-			c.Warnf(given.At, "has no effect: topology-categories does not have it")
+			c.Warnf(given.At, "has no effect: topology-categories does not list it")
 		case !value.Usable() || domain == topology.CSIDomain:
 		case domain != "topology.kubernetes.io" && domain != "failure-domain.beta.kubernetes.io":
 			c.reject(value, &config.ValueError{Message: "is not a topology label: write " + topology.LabelRegion + " or " +
 				topology.LabelZone, Found: config.Found(value.Text)})
 		case label != topology.LabelRegion && label != topology.LabelZone:
-			c.Warnf(value.At, "is the label of neither region nor zone: it does not say what the category is")
+			c.Warnf(value.At, "has no effect: it is the label of neither region nor zone")
 		case isRepeated:
-			c.Errorf(value.At, "is the label of %v too: remove one of the two", first)
+			c.Errorf(value.At, "is also the label of %v: remove one of them", first)
 		default:
 			labels[given.Name] = label
 			positions[label] = given.At

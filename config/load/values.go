@@ -103,8 +103,8 @@ func (c values) server(v *Value, _ *config.Field) (any, *config.ValueError) {
 
 func (c values) underscore(pos Position, server string) {
 	if strings.Contains(server, "_") {
-		c.Warnf(pos, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
-			"but DNS servers, proxies and authorities that sign certificates may refuse it")
+		c.Warnf(pos, "contains a _, which RFC 1123 does not allow in a host name: it is used unchanged, "+
+			"but DNS servers, proxies and CAs may reject it")
 	}
 }
 
@@ -172,14 +172,14 @@ func (c values) datacenters(v *Value, _ *config.Field) (any, *config.ValueError)
 	}
 	names := elements(c, &parts, func(part string) (string, *config.ValueError) {
 		if part == "" {
-			return "", &config.ValueError{Message: "has an empty name: write the names of datacenters, or remove the element"}
+			return "", &config.ValueError{Message: "contains an empty name: write the names of datacenters, or remove the element"}
 		}
 		name, wrong := parseName(part)
 		if err := config.CheckDatacenter(part); wrong == nil && err != nil {
 			wrong = &config.ValueError{Message: err.Error(), Found: config.Found(part)}
 		}
 		return name, wrong
-	}, func(e *Value) { c.Warnf(e.At, "names a datacenter that the list already has") })
+	}, func(e *Value) { c.Warnf(e.At, "repeats a datacenter of the list") })
 	v.Bad = v.Bad || parts.Bad
 	return names, nil
 }
@@ -221,13 +221,13 @@ func (c values) networks(v *Value, f *config.Field) (any, *config.ValueError) {
 		case strings.TrimSpace(element.Text) == "":
 			wrong = &config.ValueError{Message: "is blank: write the name of a network, or remove the element"}
 		case f.Key == "excludeNetworks" && wrong == nil && strings.Trim(pattern, "*") == "":
-			wrong = &config.ValueError{Message: "excludes every network: write the names of those to leave out"}
+			wrong = &config.ValueError{Message: "excludes every network: write the names of the networks to exclude"}
 		}
 		switch {
 		case c.reject(element, wrong):
 			v.Bad = true
 		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, pattern) }):
-			c.Warnf(element.At, "names a network that the list already has")
+			c.Warnf(element.At, "repeats a network of the list")
 		default:
 			patterns = append(patterns, pattern)
 		}
@@ -240,7 +240,7 @@ func (c values) paths(v *Value, f *config.Field) (any, *config.ValueError) {
 		if index := slices.Index(f.Words, text); index >= 0 {
 			return topology.DefaultPaths()[index], nil
 		}
-		return "", &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Found: config.Found(text)}
+		return "", &config.ValueError{Message: "is not a valid path: write compute, resourcePool or folder, each as a separate element", Found: config.Found(text)}
 	}, c.listedTwice), nil
 }
 
@@ -253,12 +253,12 @@ func (c values) subnets(v *Value, _ *config.Field) (any, *config.ValueError) {
 		var wrong *config.ValueError
 		switch {
 		case part == "":
-			wrong = &config.ValueError{Message: "has an empty part: write CIDRs with one comma between two of them"}
+			wrong = &config.ValueError{Message: "contains an empty part: write CIDRs separated by single commas"}
 		case notAddress == nil && addr.Zone() == "":
-			wrong = &config.ValueError{Message: "has an address without a prefix length: write a CIDR",
-				Found: fmt.Sprintf(", here %s/%d for that address alone", addr, addr.BitLen())}
+			wrong = &config.ValueError{Message: "contains an address without a prefix length: write a CIDR",
+				Found: fmt.Sprintf(", here %s/%d for this address alone", addr, addr.BitLen())}
 		case err != nil:
-			wrong = &config.ValueError{Message: "has a part that is not a CIDR: write an address and a prefix length, such as 10.0.0.0/8 or fd00::/8",
+			wrong = &config.ValueError{Message: "contains a part that is not a CIDR: write an address and a prefix length, such as 10.0.0.0/8 or fd00::/8",
 				Found: config.Found(part)}
 		}
 		c.reject(v, wrong)
@@ -273,7 +273,7 @@ func parseName(s string) (string, *config.ValueError) {
 	case strings.TrimSpace(s) == "":
 		return "", &config.ValueError{Message: "is blank: write a name, or remove the key"}
 	case strings.IndexFunc(s, unicode.IsControl) >= 0:
-		return "", &config.ValueError{Message: "has a line break or another control character: write it on one line"}
+		return "", &config.ValueError{Message: "contains a line break or another control character: write it on one line"}
 	case strings.TrimSpace(s) != s:
 		return "", &config.ValueError{Message: "begins or ends with a blank: remove it"}
 	}
@@ -312,11 +312,11 @@ func parseServer(s string) (string, *config.ValueError) {
 	case inner != s:
 		return "", &config.ValueError{Message: "is not an IPv6 address: write one such as fd00::10, or [fd00::10]"}
 	case err == nil:
-		return "", &config.ValueError{Message: "is an address with a zone (%): write one that is reachable without"}
+		return "", &config.ValueError{Message: "is an address with a zone (%): write one that is reachable without a zone"}
 	case hasPort:
-		return "", &config.ValueError{Message: "holds a port: write the address in server and the port in port", Found: ", here server " + host + " and port " + port}
+		return "", &config.ValueError{Message: "contains a port: write the address in server and the port in port", Found: ", here server " + host + " and port " + port}
 	case strings.Contains(s, "/"):
-		return "", &config.ValueError{Message: "holds a path: " + wantAddress, Found: serverHint("https://" + s)}
+		return "", &config.ValueError{Message: "contains a path: " + wantAddress, Found: serverHint("https://" + s)}
 	}
 	wrong := &config.ValueError{Message: "is neither an IP address nor a host name: write one, such as vc.example.com"}
 	// A colon may separate a user and a password.
@@ -368,7 +368,7 @@ func isFullAddress(s string) bool {
 func parseHostGroup(s string) (string, *config.ValueError) {
 	name, wrong := parseName(s)
 	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); wrong == nil && why != "" {
-		return "", &config.ValueError{Message: "stands for names that cannot be a label's value: " + why + ": rename the groups, or take the label from a tag", Found: config.Found(s)}
+		return "", &config.ValueError{Message: "matches names that cannot be label values: " + why + ": rename the groups, or take the label from a tag", Found: config.Found(s)}
 	}
 	return name, wrong
 }
@@ -378,8 +378,8 @@ const NoThumbprint = "none"
 
 // parseThumbprint returns "" for NoThumbprint.
 func parseThumbprint(s string) (string, *config.ValueError) {
-	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
-		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}
+	wrong := &config.ValueError{Message: "is not a valid fingerprint: write the SHA-1 or SHA-256 fingerprint of the server's certificate, " +
+		"20 or 32 pairs of hexadecimal digits, with or without colons"}
 	if s = strings.ToUpper(strings.TrimSpace(s)); strings.EqualFold(s, NoThumbprint) {
 		return "", nil
 	}

@@ -211,7 +211,7 @@ func TestHiddenCategory(t *testing.T) {
 	}{
 		{shown, hidden, "no tag of category"},
 		{hidden, shown, `vCenter "one" has no tag category "zone"`},
-		{hidden, hidden, `No vCenter has the tag category "zone"`},
+		{hidden, hidden, `No vCenter has a tag category "zone"`},
 	} {
 		states := []inventory.State{{VCenter: "two", Snapshot: &inventory.Snapshot{InvisibleCategories: c.two}}, {VCenter: "one", Snapshot: &inventory.Snapshot{InvisibleCategories: c.one}}}
 		p, _ := aPlacer()

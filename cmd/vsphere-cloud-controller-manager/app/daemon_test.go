@@ -251,8 +251,8 @@ func TestWarningsOfNodeLabels(t *testing.T) {
 	if err := d.configure(t.Context(), "vsphere", file); err != nil {
 		t.Fatal(err)
 	}
-	const want = `--node-labels: label "kubernetes.io/x" is dropped: no Node keeps a cloud provider's label in kubernetes.io and k8s.io: ` +
-		"remove it, or write a prefix of your own, such as example.com/x"
+	const want = `--node-labels: label "kubernetes.io/x" is dropped: a cloud provider cannot set labels in kubernetes.io or k8s.io: ` +
+		"remove it, or use your own prefix, such as example.com/x"
 	again, err := d.source.Read(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -145,7 +145,7 @@ func TestDifference(t *testing.T) {
 		"nodes.matchByName from true to false":                                        twoVCenters + "nodes: {matchByName: false}\n",
 		"nodes.labels from none to a=b; nodes.skipDeletion from false to true":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
 		`vCenter "west" changed: port from 443 to 8443`:                               strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
-		`vCenter "south" added; vCenter "east" removed, whose Nodes stay`:             strings.Replace(twoVCenters, "  east:", "  south:", 1),
+		`vCenter "south" added; vCenter "east" removed (its Nodes remain)`:             strings.Replace(twoVCenters, "  east:", "  south:", 1),
 	} {
 		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -161,7 +161,7 @@ func TestReloadWarns(t *testing.T) {
 	for range 3 {
 		r.reload(t.Context())
 	}
-	const says = `vsphere.yaml:4: vcenter.west.insecureFlag: switches the verification of the server's certificate off for vCenter \"west\": `
+	const says = `vsphere.yaml:4: vcenter.west.insecureFlag: disables certificate verification for vCenter \"west\": `
 	if n := strings.Count(log.String(), says); n != 1 {
 		t.Errorf("said %d times:\n%s", n, log)
 	}

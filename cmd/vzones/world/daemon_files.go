@@ -35,7 +35,7 @@ func (d *Daemon) ReadFile(ctx context.Context, name string, maxSize int64) ([]by
 	case !ok:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	case int64(len(data)) > maxSize:
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", config.ErrTooLarge, len(data), maxSize)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, the limit is %d", config.ErrTooLarge, len(data), maxSize)}
 	}
 	return data, nil
 }
@@ -70,10 +70,10 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 		}
 	}
 	if mount == nil {
-		return nil, "", fmt.Errorf("%s mounts no volume there, and what its image has cannot be read from here: write --config with a local copy: %w", d, fs.ErrNotExist)
+		return nil, "", fmt.Errorf("%s mounts no volume there, and the files of its image cannot be read from here: use --config with a local copy: %w", d, fs.ErrNotExist)
 	}
 	if mount.SubPathExpr != "" {
-		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, whose value is not known here: write --config with a local copy", mount.Name, d, mount.SubPathExpr)
+		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, which cannot be expanded here: use --config with a local copy", mount.Name, d, mount.SubPathExpr)
 	}
 	v := d.readVolume(ctx, mount.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(mount.MountPath)), "/")
@@ -106,7 +106,7 @@ func (d *Daemon) readVolume(ctx context.Context, name string) volume {
 		case podVolume.Projected != nil:
 			sources = podVolume.Projected.Sources
 		default:
-			v.err = fmt.Errorf("volume %s of %s is neither a ConfigMap nor a Secret, so that it cannot be read from here: write --config with a local copy", name, d)
+			v.err = fmt.Errorf("volume %s of %s is neither a ConfigMap nor a Secret and cannot be read from here: use --config with a local copy", name, d)
 		}
 		for _, s := range sources {
 			var data map[string][]byte
