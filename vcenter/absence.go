@@ -107,7 +107,6 @@ func joinAnswers(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// lastSeen returns the VM's last managed object IDs in this vCenter, even if recorded for another entry.
 func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
@@ -169,7 +168,6 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 	return nil, nil
 }
 
-// hostsHold bounds the delay by a disconnected host, in multiples of the hold.
 const hostsHold = 12
 
 // A reading lasts from the first snapshot to the next break.

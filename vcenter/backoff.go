@@ -5,12 +5,10 @@ import "time"
 const (
 	// quickRestartDelay bounds the first delays if the session is alive and the vCenter was read.
 	quickRestartDelay = 2 * time.Second
-	// maxQuickRestarts bounds the number of delays with quickRestartDelay.
 	maxQuickRestarts  = 10
 	immediateRestarts = 3
 )
 
-// backoff doubles the delay from minDelay to maxDelay while attempts fail soon.
 type backoff struct {
 	minDelay, maxDelay, delay time.Duration
 	quickRestarts             int

@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// The monitor's own reasons for a restart. configurationChanged also ends a login.
+// The monitor's own reasons for a restart.
 const (
 	configurationChanged watch.Restart = "the configuration has changed"
 	credentialsReplaced  watch.Restart = "logged in with the changed credentials"

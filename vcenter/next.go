@@ -8,7 +8,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An event ends a monitor's wait.
 type event int
 
 const (
@@ -69,7 +68,6 @@ func (m *monitor) setSpec(s *spec) {
 	m.wanted = s
 	d := previous.cfg.Diff(&s.cfg)
 	if d.ChangesAddress() {
-		// It may be another vCenter.
 		m.current.spec = s
 		m.current.state = inventory.State{VCenter: m.name}
 		m.current.tags = TagsNotRead

@@ -24,7 +24,7 @@ func RequirementsOf(cfg *config.Config) Requirements {
 	}
 }
 
-// Options configure a fleet. The zero value suits a daemon without tags.
+// Options configure a fleet.
 type Options struct {
 	// Requirements apply until the first Apply.
 	Requirements

@@ -10,13 +10,11 @@ import (
 // While a vCenter was neither read nor failed, it may have a second VM with the same UUID, so Nodes of
 // other vCenters stay uninitialized. These bound that time.
 const (
-	// silentTime bounds the time without an answer.
 	silentTime = 1500 * time.Millisecond
-	// readTime bounds the total time, which large or slow vCenters sometimes exceed.
+	// Large or slow vCenters sometimes exceed it.
 	readTime = 10 * time.Second
 )
 
-// A deadline limits the time until the first read or failure of a vCenter.
 type deadline struct {
 	configuredAt time.Time
 }

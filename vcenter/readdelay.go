@@ -24,7 +24,7 @@ func readWindow(machines int) time.Duration {
 	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
 }
 
-// A readDelay is the delay before the next read. It is zero for a new process and a new configuration.
+// A readDelay is zero for a new process and a new configuration.
 type readDelay struct {
 	wait  time.Duration
 	cause error

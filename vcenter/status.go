@@ -23,7 +23,7 @@ type status struct {
 	reading *reading
 }
 
-// A reader describes the watch that read a snapshot. It is zero without a snapshot.
+// A reader describes the watch that read a snapshot.
 type reader struct {
 	spec    *spec
 	running bool
@@ -67,7 +67,7 @@ type Health struct {
 	Rejected bool
 	// CredentialsErr is set if the configured credentials are missing or unreadable.
 	CredentialsErr error
-	// Answered reports whether the vCenter has answered at its current address.
+	// Answered reports whether the current address has ever answered.
 	Answered bool
 	Tags     TagReading
 	// CertificateEnds is the earliest expiry in the vCenter's verified certificate chain. It is zero

@@ -75,7 +75,6 @@ func withNextLogin(log klog.Logger, err error) klog.Logger {
 	return log
 }
 
-// logInAgain returns a new session if the credentials changed, otherwise nil.
 func (m *monitor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
 	creds, err := m.readCredentials(ctx)
 	if err != nil {
@@ -108,7 +107,6 @@ func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication
 	m.current.reader = reader{spec: watchSpec, running: true}
 }
 
-// A reporter sends a watch's results to its monitor.
 type reporter struct {
 	name               string
 	observer           Observer

@@ -18,7 +18,7 @@ import (
 )
 
 // Credentials log in to one vCenter with a user name and password, a certificate and key, or a
-// session from a session manager. The other fields are empty. They print and encode as String.
+// session from a session manager. They print and encode as String.
 type Credentials struct {
 	User     string
 	Password config.Password

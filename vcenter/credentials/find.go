@@ -41,7 +41,6 @@ func Find(data map[string][]byte, server string) (Credentials, error) {
 	return s.read(data)
 }
 
-// keys are the key names for one vCenter. Some may be missing from the data.
 type keys struct {
 	user, password string
 	url, token     string
@@ -212,9 +211,8 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
 
-// CheckURL rejects a session manager's URL that is not https: http exposes the token and reaches
-// servers that listen only on the daemon's Node, and the author of a Secret may choose the URL.
-// The error continues a sentence.
+// CheckURL requires https, because the author of a Secret may choose the URL: http exposes the token
+// and reaches servers that listen only on the daemon's Node. The error continues a sentence.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {

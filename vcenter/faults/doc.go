@@ -1,4 +1,3 @@
-// Package faults classifies the errors of a vCenter: a missing object, a missing privilege, a lost
-// session. It also makes errors and log lines safe to print, and converts panics of libraries into
-// errors of the vCenter whose answer caused them.
+// Package faults classifies the errors of a vCenter, makes errors and log lines safe to print, and
+// converts panics into errors of the vCenter whose answer caused them.
 package faults

@@ -13,7 +13,7 @@ import (
 )
 
 // A Guard converts panics in the work for one vCenter into errors, so that no vCenter's answer stops
-// the work for another vCenter. The zero value is ready. It is safe for concurrent use.
+// the work for another vCenter. It is safe for concurrent use.
 type Guard struct {
 	mu sync.Mutex
 	// logged contains stacks. A server can vary a panic's text, but not its stack.

@@ -10,7 +10,7 @@ import (
 )
 
 // An Outage is a period of failure of a vCenter or its tagging API. Error texts vary between
-// attempts, so an error is logged once for each cause. The zero value means no outage.
+// attempts, so an error is logged once for each cause.
 type Outage struct {
 	began  time.Time
 	logged map[inventory.Cause]bool

@@ -2,5 +2,5 @@
 // tools store configuration for cloud-init.
 //
 // The text is untrusted and may contain secrets. The package bounds the time and memory for it,
-// returns only addresses, never quotes the text in errors, and does not log. It performs no I/O.
+// returns only addresses, never quotes the text in errors, and does not log.
 package guestinfo

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// MaxEncoded bounds the encoded text in bytes. It allows MaxPlain in base64.
+	// MaxEncoded bounds the encoded text in bytes.
 	MaxEncoded = 96 << 10
-	// MaxPlain bounds the decoded text in bytes. A thousand addresses need half of it.
+	// MaxPlain bounds the decoded text in bytes.
 	MaxPlain = 64 << 10
 )
 

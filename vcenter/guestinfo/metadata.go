@@ -28,9 +28,9 @@ var (
 // Addresses returns the configured addresses in order, without duplicates. With DHCP or without a
 // network configuration it returns none.
 //
-// The metadata is YAML or JSON: plain, in base64, or gzipped in base64. The text shows its encoding:
-// a mapping has characters that base64 lacks, and gzip starts with bytes that are invalid in YAML.
-// The network configuration is cloud-init's, version 1 or 2 (netplan), and may itself be encoded.
+// The metadata is YAML or JSON: plain, in base64, or gzipped in base64. A mapping has characters that
+// base64 lacks. The network configuration is cloud-init's, version 1 or 2 (netplan), and may itself be
+// encoded.
 func Addresses(metadata string) ([]netip.Addr, error) {
 	return guarded(func() ([]netip.Addr, error) { return addresses(metadata) })
 }

@@ -2,7 +2,6 @@ package guestinfo
 
 import "go.yaml.in/yaml/v3"
 
-// node is from the maintained fork, which Kubernetes already links.
 type node = yaml.Node
 
 const (

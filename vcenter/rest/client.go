@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, base root, r *Request, answer any) er
 	})
 }
 
-// read parses a response. Below /rest it has an envelope.
+// read expects an envelope below /rest.
 func read(base root, res *http.Response, answer any, notNull bool) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)

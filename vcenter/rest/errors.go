@@ -17,12 +17,11 @@ import (
 // A Class is the kind of an unsuccessful response.
 type Class int
 
+// Other errors are Unclassified.
 const (
-	// Unclassified is any other error.
 	Unclassified Class = iota
 	// Denied means that the account lacks a privilege. The tagging service also denies unknown objects.
 	Denied
-	// NotFound means that the object does not exist.
 	NotFound
 	// NoSuchPath means that the path is below the second root only, or that vAPI is starting.
 	NoSuchPath
@@ -105,7 +104,6 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// maxError bounds the read of an error's body, in bytes.
 const maxError = 64 << 10
 
 func newStatusError(res *http.Response) *StatusError {

@@ -15,10 +15,10 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// unreadablePause is the pause before an unreadable tag is read again, in refresh intervals.
+// unreadablePause is in refresh intervals.
 const unreadablePause = 4
 
-// A cache contains names, attachments and unreadable objects of one vCenter. One goroutine uses it.
+// A cache is not safe for concurrent use.
 type cache struct {
 	refresh  time.Duration
 	parallel int
@@ -45,7 +45,6 @@ func newCache(refresh time.Duration, parallel int) *cache {
 	}
 }
 
-// forgetUnreadable is for changed privileges.
 func (c *cache) forgetUnreadable() {
 	c.objects = objects{}
 	for _, n := range []*names{&c.tags, &c.categories} {
@@ -58,7 +57,7 @@ func (c *cache) forgetUnreadable() {
 	c.listedAt = time.Time{}
 }
 
-// read reads the tags and the absent categories. On an error the cached data stays.
+// read keeps the cached data on an error.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
 	c.tags.forget(c.needed(), now, NameLifetime) // Also after failed reads.
@@ -235,8 +234,8 @@ func tagsOf(l *listing) map[string]bool {
 	return ids
 }
 
-// absent returns the requested categories that are not visible. It lists all categories only if no
-// attached tag is in a requested category. If that fails, the previous list applies until maxNameLifetime.
+// absent lists all categories only if no attached tag is in a requested category. If that fails, the
+// previous list applies until maxNameLifetime.
 func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, refreshErr, err error) {
 	unused := make(map[string]bool)
 	for id := range c.used {
@@ -257,7 +256,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 	return c.unknownOf(wanted), nil, err
 }
 
-// listCategories reads all categories. Without permission there are none.
+// listCategories finds none without permission.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
 	if err != nil && rest.ClassOf(err) != rest.Denied {

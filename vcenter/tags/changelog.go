@@ -16,13 +16,11 @@ import (
 
 const maxLoggedObjects = 20
 
-// A changeLog logs problems of reading tags, once for each change.
 type changeLog struct {
 	vcenter          string
 	outage           faults.Outage
 	isRefreshFailing bool
-	// unreadable maps the unreadable objects to their paths.
-	unreadable map[Ref]string
+	unreadable       map[Ref]string
 }
 
 func (l *changeLog) failed(ctx context.Context, err error) error {

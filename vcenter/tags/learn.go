@@ -10,8 +10,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// learn reads unknown and outdated names, and the tags in gone. It reads categories before tags, since
-// names in irrelevant categories are not refreshed. refreshErr is the error of a failed refresh.
+// learn reads categories before tags, since names in irrelevant categories are not refreshed.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (refreshErr, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {

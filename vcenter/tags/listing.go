@@ -39,7 +39,7 @@ type objects struct {
 	// recheckAt is the time of the next recheck, pause the following interval.
 	recheckAt time.Time
 	pause     time.Duration
-	// barred reports whether the account may not list tags. probe counts the attempts to list one object.
+	// barred reports whether the account may not list tags.
 	barred   bool
 	probe    int
 	halvings int
@@ -52,12 +52,11 @@ type unreadableObject struct {
 	asked time.Time
 }
 
-// A listing contains the tag IDs of objects in one read.
 type listing struct {
 	s        Service
 	now      time.Time
 	attached map[Ref][]string
-	// requests counts the lists, answered the successful lists. lastErr is the last rejection.
+	// lastErr is the last rejection.
 	requests, answered int
 	lastErr            error
 	tooLarge           bool
@@ -159,7 +158,6 @@ func (l *listing) barredError(n int) error {
 	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.lastErr)
 }
 
-// tryOne requests a different object in each attempt.
 func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (rejected bool, err error) {
 	if len(refs) == 1 {
 		return true, nil

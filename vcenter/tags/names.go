@@ -22,13 +22,11 @@ const (
 // A cachedName is the state of a tag, or of a category, which has Tag.Name only.
 type cachedName struct {
 	Tag
-	// readAt is the last success, triedAt the last attempt.
 	readAt, triedAt time.Time
 	// readErr is the error if it is unreadable (403) or does not exist (404).
 	readErr error
 }
 
-// names are tags or categories by ID.
 type names struct {
 	get  func(context.Context, Service, string) (Tag, error)
 	byID map[string]cachedName
@@ -45,8 +43,8 @@ func (n *names) stale(id string, now time.Time, unreadablePause, age time.Durati
 	return now.Sub(known.readAt) >= age
 }
 
-// read reads IDs with up to parallel requests. If a refresh fails, the name stays valid, and
-// refreshErr is the error. Denied and NotFound are results, not errors.
+// read keeps a name valid if its refresh fails, and returns refreshErr. Denied and NotFound are
+// results, not errors.
 func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (refreshErr, err error) {
 	if len(ids) > faults.MaxTags {
 		return nil, faults.ManyTags
@@ -93,7 +91,6 @@ func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, para
 	return quote.Errors(2, err, refreshErr)
 }
 
-// forget drops unused names that are outdated or unreadable, or all unused names if there are too many.
 func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
 	if len(n.byID) > faults.MaxTags {
 		age = 0

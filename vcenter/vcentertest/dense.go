@@ -14,11 +14,10 @@ import (
 
 // A DenseType is a govmomi type and its field with the highest memory use per byte of XML.
 type DenseType struct {
-	// Name is the type's name in an xsi:type attribute.
 	Name string
 	// Path contains the element names from the type down to the field.
 	Path []string
-	// Size is the size of an element of the field, in bytes.
+	// Size is in bytes.
 	Size int
 }
 

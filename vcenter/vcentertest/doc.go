@@ -1,3 +1,2 @@
-// Package vcentertest has shared helpers for the tests of vcenter's packages: simulated vCenters, a
-// proxy that can replace answers, a session manager, a token service and certificates.
+// Package vcentertest contains helpers for the tests of vcenter's packages.
 package vcentertest

@@ -21,7 +21,6 @@ import (
 // A Front is a TLS proxy for a simulated server. It records requests and can answer them itself.
 type Front struct {
 	*httptest.Server
-	// Cert is the server certificate.
 	Cert Issued
 
 	mu       sync.Mutex

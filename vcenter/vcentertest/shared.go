@@ -23,7 +23,7 @@ import (
 )
 
 // SessionManager starts a session manager that shares its vCenter session in exchange for the token
-// of SharedCredentials. The returned configuration trusts both servers.
+// of SharedCredentials.
 func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 	t.Helper()
 	sc := soap.NewClient(&url.URL{Scheme: "https", Host: net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)), Path: vim25.Path}, true)

@@ -21,8 +21,7 @@ const (
 	STSPath = "/sts/STSService"
 )
 
-// WithTokens starts govmomi's simulator with its lookup and token services behind a front, and
-// rewrites the addresses in their answers.
+// WithTokens starts govmomi's simulator with its lookup and token services behind a front.
 func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	t.Helper()
 	m := simulator.VPX()

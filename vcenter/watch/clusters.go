@@ -17,8 +17,7 @@ import (
 // LargeConfigurations is a restart after which each cluster's configuration has its own request.
 const LargeConfigurations Restart = "a change of a single object is too large: the configurations of clusters are read one by one"
 
-// A clusterReader reads each cluster's configuration with its own request, after the filter's
-// answer was too large. The model goroutine owns it.
+// A clusterReader belongs to the model goroutine.
 type clusterReader struct {
 	session   Session
 	tree      *model.Tree

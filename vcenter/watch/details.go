@@ -116,7 +116,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 		return false, nil
 	}
 	if len(remove) > 0 {
-		// The view has already dropped deleted VMs.
+		// The view dropped deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.rejectsAll(err) {
 			return false, fmt.Errorf("no longer following %d VMs: %w", len(remove), err)
 		}
@@ -131,8 +131,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	return true, nil
 }
 
-// addMachines adds VMs and reads their details, unless the filter is about to report them. For many
-// VMs it leaves that to readRest.
+// addMachines adds VMs and reads their details, unless the filter is about to report them.
 func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
 	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.rejectsAll, p)
 	if err != nil {

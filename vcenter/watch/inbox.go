@@ -29,7 +29,6 @@ type Inbox struct {
 	interest atomic.Pointer[Interest]
 	required atomic.Pointer[Requirements]
 
-	// interestChanged signals another interest or other paths.
 	interestChanged        signal.Signal
 	probe, endPause        signal.Signal
 	refreshTags, readNames signal.Signal

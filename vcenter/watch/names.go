@@ -48,7 +48,6 @@ type machineNames struct {
 	filter         types.ManagedObjectReference
 }
 
-// recordReport returns false for filters of other properties.
 func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 	if _, ok := n.filters[filter]; !ok {
 		return false
@@ -99,8 +98,8 @@ func (n *nameLookup) completeChange() {
 	n.complete = n.complete || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
 }
 
-// find returns the VMs with the name of a Node, by that name, sorted by ID. A VM whose guest host
-// name and own name differ may match two Nodes. The result is nil until names are complete.
+// find returns the VMs by the name of their Node, sorted by ID. The result is nil until names are
+// complete.
 func (n *nameLookup) find(nodes map[string]string, m *model.Model) map[string][]inventory.NameEntry {
 	if !n.complete || len(nodes) == 0 {
 		return nil

@@ -70,8 +70,7 @@ type poller struct {
 	feed
 	views *views
 	alarm *alarm
-	// arrived is closed after the first page. updates receives nil if nothing has changed, pauses a
-	// token per pause.
+	// arrived is closed after the first page. updates receives nil if nothing has changed.
 	arrived chan struct{}
 	updates chan *types.UpdateSet
 	pauses  chan struct{}
@@ -81,10 +80,9 @@ type poller struct {
 	joining atomic.Bool
 }
 
-// run passes pages to the model goroutine. Polls are paced, because other tenants decide how often
-// the vCenter changes, and the server whether it blocks a poll. If only VMs without a Node have
-// changed, the poller pauses for pollTime, so that such changes cause no more polls than an
-// idle vCenter; the alarm watches the VMs of Nodes meanwhile.
+// run paces polls, because other tenants decide how often the vCenter changes, and the server whether
+// it blocks a poll. After a change of VMs without a Node it pauses for pollTime, so that such changes
+// cause no more polls than an idle vCenter.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)
 	urgent := true
@@ -182,7 +180,6 @@ func (a *alarm) run(ctx context.Context) error {
 	}
 }
 
-// isPartial reports whether more pages of the change follow.
 func isPartial(page *types.UpdateSet) bool {
 	return page != nil && page.Truncated != nil && *page.Truncated
 }
@@ -197,7 +194,7 @@ type prober struct {
 }
 
 // run probes on request, because a blocked poll proves nothing, and at an interval until the first
-// page, which may take minutes. A failed probe ends the watch.
+// page, which may take minutes.
 func (p *prober) run(ctx context.Context) error {
 	ticker := time.NewTicker(p.interval)
 	defer ticker.Stop()

@@ -22,12 +22,10 @@ import (
 )
 
 const (
-	// askHomeInterval is the minimum time between two questions about one VM.
 	askHomeInterval = 10 * time.Second
 	replyTTL        = time.Hour
 )
 
-// homeQuestions are the homes to ask about, by managed object ID.
 type homeQuestions struct {
 	changed signal.Signal
 	mu      sync.Mutex

@@ -33,7 +33,6 @@ type Session interface {
 type TagReader interface {
 	// Read returns errors in its result.
 	Read(ctx context.Context, q tags.Query) tags.Attachments
-	// Wait waits for a login in progress.
 	Wait() error
 }
 

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	partialReadPause = 5 * time.Second
-	// requestedReadPause is the minimum time between two requested reads.
+	partialReadPause   = 5 * time.Second
 	requestedReadPause = 15 * time.Second
 	retryAfterMax      = 5 * time.Minute
 )
@@ -115,7 +114,6 @@ func (l *tagLoop) fatalError(ctx context.Context, err error) error {
 	return nil
 }
 
-// newRetries returns the backoff after failures, which is at most the refresh interval.
 func (l *tagLoop) newRetries() wait.Backoff {
 	return wait.Backoff{Duration: min(l.retryMin, l.refresh) / 2, Factor: 2, Jitter: 1, Cap: l.refresh / 2, Steps: math.MaxInt}
 }

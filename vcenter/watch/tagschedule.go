@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// Limits of the reads that changes of the inventory cause.
 	changeReadBurst    = 10
 	changeReadInterval = 500 * time.Millisecond
 )
@@ -25,7 +24,6 @@ type tagReading struct {
 	requested  bool
 }
 
-// tagObjects are objects with their inventory paths, for the log.
 type tagObjects struct {
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
@@ -37,9 +35,8 @@ type tagSchedule struct {
 	refs  []types.ManagedObjectReference
 	paths map[types.ManagedObjectReference]string
 	// wanted contains at most the latest objects.
-	wanted chan tagObjects
-	found  chan tagReading
-	// tagNames is the age of the model's tag names.
+	wanted      chan tagObjects
+	found       chan tagReading
 	tagNames    inventory.TagNames
 	unpublished bool
 	// pace limits reads caused by changes of the inventory. nextAllowed is nil if none is pending.

@@ -168,7 +168,6 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 	return nil
 }
 
-// changed reports whether the views no longer match the reported datacenters.
 func (d *datacenters) changed() bool {
 	if !d.hasChanged {
 		return false

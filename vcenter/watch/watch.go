@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Options configure a watch. They never change.
+// Options configure a watch.
 type Options struct {
 	VCenter string
 	// Datacenters are the configured entries, all datacenters if empty.
@@ -29,8 +29,7 @@ type Options struct {
 	Slots Slots
 }
 
-// A Watch runs once. The model goroutine owns its fields; each other goroutine owns one part and
-// exchanges messages with it.
+// A Watch runs once. The model goroutine owns its fields, and each other goroutine one part.
 type Watch struct {
 	opts     Options
 	session  Session
@@ -140,7 +139,6 @@ func (w *Watch) run(ctx context.Context) error {
 	return w.clusters.separate(ctx, err, w.hosts.Groups, w.memory)
 }
 
-// begin replaces the objects of an earlier watch of the session.
 func (w *Watch) begin(ctx context.Context) error {
 	if err := w.session.DestroyAll(ctx); err != nil {
 		return err
@@ -201,8 +199,7 @@ func (r Restart) Error() string { return "something has changed: " + string(r) }
 
 // A Memory passes state from one watch of a vCenter to the next. The running watch owns it.
 type Memory struct {
-	model *model.Model
-	// missingDatacenters is the last logged text.
+	model              *model.Model
 	missingDatacenters string
 	separateClusters   bool
 }

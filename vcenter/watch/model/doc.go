@@ -1,4 +1,3 @@
-// Package model stores what a vCenter reports to a watch: an index entry per VM, and the details
-// of Nodes' VMs with their ancestors. It applies updates in any order and makes immutable
-// snapshots. It makes no requests and starts no goroutine.
+// Package model stores the reported state of a vCenter: an index entry per VM, and the details of
+// Nodes' VMs with their ancestors. It applies updates in any order and makes immutable snapshots.
 package model

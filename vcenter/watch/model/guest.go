@@ -34,8 +34,7 @@ const (
 )
 
 type guestNetwork struct {
-	nics []inventory.NIC
-	// partial is set if addresses of interfaces without a virtual device were dropped.
+	nics    []inventory.NIC
 	partial bool
 	// ignored is the reason to ignore the whole report.
 	ignored error
@@ -69,7 +68,7 @@ func guestNetworkOf(value any) guestNetwork {
 	return r
 }
 
-// reportedBy returns the number of addresses. Each may be reported in one form or both.
+// reportedBy counts an address once if it is reported in both forms.
 func reportedBy(n *types.GuestNicInfo) int {
 	if n.IpConfig == nil {
 		return len(n.IpAddress)

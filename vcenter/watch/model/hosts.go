@@ -76,8 +76,7 @@ func hostGroupsOf(value any) []hostGroup {
 
 // Memberships look up the groups and fault domains of hosts for one snapshot.
 type Memberships struct {
-	Facts HostFacts
-	// groups contains the names of each host's groups, by cluster.
+	Facts  HostFacts
 	groups map[types.ManagedObjectReference]map[types.ManagedObjectReference][]string
 }
 

@@ -282,8 +282,7 @@ type entry struct {
 	lastFilter string
 	readable   bool
 	template   bool
-	// secondary is the last known role in a Fault Tolerance pair.
-	secondary bool
+	secondary  bool
 }
 
 func (e *entry) apply(changes []types.PropertyChange) {
@@ -303,7 +302,6 @@ func (e *entry) apply(changes []types.PropertyChange) {
 	}
 }
 
-// remembered returns the part of an entry that outlives its watch.
 func (e entry) remembered() entry {
 	return entry{uuid: e.uuid, template: e.template, secondary: e.secondary}
 }
@@ -323,8 +321,8 @@ const (
 	lostWindow = time.Hour
 )
 
-// Wanted returns the managed object IDs of the VMs to watch in detail, sorted: VMs with one of the
-// UUIDs, further VMs, a few VMs without a UUID, and all of these that annotations name.
+// Wanted returns the managed object IDs of the VMs to watch in detail, sorted. They include a few VMs
+// without a UUID, and all of these that annotations name.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
 	for u := range uuids {

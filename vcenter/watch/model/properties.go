@@ -21,7 +21,7 @@ var MachineProperties = []string{
 	GuestMetadata,
 }
 
-// Upwards selects the ancestors of an object, by a selection that refers to itself by name.
+// Upwards selects the ancestors of an object.
 func Upwards(name string) *types.TraversalSpec {
 	return &types.TraversalSpec{
 		SelectionSpec: types.SelectionSpec{Name: name},
@@ -99,7 +99,7 @@ func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types
 	return spec
 }
 
-// properties are one object's converted properties, without those that are unset or not readable.
+// properties contain one object's converted values, without unset and unreadable properties.
 type properties map[string]any
 
 func (p properties) set(name string, value any) {

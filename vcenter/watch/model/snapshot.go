@@ -21,10 +21,9 @@ type View struct {
 	Machines []string
 	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from annotations.
 	Outside, AnnotatedOnly []string
-	// Names are the VMs with the name of a Node that has no UUID.
-	Names      map[string][]inventory.NameEntry
-	Incomplete error
-	Hosts      HostFacts
+	Names                  map[string][]inventory.NameEntry
+	Incomplete             error
+	Hosts                  HostFacts
 }
 
 // Snapshot returns an immutable snapshot, which shares unchanged VMs with the previous one.
@@ -85,12 +84,11 @@ func (m *Model) keepRole(id string, machine *inventory.Machine) {
 }
 
 type snapshotBuilder struct {
-	vcenter string
-	tree    *Tree
-	tags    tags.Attachments
-	hosts   *Memberships
-	objects map[types.ManagedObjectReference]*topology.Object
-	// paths are by their first object above a VM. VMs share them.
+	vcenter  string
+	tree     *Tree
+	tags     tags.Attachments
+	hosts    *Memberships
+	objects  map[types.ManagedObjectReference]*topology.Object
 	paths    map[types.ManagedObjectReference]topology.Path
 	previous previousSnapshot
 }

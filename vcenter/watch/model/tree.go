@@ -18,8 +18,7 @@ type Tree struct {
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
 	weight  int
-	// err is the bound that the objects exceed, if any.
-	err error
+	err     error
 }
 
 // NewTree returns an empty tree below a root folder.
@@ -136,9 +135,8 @@ func (t *Tree) parentRef(ref types.ManagedObjectReference) (types.ManagedObjectR
 }
 
 type pathStart struct {
-	kind topology.PathKind
-	ref  types.ManagedObjectReference
-	// unset is the property that lacks the start, empty if the path exists.
+	kind  topology.PathKind
+	ref   types.ManagedObjectReference
 	unset string
 }
 
